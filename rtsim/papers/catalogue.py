@@ -57,6 +57,6 @@ def chosen_items(number: str, chosen: Sequence[tuple[Kind, str]]) -> list[PaperI
             raise ConfigError(
                 f"paper {number} has no {kind} {wanted!r} that rtsim reproduces",
                 where=f"--{kind}",
-                allowed=", ".join(there) or f"none: rtsim reproduces no {kind} of it",
+                allowed=", ".join(there) or f"none, because rtsim reproduces no {kind} of this paper",
             )
     return [item for item in items if not chosen or (item.kind, item.number) in chosen]

@@ -12,7 +12,7 @@ from rtsim.papers.item import Comparison, ItemResult, PaperItem, Publication, St
 
 HEADS = ("", "unit", "paper", "ours", "bound", "held", "why")
 WIDTH = 110
-OTHER_DATA = "The data are ours, not the paper's: {}."
+OTHER_DATA = "The data are those of rtsim, not of the paper: {}."
 
 
 class ReproducedItem(NamedTuple):
@@ -62,7 +62,7 @@ def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
     rows = [row for one in found for row in one.result.rows]
     n_bound = sum(row.bound is not None for row in rows)
     n_held = sum(bool(row.is_held) for row in rows)
-    parts.append(f"{n_held} of {n_bound} bounds held, {len(rows) - n_bound} numbers without a bound")
+    parts.append(f"{n_held} of {n_bound} bounds are met; {len(rows) - n_bound} numbers have no bound")
     return "\n\n".join(parts)
 
 

@@ -74,10 +74,12 @@ def check_drivers(model: Model, names: tuple[str, ...]) -> None:
     if not names:
         raise ConfigError(
             "a motion drives no coordinate", where=KEY, allowed=", ".join(free) or "none",
-            remedy="name those that it has, as many as the method leaves",
+            remedy="name the coordinates that move, as many as the method leaves free",
         )  # fmt: skip
     for name in names:
         if name not in free:
             raise ConfigError(
-                f"{name!r} is no coordinate that can be driven", where=KEY, allowed=", ".join(free) or "none"
+                f"{name!r} is not a coordinate that can be driven",
+                where=KEY,
+                allowed=", ".join(free) or "none",
             )

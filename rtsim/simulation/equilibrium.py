@@ -186,14 +186,14 @@ class EquilibriumSearch:
         where = f"{model.name}: simulation.equilibrium"
         if not last.finite:
             return ModelError(
-                "the forces at the neutral pose are no numbers, or too large for one",
+                "the forces at the neutral pose are not finite numbers",
                 where=where,
-                remedy="correct the neutral values of its coordinates, its loads or its elements",
+                remedy="correct the neutral values of the coordinates, the loads or the elements",
             )
         k = int((np.abs(last.F) / np.sqrt(np.diag(last.M))).argmax())
         d = int(self.free[k])
         names = dict(zip(model.coordinates.dof.tolist(), model.coordinates.names, strict=True))
-        what = names.get(d, f"a motion of {model.names.bodies[self.tree.dof_body[d]]}")
+        what = names.get(d, f"a motion of the body {model.names.bodies[self.tree.dof_body[d]]}")
         angular = self.tree.dof_rotates[d] != TRANSLATES
         if d in names:
             angular = model.coordinates.is_angle[model.coordinates.names.index(names[d])]
@@ -201,7 +201,8 @@ class EquilibriumSearch:
             f"no static equilibrium near the neutral pose: {what} stays out of balance by "
             f"{abs(last.F[k]):.3g} {'N m' if angular else 'N'}",
             where=where,
-            remedy="move the neutral pose, hold a coordinate that nothing supports, or start without",
+            remedy="change the neutral pose, hold a coordinate that nothing supports, or start without "
+            "equilibrium",
         )
 
 

@@ -154,35 +154,36 @@ def check_holds(spec: ModelSpec, note: Note) -> None:
         ):
             if name in acting:
                 raise ConfigError(
-                    "the first method keeps it as an exact constraint, and its force law would act in the "
-                    "simulation, too",
+                    "the first method keeps this element as an exact constraint, and in the "
+                    "simulation its force law would act as well",
                     where=f"model {spec.name}: {kind}.{name}",
                     remedy="list the constraints of a simulation in simulation.holds, or remove the force "
                     "law",
                 )
     if spec.held and spec.simulation.equilibrium != "none":
         raise ConfigError(
-            f"no equilibrium is sought for a model with exact constraints ({spec.held[0]})",
+            f"no static equilibrium can be computed for a model with exact constraints ({spec.held[0]})",
             where=f"model {spec.name}: simulation.equilibrium",
             allowed="none",
         )
     if spec.rolls:
         raise ConfigError(
-            "it rolls without slipping, a constraint of velocity, which forward simulation does not have",
+            "the element rolls without slipping, and forward simulation does not support this "
+            "constraint of velocity",
             where=f"model {spec.name}: rolls.{spec.rolls[0].name}",
-            remedy="replace it by a contact with friction, or remove it",
+            remedy="replace the element by a contact with friction, or remove it",
         )
     soft = [name for name in how.soft if name not in spec.held]
     loose = [name for name in how.hard if name not in spec.held and name in holdable(spec)]
     if soft:
         note(f"soft elements carry no force in a simulation: {', '.join(soft)}")
     if loose:
-        note(f"simulation.holds leaves out what the first method holds: {', '.join(loose)}")
+        note(f"simulation.holds does not list these constraints of the first method: {', '.join(loose)}")
     weak = [muscle.name for muscle in spec.muscles if muscle.hill is None]
     if weak:
         note(f"muscles without `hill` carry no force: {', '.join(weak)}")
     if len(weak) < len(spec.muscles) and not any(muscle.excitation for muscle in spec.muscles):
-        note("no muscle has an excitation: all are passive, at their least activation")
+        note("no muscle has an excitation, so all muscles are passive, at their lowest activation")
 
 
 def check_settings(spec: ModelSpec, model: Model) -> None:
@@ -195,7 +196,7 @@ def check_settings(spec: ModelSpec, model: Model) -> None:
                 raise ConfigError(
                     f"the coordinate {name!r} is determined by its coupler",
                     where=f"model {spec.name}: simulation.{key}",
-                    remedy="name the coordinate that it follows, or leave it out",
+                    remedy="name the coordinate to which it is coupled, or remove it",
                 )
     for key in ("hold", "speeds", "plot"):
         for name in getattr(spec.simulation, key):
@@ -231,9 +232,9 @@ def check_mass(spec: ModelSpec, model: Model) -> None:
     body = spec.bodies[int(model.tree.dof_body[d])].name
     names = dict(zip(model.coordinates.dof.tolist(), model.coordinates.names, strict=True))
     raise ModelError(
-        f"{'the coordinate ' + names[d] if d in names else 'its joint'} moves no mass",
+        f"{'the coordinate ' + names[d] if d in names else 'its joint'} does not move any mass",
         where=f"{where}: bodies.{body}.mass_kg",
-        remedy="give mass_kg, and inertia_kg_m2 where it turns, to this body or to one that it carries",
+        remedy="give mass_kg, and inertia_kg_m2 for a rotation, to this body or to a body that it carries",
     )
 
 

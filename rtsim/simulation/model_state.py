@@ -77,9 +77,9 @@ class ModelState:
         """Update what is constant in the model, after its masses or its gravity have changed."""
         if not set_constants(self.simulation, self.q, self.work):
             raise ModelError(
-                "a coordinate moves no mass",
+                "a coordinate does not move any mass",
                 where=self.model.name,
-                remedy="give mass_kg and inertia_kg_m2 to the bodies that it moves",
+                remedy="give mass_kg and inertia_kg_m2 to the bodies that this coordinate moves",
             )
 
     def settle(self) -> None:

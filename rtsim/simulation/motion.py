@@ -84,8 +84,9 @@ def read_motion(
     bad = table.columns[0].lower() != "time" or len(times) < FEWEST_ROWS or not (np.diff(times) > 0.0).all()
     if bad or not np.isfinite(times).all() or not float(times[-1]) - float(times[0]) <= LONGEST_S:
         raise ConfigError(
-            "its times cannot be those of a motion", where=str(path),
-            allowed=f"a first column time that rises, {FEWEST_ROWS} rows or more, {LONGEST_S:g} s at most",
+            "the times cannot be those of a motion", where=str(path),
+            allowed=f"a first column `time` that increases, at least {FEWEST_ROWS} rows, and at most "
+                f"{LONGEST_S:g} s",
         )  # fmt: skip
     for text in table.notes:
         note(f"{path}: {text}")
@@ -111,7 +112,10 @@ def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:
     steps, told = np.diff(at), []
     if steps.max() > HOLE * np.median(steps):
         k = int(steps.argmax())
-        told.append(f"no rows from {at[k]:g} to {at[k + 1]:g} s after its start: a spline bridges them")
+        told.append(
+            f"the motion has no rows from {at[k]:g} to {at[k + 1]:g} s after its start; the gap "
+            "was filled by a spline"
+        )
     for body in spec.bodies:
         for k, coordinate in enumerate(coordinates_of(body)):
             if coordinate.name not in motions:
@@ -146,7 +150,7 @@ def column_of(table: Table, name: str, turns: bool, where: str) -> Array:
     if len(holes):
         raise ConfigError(
             f"{label} has no value at {table.data[holes[0], 0]:g} s ({len(holes)} of {len(values)} rows)",
-            where=where, remedy="fill the gaps, or cut the file",
+            where=where, remedy="fill the gaps, or shorten the file",
         )  # fmt: skip
     return np.radians(values) if turns and table.in_degrees else values
 
@@ -180,7 +184,7 @@ def check_motion(spec: ModelSpec, motion: str) -> None:
     open_names = [c.coordinate for c in spec.couplers if c.of == MOTION and c.is_identity]
     if open_names and not motion:
         raise ConfigError(
-            f"{', '.join(open_names)}: the motion is not given", where=f"model {spec.name}",
+            f"{', '.join(open_names)}: the prescribed motion is missing", where=f"model {spec.name}",
             remedy=f"add {OPTION} FILE.mot, or with --live {OPTION} tcp://HOST:PORT",
         )  # fmt: skip
     if motion and not is_stream(motion) and Path(motion).suffix.lower() not in STORAGE_SUFFIXES:

@@ -167,7 +167,7 @@ class MotionFeed:
                 return Status.DEGRADED
         elif self._following and time - self._heard > SILENT_S:
             self._halt()
-            self._say("No frames of the motion arrive any more: its coordinates come to rest.")
+            self._say("No more frames of the motion arrive; the coordinates that it moves come to rest.")
         if self._following:
             return Status.OK
         self.counters["motion_missing"] += 1

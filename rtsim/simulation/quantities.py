@@ -126,7 +126,7 @@ class SimulatedQuantities:
         moving, turning = translations(tree), rotations(tree)
         movers, turners = (tuple(names[b] for b, _, _ in found) for found in (moving, turning))
         x_q, x_v, R_q, w_v = ([row[k] for row in found] for found in (moving, turning) for k in (1, 2))
-        joint = "the joint's frame on the parent"
+        joint = "frame of the joint on the parent body"
         self._take("joint_positions", trace.q, (rows(x_q, 3),), "m", movers, AXES, joint,
                    meaning="translation of free joints")  # fmt: skip
         self._take("joint_quaternions", trace.q, (rows(R_q, 4),), "1", turners,
@@ -134,7 +134,7 @@ class SimulatedQuantities:
         self._take("joint_velocities", trace.v, (rows(x_v, 3),), "m/s", movers, AXES, joint,
                    meaning="rates of joint_positions")  # fmt: skip
         self._take("joint_turning", trace.v, (rows(w_v, 3),), "rad/s", turners,
-                   AXES, "the joint's frame on the child",
+                   AXES, "frame of the joint on the child body",
                    meaning="angular velocity of the joints of joint_quaternions")  # fmt: skip
 
     def _add_lines(self) -> None:
@@ -151,11 +151,11 @@ class SimulatedQuantities:
             at = np.flatnonzero(chosen)
             labels = tuple(m.names.lines[e] for e in at)
             self._take(f"{kind}_forces", trace.line, (at, TENSION), "N", labels, curves=curves[kind],
-                       meaning="tension; of a compressed spring negative")  # fmt: skip
+                       meaning="tension of each element; negative for a compressed spring")  # fmt: skip
             self._take(f"{kind}_lengths", trace.line, (at, LENGTH), "m", labels,
-                       meaning="distance of the ends")  # fmt: skip
+                       meaning="distance between the two ends")  # fmt: skip
             ends = self._add(f"{kind}_ends", np.zeros((len(at), 2, 3)), "m", labels, (), GROUND,
-                             meaning="both ends, for a picture")  # fmt: skip
+                             meaning="positions of both ends, for drawing")  # fmt: skip
             self._line_ends.append((ends, at))
 
     def _add_contacts(self) -> None:
@@ -166,17 +166,17 @@ class SimulatedQuantities:
         every, rubs = np.arange(len(names)), self._rubs[:, None]
         self._take("contact_normal_forces", contact, (every, NORMAL), "N", names,
                    curves=Curves("Contacts", "normal force", 1, 20.0, True),
-                   meaning="normal force, 0 = apart")  # fmt: skip
+                   meaning="normal force, 0 = no contact")  # fmt: skip
         self._take("contact_friction_forces", contact, (rubs, np.arange(FRICTION, FRICTION + 3)), "N",
-                   rubbing, AXES, GROUND, meaning="friction on the ellipsoid's body")  # fmt: skip
+                   rubbing, AXES, GROUND, meaning="friction force on the body of the ellipsoid")  # fmt: skip
         slides = (rubs, np.arange(SLIDING, SLIDING + 3))
         self._sliding = self._take("contact_sliding", contact, slides, "m/s", rubbing, AXES, GROUND,
-                                   meaning="sliding velocity; NaN = apart")  # fmt: skip
+                                   meaning="sliding velocity; NaN = no contact")  # fmt: skip
         self._depths = self._take("contact_depths", contact, (every, DEPTH), "m", names,
                                   meaning="largest depth of the overlap")  # fmt: skip
         places = (every[:, None], np.arange(PLACE, PLACE + 3))
         self._places = self._take("contact_places", contact, places, "m", names, AXES, GROUND,
-                                  meaning="where the force acts; NaN = apart")  # fmt: skip
+                                  meaning="point of the contact force; NaN = no contact")  # fmt: skip
 
     def _add_frictions(self) -> None:
         """Add friction elements under a load."""
@@ -184,9 +184,9 @@ class SimulatedQuantities:
         every = np.arange(len(names))
         self._take("friction_forces", friction, (every, FORCE), "N", names,
                    curves=Curves("Friction", "force", 1, 2.0),
-                   meaning="friction along their direction")  # fmt: skip
+                   meaning="friction force along the direction of the friction element")  # fmt: skip
         self._take("friction_sliding", friction, (every, SLIDING_SPEED), "m/s", names,
-                   meaning="sliding speed along their direction")  # fmt: skip
+                   meaning="sliding speed along the direction of the friction element")  # fmt: skip
 
     def _add_muscles(self) -> None:
         """Add muscles with a force, and ligaments along paths; nothing for a model without any."""
@@ -196,23 +196,23 @@ class SimulatedQuantities:
         names = m.names.pulling
         every = np.arange(len(names))
         self._take("muscle_activations", trace.pull, (every, ACTIVATION), "1", names,
-                   curves=ACTIVATIONS, meaning="activation of the fibres")  # fmt: skip
+                   curves=ACTIVATIONS, meaning="activation of the muscle fibres")  # fmt: skip
         self._take("muscle_forces", trace.pull, (every, PULL), "N", names,
                    curves=Curves("Muscles", "force", 1, 10.0), meaning="force along the tendon")  # fmt: skip
         self._take("muscle_lengths", trace.pull, (every, PATH_LENGTH), "m", names,
-                   meaning="length of the whole path")  # fmt: skip
+                   meaning="length of the whole muscle path")  # fmt: skip
         self._take("muscle_speeds", trace.pull, (every, PATH_SPEED), "m/s", names,
-                   meaning="lengthening speed of the whole path")  # fmt: skip
+                   meaning="lengthening speed of the whole muscle path")  # fmt: skip
         elastic = np.flatnonzero(m.pulls.muscles.elastic)  # what stands in for ligaments is rigid
         self._take("muscle_fibre_lengths", trace.pull, (elastic, FIBRE), "m",
                    tuple(names[k] for k in elastic),
-                   meaning="lengths of fibres on elastic tendons, along the tendon")  # fmt: skip
+                   meaning="fibre lengths of muscles with elastic tendons, along the tendon")  # fmt: skip
         wrapping = len(names) + np.arange(len(m.names.wrapping))
         self._take("wrapping_ligament_forces", trace.pull, (wrapping, PULL), "N", m.names.wrapping,
                    curves=Curves("Ligaments", "tension", 1, 20.0),
                    meaning="tension of ligaments that go over surfaces")  # fmt: skip
         self._take("wrapping_ligament_lengths", trace.pull, (wrapping, PATH_LENGTH), "m", m.names.wrapping,
-                   meaning="lengths of their whole paths")  # fmt: skip
+                   meaning="lengths of the whole paths of these ligaments")  # fmt: skip
 
     def _add_generators(self) -> None:
         """Add torque generators; nothing for a model without any."""
@@ -243,7 +243,7 @@ class SimulatedQuantities:
             labels = tuple(m.names[k] for k in at[chosen])
             self._take(name, self._trace.coupler, (own[chosen],), unit, labels,
                        curves=Curves("Prescribed", what, 1, 1.0),
-                       meaning=f"{what} that keeps prescribed coordinates on their motion")  # fmt: skip
+                       meaning=f"{what} that keeps the prescribed coordinates on their motion")  # fmt: skip
 
     def _add_holds(self) -> None:
         """Add the forces of exact constraints; nothing for a model without any."""
@@ -252,16 +252,16 @@ class SimulatedQuantities:
             return
         self._take("element_forces", self._trace.hold, (np.arange(len(m.names.holds)),), "N", m.names.holds,
                    curves=Curves("Constraints", "force", 1, 20.0),
-                   meaning="constraint force that pushes both ends apart, or a point out of its "
-                           "plane")  # fmt: skip
+                   meaning="constraint force that pushes both ends apart, or pushes a point out of its "
+                       "plane")  # fmt: skip
 
     def _add_bodies(self) -> None:
         """Add the bodies' poses, which a stick figure needs."""
         bodies, pose = self.simulator.model.names.bodies, self._pose
         for name, array, meaning in (
-            ("joint_centres", pose.position, "body origins, for a stick figure"),
+            ("joint_centres", pose.position, "origins of the bodies, for drawing a stick figure"),
             ("segment_positions", pose.position, "body origins"),
-            ("segment_rotations", pose.rotation, "rotation matrices, body to ground"),
+            ("segment_rotations", pose.rotation, "rotation matrices from body axes to ground axes"),
         ):
             self._add(name, array, "1" if is_rotation(array) and "rot" in name else "m", bodies, (), GROUND,
                       meaning=meaning)  # fmt: skip

@@ -80,6 +80,7 @@ def outside(simulator: Simulator, done: SimulatedRun) -> list[str]:
         beyond = np.flatnonzero((values < low) | (values > high))
         if len(beyond):
             said.append(
-                f"{name} leaves its range at {done.times[beyond[0]]:.6g} s: only forces could hold it"
+                f"{name} leaves its range at {done.times[beyond[0]]:.6g} s; in a simulation only "
+                "forces keep a coordinate in its range"
             )
     return said

@@ -126,9 +126,9 @@ def warm_up(simulator: Simulator) -> SimulatedRun:
     if not np.isfinite(done.trace.v_dot).all():
         check_paths(simulator, "at the start")
         raise ModelError(
-            "the forces at the start are no numbers",
+            "the forces at the start are not finite numbers",
             where=simulator.model.name,
-            remedy="correct the neutral values of its coordinates, its masses or its elements",
+            remedy="correct the neutral values of the coordinates, the masses or the elements of the model",
         )
     return done
 
@@ -144,7 +144,8 @@ def check_paths(simulator: Simulator, when: str) -> None:
             raise ModelError(
                 f"{name} does not pull {when}: {STATUS_NAMES[status]}",
                 where=simulator.model.name,
-                remedy="move its points out of the surface that it goes over, or make that smaller",
+                remedy="move the points of the path out of the surface over which it goes, or make the "
+                "surface smaller",
             )
 
 
@@ -153,9 +154,13 @@ def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
     if status == UNHELD:
         return (
             f"{simulator.widest} can no longer be satisfied: the mechanism locks or has come apart",
-            "check its lengths and the motions that are prescribed",
+            "check the lengths of the constraints and the prescribed motions",
         )
-    what = "the state is no longer a finite number" if status == NON_FINITE else "the step has no solution"
+    what = (
+        "the state is no longer a finite number"
+        if status == NON_FINITE
+        else "the integration step has no solution"
+    )
     return what, "look for forces that grow without end"
 
 

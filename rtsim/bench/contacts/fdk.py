@@ -220,7 +220,7 @@ def compared(
             finest = (4.0 * one.slopes(0.5 * FINEST) - one.slopes(FINEST)) / 3.0
         slopes.append(float(np.abs(analytic - finest).max() / np.abs(analytic).max()))
     if not slopes:
-        raise RtsimError("bench fdk: no frame ended at a micronewton")
+        raise RtsimError("bench fdk: no frame reached a residual force of a micronewton")
     return slopes, apart, len(slopes) / len(frames)
 
 

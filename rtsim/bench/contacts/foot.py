@@ -184,7 +184,7 @@ def contact_figures(step: RecordedStep) -> list[BenchFigure]:
     work = new_prescribed_work(model, 2)
     contact_wrenches(model, frames.motion, work)
     if not (work.contacts.state[:, PATCH] > 0.0).all():
-        raise AssertionError("a contact of the bench is open")
+        raise AssertionError("a contact of the benchmark does not carry load, so it cannot be measured")
     for name, call, limit in (
         ("", lambda: repeat_wrenches(model, frames.motion, work, N_REPEAT), US_PER_CONTACT),
         (".slopes", lambda: repeat_derivatives(model, frames.motion, work, False, N_REPEAT), None),

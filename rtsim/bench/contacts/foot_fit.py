@@ -130,12 +130,12 @@ def real_figures(data: Path) -> list[BenchFigure]:
     for name in ("walk1", "walk2"):
         steps = walked_steps(data / "gait_bmc" / f"{name}.trc").steps
         for plate, step in steps.items():
-            say(f"foot-fit: {name}, {plate}, {step.side} foot")
+            say(f"foot-fit: fitting {name}, {plate}, {step.side} foot")
             figures += real_fit(f"{name}.{plate}", [step], {k: s for k, s in steps.items() if k != plate})
         for side in ("right", "left"):
             together = {plate: step for plate, step in steps.items() if step.side == side}
             if len(together) > 1:
-                say(f"foot-fit: {name}, {side} foot, {len(together)} steps together")
+                say(f"foot-fit: fitting {len(together)} footsteps of the {side} foot together, {name}")
                 others = {plate: step for plate, step in steps.items() if step.side != side}
                 figures += real_fit(f"{name}.{'+'.join(together)}", [*together.values()], others)
     return figures

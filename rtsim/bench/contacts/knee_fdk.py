@@ -62,7 +62,7 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
     for name, published in PUBLISHED.items():
         recording = RECORDINGS[name]
         if folder is None or not (folder / recording.source).is_file():
-            say(f"knee-fdk: {name} is not there")
+            say(f"knee-fdk: the file {name} is missing")
             continue
         of_files = {
             key: str(folder / path) if path else ""

@@ -106,7 +106,8 @@ def forward(spec: ModelSpec, folder: Path, first: int, n_frame: int, *, holds_bo
     last = len(box) - MARGIN - n_frame
     if not MARGIN <= first <= last:
         raise ConfigError(
-            f"frame {first} has not {MARGIN} frames before and {n_frame + MARGIN} behind it, for the filter",
+            f"the part before frame {first} and after it is too short for the filter: {MARGIN} frames "
+            f"before and {n_frame + MARGIN} after it are needed",
             where="stoop lift, forward", allowed=f"frames {MARGIN} to {last}",
         )  # fmt: skip
     frames = slice(first - MARGIN, first + n_frame + MARGIN)

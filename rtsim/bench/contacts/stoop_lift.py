@@ -49,7 +49,8 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
     folder = folder or FOLDER
     if not markers_of(folder, TRIAL).is_file():
         raise ConfigError(
-            f"the stoop lift is not there: {markers_of(folder, TRIAL).name}", where=str(folder),
+            f"the recording of the stoop lift is missing: {markers_of(folder, TRIAL).name}",
+            where=str(folder),
             remedy="give the folder of the recording",
         )  # fmt: skip
     with TemporaryDirectory() as place:
@@ -76,11 +77,13 @@ def through_commands(folder: Path, place: Path) -> tuple[Results, Path]:
         ["fit", "torque-generators", str(out), "--model", str(body), "--out", str(fitted)],
     ]  # fmt: skip
     for command in words:
-        say(f"stoop lift: rtsim {command[0]}")
+        say(f"stoop lift: running rtsim {command[0]}")
         called(*command)
     if not fitted.is_file():
         raise ConfigError(
-            "a command failed on the stoop lift", where=str(folder), remedy="see the line above"
+            "a command failed on the stoop lift",
+            where=str(folder),
+            remedy="read the line above, which says what failed",
         )
     return read_results(out), fitted
 
@@ -152,7 +155,7 @@ def forward_again(spec: ModelSpec, folder: Path) -> list[BenchFigure]:
     """
     figures = []
     for first, holds_box in STARTS.items():
-        say(f"stoop lift: forward from {first / 50:.1f} s")
+        say(f"stoop lift: forward simulation from {first / 50:.1f} s on")
         done = forward(spec, folder, first, N_FRAME, holds_box=holds_box)
         angles = [k for k, name in enumerate(done.names) if name not in ("pelvis_x", "pelvis_y")]
         off, free = (np.degrees(np.abs(one).max(axis=0)) for one in (done.off, done.off_free))

@@ -50,7 +50,7 @@ def run(path: Path, n_motion: int, seed: int = 1) -> list[BenchFigure]:
     base, rng = load_model(str(path)), np.random.default_rng(seed)
     tallies: dict[str, CoverageCount] = {}
     names: tuple[str, ...] = ()
-    for _ in counted(f"coverage: motions of {base.name}", range(n_motion), n_motion):
+    for _ in counted(f"coverage: computing motions of {base.name}", range(n_motion), n_motion):
         names = count(rng, marked(rng, base), tallies)
     return figures_of(tallies, list(names))
 

@@ -75,12 +75,12 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
     there = {name: static for name, static in RECORDINGS.items() if (folder / name).is_file()}
     if not there:
         raise ConfigError(
-            f"none of the {len(RECORDINGS)} recordings is there, as {next(iter(RECORDINGS))}",
+            f"none of the {len(RECORDINGS)} recordings was found, such as {next(iter(RECORDINGS))}",
             where=str(folder),
-            remedy="give the folder that holds them",
+            remedy="give the folder that contains the recordings",
         )
     for name in RECORDINGS.keys() - there.keys():
-        say(f"marker-sets: {name} is not there")
+        say(f"marker-sets: the recording {name} is missing")
     worst = {"centre_mm": 0.0, "angle_deg": 0.0, "offset_deg": 0.0}
     figures: list[BenchFigure] = []
     for name, static in there.items():

@@ -82,13 +82,13 @@ def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> li
     if not any((folder / recording.source).is_file() for recording in wanted.values()):
         first = next(iter(wanted.values())).source
         raise ConfigError(
-            f"none of the {len(wanted)} recordings is there, as {first}", where=str(folder),
-            remedy="give the folder that holds them",
+            f"none of the {len(wanted)} recordings was found, such as {first}", where=str(folder),
+            remedy="give the folder that contains the recordings",
         )  # fmt: skip
     figures, n_failed = [], 0
     for name, recording in wanted.items():
         if not (folder / recording.source).is_file():
-            say(f"recordings: {name} is not there")
+            say(f"recordings: the recording {name} is missing")
             continue
         say(f"recordings: {name}")
         arguments = arguments_of(folder, recording) + (["--side", side] if side else [])

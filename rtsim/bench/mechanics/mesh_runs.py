@@ -103,7 +103,7 @@ def knee_figures(folder: Path, tibia: str, femur: str) -> list[BenchFigure]:
         ),
     ]
     if all((folder / name).is_file() for name in (tibia, femur)):
-        say("mesh: mesh_knee with cartilage")
+        say("mesh: simulating mesh_knee with cartilage")
         real = with_cartilage(spec, folder / tibia, folder / femur)
         found = [run(real) for _ in range(2)]
         figures += [

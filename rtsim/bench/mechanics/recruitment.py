@@ -144,7 +144,7 @@ def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> Recru
         call, problem, (out, n_iteration) = solver(C, d, power)
         cold.append(timed(partial(call, False), n_call))
         if call(False) != OPTIMAL:
-            raise RtsimError("bench recruitment: an instance that has an answer was not solved")
+            raise RtsimError("bench recruitment: a problem that has a solution was not solved")
         gap, residual = max(gap, float(out.gap[0])), max(residual, float(out.residual[0]))
         most = max(most, n_iteration[0])
 

@@ -91,7 +91,7 @@ def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[B
     for name, floor in (("chain", False), ("chain_on_floor", True)):
         figures += chain_figures(name, floor, n_batch, n_repeat)
     if muscled:
-        say("rosenbrock: finger with muscles")
+        say("rosenbrock: simulating the finger with muscles")
         for tendon in TENDONS:
             figures += finger_figures(tendon, n_batch, n_repeat)
     return figures

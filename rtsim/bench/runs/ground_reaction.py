@@ -25,8 +25,8 @@ def run(folder: Path) -> list[BenchFigure]:
     there = [name for name in (*ASKED, *SHOWN) if (folder / RECORDINGS[name].source).is_file()]
     if not there:
         raise ConfigError(
-            f"no recording is there, as {RECORDINGS[ASKED[0]].source}", where=str(folder),
-            remedy="give the folder that holds them",
+            f"no recording was found, such as {RECORDINGS[ASKED[0]].source}", where=str(folder),
+            remedy="give the folder that contains the recordings",
         )  # fmt: skip
     figures: list[BenchFigure] = []
     for name in there:

@@ -38,7 +38,10 @@ def run(seconds: float) -> list[BenchFigure]:
     """
     say(f"monitor: {N_FIELD * N_JOINT * N_MOVEMENT} curves at {RATE_HZ:g} Hz for {seconds:g} s")
     account = drawn(seconds)
-    say(f"monitor: the loop without, with, and with a window that is stopped, {N_TURN} times {seconds:g} s")
+    say(
+        f"monitor: the loop without a window, with a window, and with a stopped window, {N_TURN} times "
+        f"{seconds:g} s"
+    )
     p99 = {name: float(np.median(values)) for name, values in loops(seconds).items()}
     figures = [
         BenchFigure("curves", account["n_curve"], "1"),

@@ -61,8 +61,8 @@ def frozen(seconds: float) -> list[BenchFigure]:
     frozen for `seconds` [s].
     """
     if not (hasattr(signal, "SIGSTOP") and hasattr(signal, "SIGCONT")):
-        raise ConfigError("this system cannot stop a process and let it go on", where="--frozen")
-    say(f"monitor: a window that stands still for {seconds:g} s")
+        raise ConfigError("this system cannot stop a process and continue it", where="--frozen")
+    say(f"monitor: a window that does not respond for {seconds:g} s")
     own = ResidentMemory()
     with WatchedWindow(1.0) as watched:
         _, before = watched.until(BUILT_S)
@@ -130,7 +130,7 @@ class WatchedWindow:
         begun = time.monotonic()
         while (now := time.monotonic() - begun) < seconds or not rows:
             if self._window.poll() is not None:
-                raise ConfigError("the window has ended before its time", where="monitor")
+                raise ConfigError("the window ended too early", where="monitor")
             rows.append((now, self._memory()))
             time.sleep(LOOK_S)
         times, taken = np.array(rows).T

@@ -39,7 +39,9 @@ from rtsim.papers.paper_000.printed_tables import TASKS
 
 Array = NDArray[np.float64]
 
-MODEL_DATA = "shipped model mandible, whose condyles and fossae are formulas, not the subject's scan"
+MODEL_DATA = (
+    "shipped model `mandible`, whose condyles and fossae are given by formulas instead of the subject's scan"
+)
 N_ELEMENT, MODULUS, LINEAR_FROM = 3, 1e10, 0.03
 """Settings of the ligament on either side: elements; pressure modulus [N/m^3]; strain from which it is
 linear."""
@@ -163,33 +165,35 @@ def study_rows(name: str, task: str, runs: list) -> list[Comparison]:
     """
     own, rows = task_of(task), []
     rows.append(
-        Comparison(f"{name}: runs of the parameter study", "1", 15.0, float(len(runs)),
+        Comparison(f"{name}: number of runs in the parameter study", "1", 15.0, float(len(runs)),
                    StatedBound("parameter study", 15.0, 15.0))
     )  # fmt: skip
     for field, scale, unit, words in ((DISPLACEMENTS, 1e3, "mm", "places"), (FORCES, 1.0, "N", "forces")):
         by_run = scale * np.array([mean_cycle(task, run, field)[0] for run in runs])
         over_cycles = scale * mean_cycle(task, own.fdk, field)[1]
         rows += [
-            Comparison(f"{name}: {words}, deviation over the 15 runs, mean", unit, "as large as over cycles",
+            Comparison(f"{name}: {words}, mean of the standard deviation over the 15 runs",
+                       unit, "as large as over cycles",
                        float(by_run.std(axis=0).mean()), reason=REPEATED),
-            Comparison(f"{name}: {words}, deviation over five cycles, mean", unit, "as large as over runs",
+            Comparison(f"{name}: {words}, mean of the standard deviation over five cycles",
+                       unit, "as large as over runs",
                        float(over_cycles.mean()), reason=REPEATED),
         ]  # fmt: skip
     pressed = -mean_cycle(task, own.fdk, FORCES)[0][:-1, :, AXES.index("si")]
     forwards = mean_cycle(task, own.fdk, DISPLACEMENTS)[0][:-1, :, AXES.index("ap")]
     for s, side in enumerate(SIDES):
         rows += [
-            Comparison(f"{name}: {side}, FDK, maxima of the upward force on the skull", "1",
+            Comparison(f"{name}: {side}, FDK, largest upward force on the skull", "1",
                        2.0 if (name, side) == ("chewing", "right") else None,
                        float(humps(pressed[:, s])), reason=OTHER_SUBJECT),
-            Comparison(f"{name}: {side}, FDK, that force in opening over that in closing", "1",
+            Comparison(f"{name}: {side}, FDK, ratio of the upward force in opening to that in closing", "1",
                        "no clear pattern" if name == "open-close" else None,
                        opening_over_closing(pressed[:, s], forwards[:, s]), reason=OTHER_SUBJECT),
         ]  # fmt: skip
     return rows
 
 
-REPEATED = "cycles of the synthetic jaw repeat but for noise, those of a person do not"
+REPEATED = "cycles of the synthetic jaw are equal except for noise, cycles of a person are not"
 STUDIED = f"{len(STIFFNESSES_N_M)} stiffnesses and {len(STRAINS)} reference strains"
 
 

@@ -20,7 +20,7 @@ from rtsim.papers.paper_000.jaw_runs import JawTask, task_of
 from rtsim.papers.paper_000.printed_tables import AXES, METRICS, TABLE_1, TABLE_2, TASKS
 from streams.messages import Status
 
-OTHER_SUBJECT = "of the synthetic jaw: the paper's subject, his scan and his motion are not public"
+OTHER_SUBJECT = "from the synthetic jaw: the scan and the motion of the paper's subject are not public"
 JAW_DATA = (
     "motion of the built-in synthetic jaw, which follows neither model, filtered as in a live run; five "
     "cycles"
@@ -59,8 +59,8 @@ def table_2(given: ItemInput) -> ItemResult:
     for task, name in TASKS.items():
         rows += force_bounds(task, task_of(name))
     note = (
-        "The sign of M along SI depends on the slope of the fossae beside that of the planes, which is the "
-        "subject's; rtsim bench jaw has it for five slopes."
+        "The sign of M along SI depends on the slope of the fossae relative to that of the planes, "
+        "which depends on the subject; `rtsim bench jaw` gives M for five slopes."
     )
     return ItemResult(rows, notes=(note, signs_in_words()))
 
@@ -87,7 +87,8 @@ def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeate
 def signs_in_words() -> str:
     """Return a note on the meaning of the axes in the tables."""
     return (
-        "AP is forwards, SI upwards, ML to the right, all of the skull; means of five cycles, each by itself."
+        "Axes of the skull: AP is forwards, SI upwards, ML to the right. Values are means of five "
+        "cycles that are evaluated separately."
     )
 
 
@@ -100,12 +101,12 @@ def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
     lost = sum(int((model.status[rows] == int(Status.NOT_CONVERGED)).sum()) for model in (own.fdk, own.pop))
     left = float(np.abs(own.fdk.fields["fdk_residuals"][rows]).max())
     return [
-        Comparison(f"{task}: POP, ML of the middle of both condyles, at most", "mm", 0.0,
+        Comparison(f"{task}: POP, largest ML displacement of the midpoint of both condyles", "mm", 0.0,
                    float(np.abs(middle).max()),
                    StatedBound("no movement along the medial-lateral axis", high=1e3 * ROUNDING)),
-        Comparison(f"{task}: frames without balance", "1", 0.0, float(lost),
+        Comparison(f"{task}: number of frames without equilibrium", "1", 0.0, float(lost),
                    StatedBound("alpha is found such that f is zero", high=0.0)),
-        Comparison(f"{task}: FDK residual forces, at most", "N", 0.0, left,
+        Comparison(f"{task}: FDK, largest residual force", "N", 0.0, left,
                    StatedBound("f = 0, to the tolerance of a run", high=TOLERANCE_N)),
     ]  # fmt: skip
 
@@ -119,9 +120,9 @@ def force_bounds(task: str, own: JawTask) -> list[Comparison]:
     force = own.forces("pop")[rows]
     slope = np.degrees(np.arctan(force[..., 0] / force[..., 1]))
     return [
-        Comparison(f"{task}: POP, activation of the contact elements, at most", "%", "below 0.5",
+        Comparison(f"{task}: POP, largest activation of the contact elements", "%", "below 0.5",
                    100.0 * float(pressed.max()) / STRENGTH_N, StatedBound("POP model", high=MOST_ACTIVE)),
-        Comparison(f"{task}: POP, contact elements pull by at most", "N", 0.0,
+        Comparison(f"{task}: POP, largest pulling force of the contact elements", "N", 0.0,
                    max(0.0, -float(pressed.min())), StatedBound("contact elements can only push", high=0.0)),
         Comparison(f"{task}: POP, angle between the slope of the force and that of the planes", "deg", 0.0,
                    float(np.abs(slope - SLOPE_DEG).max()), StatedBound("planes 30 deg downwards", high=1e-2)),

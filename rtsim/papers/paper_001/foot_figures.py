@@ -54,13 +54,16 @@ SECONDS = {"friction": 180.0, "pressure": 164.0, "force": 10.0, "validation": 82
 QUANTITIES = {"normal": "normal force", "friction": "friction force", "spin": "spinning friction",
               "cop": "COP", "pressure": "pressure"}  # fmt: skip
 PERCENT = 100.0
-OTHER_FOOT = "of a synthetic foot, whose parameters are others than those of the thesis' subject"
-MACHINE = "of another machine and method; rtsim bench foot-fit holds ours against targets"
-ENDS = "the thesis took the best of ten and does not say where the others ended"
+OTHER_FOOT = "from a synthetic foot, whose parameters differ from those of the thesis' subject"
+MACHINE = "from another machine and method; `rtsim bench foot-fit` compares rtsim's times with targets"
+ENDS = "the thesis used the best of ten starts and does not say where the other starts ended"
 NOT_SOUGHT = (
-    "pressure was not sought: how far off it is depends on the step, and a poor match is what is stated"
+    "pressure was not fitted, so its error depends on the footstep; the thesis states only a poor match"
 )
-STEP_DATA = "a synthetic step of known parameters with 1 % noise; rtsim fit foot takes recorded ones"
+STEP_DATA = (
+    "from a synthetic footstep with known parameters and 1 % noise; `rtsim fit foot` accepts "
+    "recorded footsteps"
+)
 
 
 class FootCase(NamedTuple):
@@ -106,7 +109,7 @@ def error_row(name: str, printed: float, ours: float, source: str, is_left_out: 
     """Return a row with an RMS error as a percentage of the scale of table 5.3; the error of the thesis is
     its upper bound.
     """
-    bound = None if is_left_out else StatedBound(f"{source}: no more than there", high=printed)
+    bound = None if is_left_out else StatedBound(f"no more than in {source}", high=printed)
     reason = NOT_SOUGHT if is_left_out else ""
     return Comparison(name, "%", printed, PERCENT * ours, bound, reason=reason)
 
@@ -124,7 +127,7 @@ def table_5_5(given: ItemInput) -> ItemResult:
         error_row(QUANTITIES[key], printed, getattr(errors, key), "table 5.5")
         for key, printed in TABLE_5_5.items()
     ]
-    return ItemResult([*rows, time_row("seconds of a start", "friction", case.seconds), *start_rows(case)])
+    return ItemResult([*rows, time_row("seconds for one start", "friction", case.seconds), *start_rows(case)])
 
 
 def start_rows(case: FootCase) -> list[Comparison]:
@@ -134,9 +137,9 @@ def start_rows(case: FootCase) -> list[Comparison]:
     costs = case.fit.costs
     near = int(np.sum(costs < 1.01 * np.nanmin(costs)))
     return [
-        Comparison("starts that end within 1 % of the least cost, of 10", "1", None, float(near),
+        Comparison("number of starts, of 10, that end within 1 % of the lowest cost", "1", None, float(near),
                    reason=ENDS),
-        Comparison("greatest cost of a start in parts of the least", "1", None,
+        Comparison("greatest cost of a start divided by the lowest cost", "1", None,
                    float(np.nanmax(costs) / np.nanmin(costs)), reason=ENDS),
     ]  # fmt: skip
 
@@ -156,7 +159,7 @@ def table_5_6(given: ItemInput) -> ItemResult:
         scale, said = (1e3, "mm") if unit == "m" else (1.0, unit)
         rows.append(
             Comparison(
-                f"{name}, of a foot with {scale * true:.4g}", said, float(scale * printed),
+                f"{name} of a foot whose true value is {scale * true:.4g}", said, float(scale * printed),
                 float(scale * ours), reason=OTHER_FOOT,
             )
         )  # fmt: skip
@@ -174,7 +177,7 @@ def table_5_7(given: ItemInput) -> ItemResult:
         for key, printed in zip(("normal", "cop", "pressure"), TABLE_5_7[name], strict=True):
             rows.append(error_row(f"{name}: {QUANTITIES[key]}", printed, getattr(errors, key), "table 5.7"))
         kind = "pressure" if name == "calibration" else "validation"
-        rows.append(time_row(f"{name}: seconds of a search", kind, seconds))
+        rows.append(time_row(f"{name}: seconds for one search", kind, seconds))
     return ItemResult(rows)
 
 
@@ -188,7 +191,11 @@ def table_5_8(given: ItemInput) -> ItemResult:
     )
     rows = [
         Comparison(
-            name, unit, printed, value, StatedBound("table 5.8: no more than the thesis' own", high=printed)
+            name,
+            unit,
+            printed,
+            value,
+            StatedBound("no more than the error in table 5.8 of the thesis", high=printed),
         )
         for (name, (printed, unit)), value in zip(TABLE_5_8.items(), ours, strict=True)
     ]
@@ -210,11 +217,12 @@ def table_5_9(given: ItemInput) -> ItemResult:
                     kind == "force" and key == "pressure",
                 )
             )
-        rows.append(time_row(f"{words} pressure: seconds of a start", kind, case_of(kind).seconds))
+        rows.append(time_row(f"{words} pressure: seconds for one start", kind, case_of(kind).seconds))
     own, without = (case_of(kind).fit.errors[0].pressure for kind in ("pressure", "force"))
     rows.append(
         Comparison(
-            "pressure error without, in parts of that with", "1", 70.2 / 33.9, without / own,
+            "pressure error without pressure in the cost, divided by the error with pressure", "1",
+            70.2 / 33.9, without / own,
             StatedBound("section 5.3.5: a poor match", low=1.0),
         )
     )  # fmt: skip
@@ -282,7 +290,7 @@ def figure_5_11(given: ItemInput) -> ItemResult:
     (y,) = curve.curves.values()
     at = float(np.interp(10.0, curve.x, y)) / mu_d
     rows = [
-        Comparison("friction at v_t = 10 mm/s in parts of mu_d F_n", "1", "about 1", at,
+        Comparison("friction at v_t = 10 mm/s divided by mu_d F_n", "1", "about 1", at,
                    StatedBound("section 4.2: within 0.1 %", low=1.0 - 1e-3, high=1.0)),
     ]  # fmt: skip
     return ItemResult(rows, [curve])
@@ -305,7 +313,7 @@ ITEMS = (
     item(
         "figure", "5.9", "forces and pressures, fitted with friction", partial(foot_item, "friction", False)
     ),
-    item("figure", "5.10", "friction and the greatest that is possible", figure_5_10),
+    item("figure", "5.10", "friction and the greatest friction that is possible", figure_5_10),
     item("figure", "5.11", "friction by velocity", figure_5_11),
     item("figure", "5.12", "ellipsoids, fitted without friction", partial(foot_item, "pressure", True)),
     item(
@@ -320,7 +328,7 @@ ITEMS = (
     ),
     item("table", "5.5", "errors with friction", table_5_5),
     item("table", "5.6", "parameters of the contact", table_5_6),
-    item("table", "5.7", "errors of the calibration and of other cadences", table_5_7),
+    item("table", "5.7", "errors in the calibration footstep and at other cadences", table_5_7),
     item("table", "5.8", "errors in newtons and millimetres", table_5_8),
     item("table", "5.9", "errors with and without pressure", table_5_9),
 )

@@ -42,8 +42,9 @@ FASTER = {
 }
 """Times faster than real time (sections 4.3.1, 4.3.2)."""
 MACHINE = (
-    "of another machine and method, at a tolerance of 1e-6; ours within 1e-6 m/s of a tight solution "
-    "with the proposed law, and while other items may run beside it"
+    "from another machine and method, at a tolerance of 1e-6; rtsim's solution is within 1e-6 m/s of "
+    "a solution with tight tolerance with the proposed law, and other items might run at the same "
+    "time"
 )
 DRAWN_MS = {"stick_slip": 0.5, "impact": 0.02}
 """Steps of what is drawn [ms]; the time is that of the shipped ones."""
@@ -84,7 +85,7 @@ def figure_4_1(given: ItemInput) -> ItemResult:
     below = StatedBound(
         "section 4.1.1: never reaches the specified value", high=STATIC * LOAD_N * (1.0 - THOUSANDTH)
     )
-    rows = [Comparison("greatest friction, mu_s F_n is 1.962", "N", "below mu_s F_n", highest, below)]
+    rows = [Comparison("greatest friction (mu_s F_n is 1.962)", "N", "below mu_s F_n", highest, below)]
     rough = np.sign(GRID) * LOAD_N * (DYNAMIC + (STATIC - DYNAMIC) * np.exp(-((GRID / V_T) ** 2)))
     curves = {
         "eq. 4.1": force("andersson", GRID, viscous_N_s_m=VISCOUS),
@@ -117,7 +118,8 @@ def figure_4_4(given: ItemInput) -> ItemResult:
     less = [abs(off) for off in nearer]
     rows.append(
         Comparison(
-            "peak off mu_s F_n with 4 v_d, in parts of that with 2 v_d", "1", "below 1", less[0] / less[1],
+            "|peak - mu_s F_n| with v_t = 4 v_d, divided by that with v_t = 2 v_d", "1", "below 1",
+            less[0] / less[1],
             StatedBound("section 4.1.3: closer to mu_s F_n", high=1.0),
         )
     )  # fmt: skip
@@ -163,7 +165,7 @@ def figure_4_5(given: ItemInput) -> ItemResult:
                    StatedBound("section 4.2", low=least, high=1.0)),
         Comparison("greatest static friction", "N", (STATIC - DYNAMIC) * LOAD_N, float(static[k]),
                    StatedBound("section 4.2: F_n (mu_s - mu_d)", *around((STATIC - DYNAMIC) * LOAD_N))),
-        Comparison("where it is greatest", "v_t", 1.0, float(GRID[k] / V_T),
+        Comparison("sliding velocity at which friction is greatest", "v_t", 1.0, float(GRID[k] / V_T),
                    StatedBound("section 4.2", *around(1.0))),
         Comparison("peak of the whole law", "v_t", 1.0, peak("brown_mcphee")[1],
                    reason="eq. 4.4 peaks a little behind v_t, as tanh 4 is 0.9993 there and goes on"),
@@ -190,13 +192,13 @@ def figure_4_6(given: ItemInput) -> ItemResult:
     viscous = whole - dry
     at = float(np.interp(F_NT, loads, viscous)) / (VISCOUS * 0.5)
     rows = [
-        Comparison("viscous friction at F_nt in parts of mu_v v", "1", "within 0.1 %", at,
+        Comparison("viscous friction at F_nt divided by mu_v v", "1", "within 0.1 %", at,
                    StatedBound("section 4.2", low=1.0 - THOUSANDTH, high=1.0)),
         Comparison("viscous friction without contact", "N", 0.0, float(viscous[0]),
                    StatedBound("section 4.2: no discontinuity", *around(0.0))),
     ]  # fmt: skip
     panel = FigurePanel(
-        title="proposed law at 0.5 m/s", unit="N", x_title="normal force over F_nt", x=loads / F_NT,
+        title="proposed law at 0.5 m/s", unit="N", x_title="normal force divided by F_nt", x=loads / F_NT,
         curves={"dynamic": dry, "viscous": viscous, "both": whole}, enlarged=True,
     )  # fmt: skip
     return ItemResult(rows, [panel])
@@ -261,14 +263,15 @@ def figure_4_8(given: ItemInput) -> ItemResult:
     latest = min(time for law, time in slips.items() if law != "andersson")
     rows.append(
         Comparison(
-            "first slip with the law of Andersson, before all others by", "s", "earlier",
+            "time by which the first slip with the law of Andersson precedes the first slip with all "
+            "other laws", "s", "earlier",
             latest - slips["andersson"], StatedBound("section 4.3.1: slips earlier", low=0.0),
         )
     )  # fmt: skip
     usual = [run_of("stick_slip", law).v[:, 0] for law in LAWS if law != "andersson"]
     rows += [
         Comparison(
-            "velocities with the other three laws apart, RMS", "m/s", "almost identical",
+            "RMS difference between the velocities with the other three laws", "m/s", "almost identical",
             float(np.sqrt(np.mean(np.ptp(usual, axis=0) ** 2))),
             reason="the thesis has a figure and no number",
         ),
@@ -289,7 +292,7 @@ def figure_4_8(given: ItemInput) -> ItemResult:
         [
             time_panel("velocity of the block", "m/s", t, velocity),
             time_panel("friction on the block", "N", t, friction),
-            time_panel("friction where it sticks again", "N", t[near], close),
+            time_panel("friction when the block sticks again", "N", t[near], close),
         ],
     )
 
@@ -339,8 +342,10 @@ def figure_4_9(given: ItemInput) -> ItemResult:
     stops = [1e3 * end_of_slip(run) for run in runs.values()]
     rows.append(
         Comparison(
-            "end of slipping, latest less earliest law", "ms", "the same time", float(np.ptp(stops)),
-            reason="the thesis chose Hollars's k_v so that laws agree, and says not how closely",
+            "end of slipping: difference between the latest and the earliest law", "ms", "the same time",
+            float(np.ptp(stops)),
+            reason="the thesis chose the coefficient k_v of Hollars so that the laws agree, and does not "
+                "say how closely",
         )
     )  # fmt: skip
     t = 1e3 * own.times
@@ -366,7 +371,7 @@ def slide_of(run: FrictionRun) -> Array:
     return np.asarray(run.v[:, 0] + RADIUS * run.v[:, 2])
 
 
-LAW_DATA = "eqs 4.1 to 4.4 with the coefficients of section 4.3; F_nt is ours, 10 N"
+LAW_DATA = "eqs 4.1 to 4.4 with the coefficients of section 4.3; F_nt = 10 N is chosen by rtsim"
 
 
 def item(number: str, title: str, compute: Computed, kernels: tuple[str, ...] = ()) -> PaperItem:

@@ -41,8 +41,8 @@ N_LAP, N_SHOWN = 20, 8
 ROTATIONS = ("flexion", "adduction", "internal rotation")
 """The first coordinates of the knee."""
 PULSE = (
-    "the thesis says neither which push it gave nor where its spheres and planes are; those are quoted "
-    "from Abdel-Rahman, Hefzy (1998)"
+    "the thesis says neither which push it gave nor where its spheres and planes are; the latter are "
+    "quoted from Abdel-Rahman, Hefzy (1998)"
 )
 KNEE = "shipped model knee: table 3.2, spheres and planes quoted from Abdel-Rahman, Hefzy (1998)"
 
@@ -101,7 +101,13 @@ def motion_panels(spec: ModelSpec, traces: dict[str, Trace]) -> list[FigurePanel
             force = np.interp(x, np.degrees(trace.q[:, 0]), trace.contact[:, contact, NORMAL])
             by_push[f"{name}, {words}"] = force
     return [
-        panel("rotations, its weight alone", "deg", "time [s]", times(first, step), angles),
+        panel(
+            "knee rotations, moved by the weight of the shank alone",
+            "deg",
+            "time [s]",
+            times(first, step),
+            angles,
+        ),
         panel("medial normal force", "N", "flexion [deg]", x, part_of(by_push, "medial, ")),
         panel("lateral normal force", "N", "flexion [deg]", x, part_of(by_push, "lateral, ")),
     ]
@@ -128,7 +134,8 @@ def figure_3_5(given: ItemInput) -> ItemResult:
         groups.setdefault(group_of(own.name), {})[name] = force
         rows.append(
             Comparison(
-                f"{name}: peak force, weight alone", "N", None, float(force[flexion <= 90.0].max()),
+                f"{name}: peak force, with the weight of the shank alone", "N",
+                None, float(force[flexion <= 90.0].max()),
                 reason=f"the thesis has curves and no numbers, and {PULSE}",
             )
         )  # fmt: skip
@@ -161,14 +168,15 @@ def table_3_2(given: ItemInput) -> ItemResult:
         )  # fmt: skip
     found = sensitivity(N_BASE, given.progress)
     why = (
-        f"the thesis calls knees very sensitive and has no index; {100.0 * CONFIDENCE:.0f} % intervals of "
-        f"these are {np.median(widths(found)):.2f} wide in the median, {max(widths(found)):.2f} at most"
+        "the thesis calls knees very sensitive and gives no sensitivity index; the "
+        f"{100.0 * CONFIDENCE:.0f} % confidence intervals of rtsim's indices are "
+        f"{np.median(widths(found)):.2f} wide in the median, {max(widths(found)):.2f} at most"
     )
     for k, output in enumerate(found.outputs):
         for j in ranked(found, k, 3):
             rows.append(
                 Comparison(
-                    f"{output}: total index of {found.names[j]}", "1", "very sensitive",
+                    f"{output}: total Sobol index of {found.names[j]}", "1", "very sensitive",
                     float(found.total[k, j, 0]), reason=why,
                 )
             )  # fmt: skip

@@ -89,7 +89,7 @@ def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tensio
         raise ModelError(
             "its constrained dynamics have no solution",
             where=f"model {arms.model.name}: angle {angle}",
-            remedy="give every body that moves a mass, or choose other coordinates",
+            remedy="give a mass to every body that moves, or choose other coordinates",
         )
     inverse_dynamics(system, q, rest, v_dot, still, work, f)
     return float(C @ f)

@@ -33,7 +33,7 @@ EQUATIONS = {
     "velocity": "velocity, eq. 11",
     "differences": "differences, eq. 10",
 }
-MADE_UP = "shipped model {}, with the paper's layout and dimensions of ours"
+MADE_UP = "shipped model {}, with the layout of the paper and dimensions chosen by rtsim"
 
 
 def figure_1(given: ItemInput) -> ItemResult:
@@ -45,7 +45,8 @@ def figure_1(given: ItemInput) -> ItemResult:
     rows = [
         *equal_rows("pin", found, torque_apart(arms, found)),
         Comparison(
-            "moment arm less the line's distance from the pin, at most", "mm", "0 (figure 1)", apart,
+            "largest difference between the moment arm and the distance of the line of action from "
+            "the pin", "mm", "0 (figure 1)", apart,
             StatedBound("figure 1: the distance from the line of action", high=ROUNDING_MM),
         ),
         *range_rows("", found),
@@ -80,7 +81,7 @@ def figure_3(given: ItemInput) -> ItemResult:
     alphas = [0.4 * shares["theta_total"], *(shares[f"theta_{k}"] for k in (2, 3, 4))]
     sums = Comparison(
         "sum of the coupling constants alpha 1 to 4", "1", 1.0, float(sum(alphas)),
-        StatedBound("eqs 19, 20: theta is the sum of its angles", 1.0 - ROUNDING, 1.0 + ROUNDING),
+        StatedBound("eqs 19, 20: theta is the sum of the joint angles", 1.0 - ROUNDING, 1.0 + ROUNDING),
     )  # fmt: skip
     rows = [*equal_rows("theta", found, torque_apart(arms, found)), sums, *range_rows("", found)]
     return ItemResult(rows, panels_of([found], ""))
@@ -95,7 +96,7 @@ def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison
             StatedBound(EQUAL, high=ROUNDING_MM),
         ),
         Comparison(
-            f"{name}: largest difference of finite differences from them", "mm", "approximate",
+            f"{name}: largest difference of finite differences from the exact methods", "mm", "approximate",
             1e3 * found.apart(EVERY), StatedBound("eq. 10: r = dl/dtheta", high=DIFFERENCES_MM),
         ),
         Comparison(
@@ -135,7 +136,7 @@ def panels_of(some: Sequence[ComparedArms], words: str) -> list[FigurePanel]:
             title = f"{words}{muscle} about {angle}"
             panels += [
                 panel_of(title, "mm", angle, x, curves, row),
-                panel_of("less that of eq. 18", "nm", angle, x, less, row),
+                panel_of("minus the moment arm of eq. 18", "nm", angle, x, less, row),
             ]
     return panels
 

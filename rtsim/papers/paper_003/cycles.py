@@ -129,7 +129,7 @@ def recorded_cycle(path: Path, static: Path | None) -> MarkerCycle:
             f"{path} has {len(trial.times)} frames",
             where="--recording",
             allowed=f"at most {LONGEST} frames",
-            remedy="cut one gait cycle out of it",
+            remedy="cut one gait cycle out of the recording",
         )
     run = RunConfig(name="paper", source=str(path), static=str(static or ""), model=ONE_LEG, side="right")
     subject = resolve_subject(run)

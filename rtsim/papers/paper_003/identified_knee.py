@@ -22,8 +22,14 @@ SEEDS, NOISE = (1, 2, 3, 4, 5), 0.0005
 OF_LCL = "ends of the LCL"
 DECIMAL = 5e-5
 """Half of the last printed digit of table 1 [mm, 1]."""
-NO_BOUND = "the paper states no accuracy; with errors the areas tell where fibres end, not the motion"
-OF_AREA = "the fibre that varies least in our area, as the paper's areas are not public"
+NO_BOUND = (
+    "the paper states no accuracy; with errors, the attachment areas determine the ends of the "
+    "fibres, the motion does not"
+)
+OF_AREA = (
+    "the fibre whose length varies least within rtsim's attachment area, because the paper's areas "
+    "are not public"
+)
 OF_SHIPPED = "motion and points that the shipped geometry of table 1 made"
 
 
@@ -41,8 +47,12 @@ def identified(noise: float, seed: int) -> list[tuple[str, str, float]]:
     turned = root_mean_square(nearest.angles - motion.angles)
     return [
         *errors_of(true, found),
-        ("rotation off the true motion (RMS)", "deg", math.degrees(turned)),
-        ("displacement off it (RMS)", "mm", 1e3 * root_mean_square(nearest.places - motion.places)),
+        ("difference of the rotations from the true motion (RMS)", "deg", math.degrees(turned)),
+        (
+            "difference of the displacements from the true motion (RMS)",
+            "mm",
+            1e3 * root_mean_square(nearest.places - motion.places),
+        ),
     ]
 
 
@@ -85,8 +95,8 @@ def recovered_geometry(given: ItemInput) -> ItemResult:
         for words, value in (("median", np.median(errors)), ("worst", np.max(errors))):
             rows.append(Comparison(f"0.5 mm, {words}: {name}", unit, None, float(value), reason=NO_BOUND))
     note = (
-        "Errors are the largest of any coordinate, those with 0.5 mm of five draws of the errors. Surfaces "
-        "have 150 points, attachment areas 40 within 4 mm of the true ends."
+        "Errors are the largest over all coordinates; those with 0.5 mm are the largest of five "
+        "random draws. Surfaces have 150 points, attachment areas 40 within 4 mm of the true ends."
     )
     return ItemResult(rows, notes=[note])
 

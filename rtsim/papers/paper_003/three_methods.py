@@ -26,7 +26,7 @@ from rtsim.papers.paper_003.printed_tables import (
 
 Array = NDArray[np.float64]
 
-OTHER_SUBJECTS = "the paper's is of its five subjects, whose recordings are not public"
+OTHER_SUBJECTS = "the value of the paper is from its five subjects, whose recordings are not public"
 NO_NUMBER = "the paper gives no number"
 DATA = "five made-up persons (docs/papers/003.md)"
 RESIDUAL = 1e-11
@@ -66,9 +66,9 @@ def _method_runs(recording: Path | None, static: Path | None) -> MethodRuns:
         unsolved = max(float(np.isnan(run.angles[:, 0]).mean()) for run in runs[method])
         if unsolved > MOST_UNSOLVED:
             raise ConfigError(
-                f"{100.0 * unsolved:.0f} % of the frames have no solution by the method {method}",
+                f"{100.0 * unsolved:.0f} % of the frames could not be solved by the method {method}",
                 where="--recording",
-                remedy="give a gait cycle whose markers are seen",
+                remedy="give a gait cycle in which the markers are visible",
             )
     return MethodRuns(runs, solvers)
 
@@ -93,19 +93,20 @@ def knee_angles(given: ItemInput) -> ItemResult:
         Comparison(
             "largest residual of the optimality conditions", "m", "below 1e-12",
             float(max(np.nanmax(run.residual) for run in runs)),
-            StatedBound("section 2.2.6, with 1e-11: 1e-12 is below the round-off", high=RESIDUAL),
+            StatedBound("section 2.2.6, but with 1e-11, because 1e-12 is below the rounding error",
+                        high=RESIDUAL),
         ),
         Comparison(
-            "frames without a solution", "1", 0.0,
+            "number of frames without a solution", "1", 0.0,
             float(sum(np.isnan(run.angles[:, 0]).sum() for run in runs)),
             StatedBound("section 3: no numerical problems", 0.0, 0.0),
         ),
         Comparison(
-            "longest time for a cycle", "s", "below 5", max(run.seconds for run in runs),
+            "longest computing time for a cycle", "s", "below 5", max(run.seconds for run in runs),
             StatedBound("section 3", high=SECONDS),
         ),
         Comparison(
-            "flexion, largest difference between the methods", "deg", "do not vary",
+            "knee flexion, largest difference between the methods", "deg", "do not vary",
             float(np.nanmax(np.ptp(flexion, axis=0), axis=1).mean()), reason=NO_NUMBER,
         ),
     ]  # fmt: skip
@@ -119,7 +120,13 @@ def knee_angles(given: ItemInput) -> ItemResult:
         )  # fmt: skip
         at = "75" if method == "zero" else "55"
         rows.append(
-            Comparison(f"{method}, when it peaks", "%", f"about {at}", peak_time(mean), reason=OTHER_SUBJECTS)
+            Comparison(
+                f"{method}, part of the cycle at which internal rotation peaks",
+                "%",
+                f"about {at}",
+                peak_time(mean),
+                reason=OTHER_SUBJECTS,
+            )
         )
     panels = [
         mean_panel(name, "deg", {method: angles[method][:, :, k] for method in METHODS}, x_title_of(given))
@@ -162,7 +169,7 @@ def ligament_lengthening(given: ItemInput) -> ItemResult:
     acl = longer["minimised"][:, :, 0].mean(axis=0)
     rows = [
         Comparison(
-            "zero, largest change of ACL, PCL and MCL", "%", 0.0,
+            "method zero, largest change of length of ACL, PCL and MCL", "%", 0.0,
             float(np.nanmax(np.nanmax(held, axis=1) - np.nanmin(held, axis=1))),
             StatedBound("section 3: no change, to the residual", high=KEPT_PERCENT),
         ),

@@ -88,7 +88,7 @@ def variation(values: Sequence[Array], chosen: NDArray[np.bool_] | slice = slice
 def unsolved(runs: WeightRuns) -> Comparison:
     """Return a row with the number of frames without a solution, in all runs."""
     return Comparison(
-        f"frames without a solution, all {len(runs.weights)} runs", "1", 0.0,
+        f"number of frames without a solution, over all {len(runs.weights)} runs", "1", 0.0,
         float(sum(np.isnan(v[:, :, 0]).sum() for v in runs.values)),
         StatedBound("section 3: no numerical problems", 0.0, 0.0),
     )  # fmt: skip
@@ -189,7 +189,7 @@ def sensitivity(given: ItemInput) -> ItemResult:
     for words, unit, first, most in bounds:
         rows.append(
             Comparison(
-                f"largest {words} where a ligament weighs 1e4", unit, f"below {most:g}",
+                f"largest {words} if the weight of one ligament is 1e4", unit, f"below {most:g}",
                 float(largest[first : first + 3].max()), StatedBound("section 3", high=most),
             )
         )  # fmt: skip

@@ -48,11 +48,11 @@ def figure_3(given: ItemInput) -> ItemResult:
     rows = [
         Comparison(
             "greatest hip flexion", "deg", DEEPEST_DEG, float(hips.max()), bound,
-            reason="" if bound else "the made-up lift was given the paper's depth, others have their own",
+            reason="" if bound else "the synthetic lift has the depth of the paper, real lifts others",
         ),
         Comparison(
-            "knee flexion where the hip is bent most", "deg", "bent", float(knees[deepest]),
-            reason="the paper says that the knees are bent there, and not by how much",
+            "knee flexion at the largest hip flexion", "deg", "bent", float(knees[deepest]),
+            reason="the paper says that the knees are bent then, but not by how much",
         ),
     ]  # fmt: skip
     xs: list[Array] = []

@@ -72,15 +72,19 @@ def figure_1(given: ItemInput) -> ItemResult:
     narrow = parts_at(one._replace(blend=0.0), np.array(UNFITTED), grid, still)
     shifted = parts_at(one, np.array([1.0, 1.0, 0.3, 0.0, 1.0]), grid + 0.3, still)
     rows = [
-        stated("t^A with lambda^A = 1, less 1", flat(0, blend=1.0) - 1.0, "eq. 4"),
-        stated("t^V with lambda^V = 1, less 1", quick - 1.0, "eq. 5"),
+        stated("t^A - 1 with lambda^A = 1", flat(0, blend=1.0) - 1.0, "eq. 4"),
+        stated("t^V - 1 with lambda^V = 1", quick - 1.0, "eq. 5"),
         stated("t^PE with lambda^P = 1", flat(2, passive=1.0), "eq. 6"),
-        stated("t^A with s^A = 2 less t^A at half of the way", wide[:, 0] - narrow[:, 0], "eq. 4"),
-        stated("t^PE with Delta^P less t^PE that far away", shifted[:, 2] - narrow[:, 2], "eq. 6"),
+        stated("t^A with s^A = 2, minus t^A at half of the angle", wide[:, 0] - narrow[:, 0], "eq. 4"),
+        stated(
+            "t^PE with Delta^P, minus t^PE at the angle shifted by Delta^P",
+            shifted[:, 2] - narrow[:, 2],
+            "eq. 6",
+        ),
     ]
     notes = (
-        "The authors' program blends t^V towards its eccentric maximum, not towards 1 as eq. 5 has it; "
-        "panels are drawn as the program does it, rows are of eq. 5.",
+        "The authors' program blends t^V towards its eccentric maximum, not towards 1 as in eq. 5; "
+        "panels show the curves of the program, rows those of eq. 5.",
     )
     return ItemResult(rows, panels_of_parameters(one), notes)
 
@@ -149,7 +153,7 @@ ITEMS = (
     PaperItem(
         "figure",
         "1",
-        "what the parameters do to the curves",
+        "effect of the fitted parameters on the curves",
         data=DATA,
         has_data_of_paper=True,
         compute=figure_1,
@@ -158,7 +162,7 @@ ITEMS = (
     PaperItem(
         "figure",
         "A.6",
-        "torque over angle and speed of all generators",
+        "torque of all generators over angle and speed",
         data=DATA,
         has_data_of_paper=True,
         compute=figure_a_6,

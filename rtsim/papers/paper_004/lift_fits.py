@@ -36,7 +36,7 @@ TOO_STIFF_DEG, LARGEST_PASSIVE = 81.4, 1.4
 """Hip flexion beyond which activations are negative (section 3), and t^PE_max of section 2.3."""
 CAPS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 SLACK = 1e-6
-OTHER_LIFT = "of another lift than the paper's: --recording takes the authors' q_stoop2.csv"
+OTHER_LIFT = "from another lift than the paper's; --recording reads the authors' q_stoop2.csv"
 
 
 @lru_cache(maxsize=1)
@@ -61,11 +61,12 @@ def table_1(given: ItemInput) -> ItemResult:
         rows.append(one_row(f"{name}, from the authors' start", unit, printed, value, bound, lift))
     rows.append(
         one_row(
-            "squared distance from the default, from the authors' start", "1", OBJECTIVE_OF_PAPER,
+            "squared distance of the fit from the default parameters, from the authors' start", "1",
+            OBJECTIVE_OF_PAPER,
             first.objective, StatedBound("the published fit", high=OBJECTIVE_OF_PAPER + 1e-4), lift,
         )
     )  # fmt: skip
-    start = f"{sum(basin.n_start for basin in best.basins)} starts that ended"
+    start = f"{sum(basin.n_start for basin in best.basins)} number of starts that ended"
     printed_objective = OBJECTIVE_OF_PAPER if lift.is_of_paper else None
     for k, basin in enumerate(best.basins[:4]):
         most = (
@@ -75,12 +76,15 @@ def table_1(given: ItemInput) -> ItemResult:
         )
         rows.append(
             Comparison(
-                f"minimum {k + 1}, of {basin.n_start} of {start}", "1", printed_objective,
-                basin.objective, most, reason="" if most else "a local minimum, not the least one",
+                f"squared distance at minimum {k + 1}, reached by {basin.n_start} of {start}", "1",
+                printed_objective,
+                basin.objective, most, reason="" if most else "a local minimum, not the global minimum",
             )
         )  # fmt: skip
     for (name, unit, *_), value in zip(TABLE_1, shown(best.x), strict=True):
-        rows.append(Comparison(f"{name}, least minimum", unit, None, value, reason="the paper has one start"))
+        rows.append(
+            Comparison(f"{name}, least minimum", unit, None, value, reason="the paper used one start")
+        )
     rows += feasible_rows("authors' start", first) + feasible_rows("least minimum", best)
     given.progress("table 1: left hip, other generators, a_max")
     rows += other_rows(lift, first)
@@ -132,21 +136,28 @@ def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
             continue
         fit = fit_of(lift, one.name, several=False, most_passive=PASSIVE_OF_PAPER)
         (driven if fit.demand.max() > 0.0 else idle).append(fit.changed)
-    both = "the lift is not as symmetrical: the authors' own parameters of both hips differ as much"
+    both = (
+        "this lift is not perfectly symmetrical; the authors' parameters of the two hips differ by "
+        "the same amount"
+    )
     both = both if lift.is_of_paper else OTHER_LIFT
-    name = "left hip less right hip, largest parameter"
+    name = "largest difference between a parameter of the left hip and the right hip"
     return [
         Comparison(name, "1", "equal to 3 digits", apart, reason=both),
         Comparison(
-            "other generators with a measured torque, changed by the fit", "1", 0.0, float(sum(driven)),
-            reason="the paper has none; our fit also changes passive torques that oppose no measured torque"
+            "number of other generators with a measured torque that were changed by the fit", "1",
+            0.0, float(sum(driven)),
+            reason="the paper changed none; in rtsim the fit also changes passive torques that oppose no "
+                "measured torque"
             if lift.is_of_paper
             else OTHER_LIFT,
         ),
         Comparison(
-            "generators without a measured torque, changed by the fit", "1", "left as they were",
+            "number of generators without a measured torque that were changed by the fit", "1",
+            "left unchanged",
             float(sum(idle)),
-            reason="the authors did not fit them; here their passive torque may not oppose the motion",
+            reason="the authors did not fit these generators; in rtsim their passive torque must not "
+                "oppose the motion",
         ),
     ]  # fmt: skip
 
@@ -184,7 +195,12 @@ def over_caps(lift: LiftMotion) -> list[FigurePanel]:
 
     scales = ("s^A", "s^V", "lambda^P", "s^tau")
     return [
-        panel("squared distance from the default", "1", ("least", "start"), ("all starts", "authors' start")),
+        panel(
+            "squared distance from the default parameters",
+            "1",
+            ("least", "start"),
+            ("all starts", "authors' start"),
+        ),
         panel("scales and blend of the least minimum", "1", scales, scales),
         panel("passive shift of the least minimum", "deg", ("Delta^P",), ("Delta^P",)),
     ]

@@ -49,9 +49,9 @@ QUANTITIES = (
 )
 SLACK, ROUNDING = 1e-6, 1e-9
 STRONGER = StatedBound("appendix B: extensors were weakened enough, s^tau > 1", low=1.0 + ROUNDING)
-OTHER_PERSON = "of another person than the paper's child, whose trial is not shipped"
+OTHER_PERSON = "from another person than the paper's child, whose trial is not shipped"
 BEFORE = f"{OTHER_PERSON}; and the paper prints tau_o* before the fit, where its text has the fitted one"
-WALKER_DATA = "the built-in walker on its made-up plate"
+WALKER_DATA = "the synthetic walker on its synthetic force plate"
 
 
 @lru_cache(maxsize=1)
@@ -105,7 +105,7 @@ def table_b_3(given: ItemInput) -> ItemResult:
         assert fit.after is not None
         rows.append(
             Comparison(
-                f"{words}: greatest activation after the fit", "1", "at most 1",
+                f"{words}: largest activation after the fit", "1", "at most 1",
                 float(fit.after.activation.max()),
                 StatedBound("eq. 10, a_max = 1", high=1.0 + SLACK),
             )
@@ -137,7 +137,8 @@ def table_b_4(given: ItemInput) -> ItemResult:
         begun = by_muscle[flexor].fit.placed.spec.strength_Nm / extensor.least
         rows.append(
             Comparison(
-                f"{flexor.replace('_', ' ')}: strength before the fit, relative to its extensor", "1", ratio,
+                f"{flexor.replace('_', ' ')}: strength before the fit, divided by that of the extensor", "1",
+                ratio,
                 begun,
                 StatedBound("appendix B, of Anderson et al. (2007)", ratio - ROUNDING, ratio + ROUNDING),
             )
@@ -179,6 +180,6 @@ def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
 
 ITEMS = (
     item("figure", "B.7", "the plantarflexor, weakened and fitted", figure_b_7),
-    item("table", "B.3", "strength before the fit and fitted parameters of the right leg", table_b_3),
+    item("table", "B.3", "strength before the fit, and fitted parameters of the right leg", table_b_3),
     item("table", "B.4", "least strength of the right leg", table_b_4),
 )

@@ -254,7 +254,7 @@ BAD = [
     ),
     (
         ("simulate", "massless.toml"),
-        ("bodies.block.mass_kg: the coordinate block moves no mass", "give mass_kg"),
+        ("bodies.block.mass_kg: the coordinate block does not move any mass", "give mass_kg"),
     ),
     (("simulate", "person.toml"), ("only a person's anatomy", "--subject")),
     (("simulate", "law.toml"), ("law.toml: key simulation.method", "'euler'", "ros34pw2")),
@@ -293,7 +293,10 @@ def test_a_model_without_settings_runs(here):
     assert "note: pip_flexion leaves its range at" in excited.out
     done = here("simulate", "finger", "--duration", "0.1", "--json")
     assert done.code == 0, done.err
-    assert "note: no muscle has an excitation: all are passive, at their least activation" in done.err
+    assert (
+        "note: no muscle has an excitation, so all muscles are passive, at their lowest activation"
+        in done.err
+    )
     bent = here("simulate", "finger", "--duration", "0.1", "--excite", "profundus=0.5", "--json")
     at_end = [json.loads(one.out)["final"]["pip_flexion"]["value"] for one in (done, bent)]
     assert at_end[1] > at_end[0] + 0.5

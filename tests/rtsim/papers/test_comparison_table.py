@@ -62,9 +62,9 @@ def test_the_text_says_it_all() -> None:
     assert rows["time"][-5:] == ["none", "at", "least", "0.5", "NO"]
     assert rows["apples"][-2:] == ["-", "[1]"]
     assert "[1] the paper counts none" in text
-    assert "The data are ours, not the paper's: an apple of ours." in text
-    assert text.endswith("1 of 3 bounds held, 1 numbers without a bound")
-    assert "The data are ours" not in text_of(PAPER, reproduced(False))
+    assert "The data are those of rtsim, not of the paper: an apple of ours." in text
+    assert text.endswith("1 of 3 bounds are met; 1 numbers have no bound")
+    assert "The data are those of rtsim" not in text_of(PAPER, reproduced(False))
 
 
 def test_the_document_is_json() -> None:
@@ -74,4 +74,4 @@ def test_the_document_is_json() -> None:
     assert [row["held"] for row in item["rows"]] == [True, False, False, None]
     assert item["rows"][2]["ours"] is None
     assert item["rows"][1]["bound"] == {"low": None, "high": 6.2, "source": "section 2"}
-    assert item["notes"][0].startswith("The data are ours")
+    assert item["notes"][0].startswith("The data are those of rtsim")

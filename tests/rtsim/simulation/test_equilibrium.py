@@ -256,5 +256,5 @@ def test_the_coordinate_without_support_is_named(start, degrees, said):
 def test_forces_that_are_no_numbers_are_told(start):
     """Protects against a load that overflows: one sentence, no number that means nothing."""
     text = pendulum(10.0).replace("[simulation]", STATIC_PUSH.format("arm", [1e7, 0.0, 0.0]) + "[simulation]")
-    with pytest.raises(ModelError, match="the forces at the neutral pose are no numbers"):
+    with pytest.raises(ModelError, match="the forces at the neutral pose are not finite numbers"):
         start(text, gains={"push": 1e305})

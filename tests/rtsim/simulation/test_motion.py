@@ -110,9 +110,9 @@ def test_any_coordinate_can_be_prescribed(write):
     [
         (motion_text(np.zeros(9), label="knee"), "no column 'hip'; allowed: knee"),
         (motion_text(np.array([0.0, 1.0, np.nan, 2.0, 3.0])), "hip has no value at 0.42 s .1 of 5 rows"),
-        (motion_text(np.zeros(3)), "its times cannot be those of a motion"),
-        (motion_text(np.zeros(5)).replace("0.430000", "0.400000"), "its times cannot be those of a motion"),
-        (motion_text(np.zeros(5)).replace("0.440000", "1e300"), "its times cannot be .* 604800 s at most"),
+        (motion_text(np.zeros(3)), "the times cannot be those of a motion"),
+        (motion_text(np.zeros(5)).replace("0.430000", "0.400000"), "the times cannot be those of a motion"),
+        (motion_text(np.zeros(5)).replace("0.440000", "1e300"), "the times cannot be .* 604800 s at most"),
         ("nonsense", "no endheader line"),
     ],
 )
@@ -128,7 +128,7 @@ def test_motions_that_are_hardly_meant_are_told(model, write, tmp_path):
     text = motion_text(values).replace("0.480000", "5.480000")
     with_motion(load_model(model), write(text), heard.append)
     assert [note.partition(": ")[2] for note in heard] == [
-        "no rows from 0.07 to 5.08 s after its start: a spline bridges them"
+        "the motion has no rows from 0.07 to 5.08 s after its start; the gap was filled by a spline"
     ]
     ranged = tmp_path / "ranged.toml"
     kick = Path(model).read_text(encoding="utf-8")
@@ -156,7 +156,7 @@ def test_what_does_not_fit_together_is_refused(model, write):
     """Protects against a motion that nobody takes, one that lacks, and one that is too short."""
     spec, still = load_model(model), load_model("kick")
     for given, motion, words in (
-        (spec, "", "hip: the motion is not given"),
+        (spec, "", "hip: the prescribed motion is missing"),
         (still, "x.mot", "no coordinate of kick is prescribed by a motion"),
         (spec, "x.c3d", "contains no motion that can be read"),
     ):

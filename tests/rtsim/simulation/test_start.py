@@ -112,7 +112,7 @@ def test_no_equilibrium_is_an_error_that_names_the_key() -> None:
 
 def test_a_coordinate_without_mass_is_an_error() -> None:
     """Protects users of a massless body: told before the first step, with a remedy."""
-    with pytest.raises(ModelError, match="moves no mass") as error:
+    with pytest.raises(ModelError, match="does not move any mass") as error:
         hung(lambda text: text.replace("mass_kg = 0.5", "").replace("inertia_kg_m2 = [0.01, 0.01, 0.01]", ""))
     assert "mass_kg" in str(error.value)
 

@@ -26,7 +26,7 @@ def test_a_window_that_ends_is_no_flat_memory() -> None:
         assert len(times) == len(taken) >= 1
         assert (taken > 0.0).all()
         os.kill(watched.pid, signal.SIGKILL)
-        with pytest.raises(ConfigError, match="ended before its time"):
+        with pytest.raises(ConfigError, match="ended too early"):
             watched.until(60.0)
 
 

@@ -355,7 +355,7 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
         (
             'coordinate = "ankle"',
             'coordinate = "ankle"\nprescribed = ["shank_tilt"]',
-            "shank_tilt: the motion is not given",
+            "shank_tilt: the prescribed motion is missing",
         ),
         ('coordinate = "ankle"', 'coordinate = "ankle"\nmotion = "walk.c3d"', "walk.c3d contains no motion"),
         ("[limits]", BESIDE.format(cuff="0.0, 0.0, 50.0"), "beside the limb's, the cuff 0 mm from it"),

@@ -45,7 +45,7 @@ def test_the_figure_of_a_task_has_its_band(monkeypatch) -> None:
     result = computed("figure 5")
     study_of.cache_clear()
     assert [row.quantity for row in result.rows if row.is_held is False] == [
-        "chewing: runs of the parameter study"
+        "chewing: number of runs in the parameter study"
     ]  # three of fifteen, as asked for here
     assert len(result.panels) == 12
     assert list(result.panels[0].curves) == ["measured", "POP", "FDK", "15 runs"]

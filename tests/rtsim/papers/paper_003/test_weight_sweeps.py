@@ -68,9 +68,9 @@ def test_bounds_of_table_5_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = np.arange(27.0).std(ddof=1)
     assert rows["ACL: anterior displacement"].ours == pytest.approx(expected)
     assert rows["ACL: anterior displacement"].paper == 3.4
-    assert rows["largest displacement where a ligament weighs 1e4"].ours == pytest.approx(expected)
-    assert rows["largest displacement where a ligament weighs 1e4"].is_held is False
-    assert rows["largest rotation where a ligament weighs 1e4"].is_held is True
+    assert rows["largest displacement if the weight of one ligament is 1e4"].ours == pytest.approx(expected)
+    assert rows["largest displacement if the weight of one ligament is 1e4"].is_held is False
+    assert rows["largest rotation if the weight of one ligament is 1e4"].is_held is True
 
 
 def test_weights_changed_in_place_are_those_of_a_model(cycle: MarkerCycle) -> None:

@@ -137,7 +137,10 @@ def test_what_a_motion_cannot_have_is_told_before_anything_is_compiled(motion, t
     assert not is_driven(replace(run, stages=("kinematics",), fdk=FdkSpec()))
     for changed, words in (
         (replace(run, fdk=FdkSpec()), "a motion drives no coordinate"),
-        (replace(run, fdk=replace(run.fdk, drivers=("gape",))), "'gape' is no coordinate that can be driven"),
+        (
+            replace(run, fdk=replace(run.fdk, drivers=("gape",))),
+            "'gape' is not a coordinate that can be driven",
+        ),
         (replace(run, source=str(tmp_path / "none.mot")), "there is no file"),
         (replace(run, mass_kg=70.0), "for markers or force plates"),
         (replace(run, stages=("kinematics", "fdk", "muscles")), "'muscles' cannot follow a motion"),
