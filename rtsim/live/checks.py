@@ -75,7 +75,7 @@ def check_person(run: RunConfig, spec: ModelSpec) -> None:
 
     if run.ik_setup:
         raise ConfigError(
-            "weights of a setup are for a model with its own markers", where="--ik-setup",
+            "the weights of a setup apply only to a model with its own markers", where="--ik-setup",
             remedy="give such a --model without --subject and --static, or leave it out",
         )  # fmt: skip
     placed_feet(run, spec)
@@ -93,9 +93,9 @@ def check_measured(run: RunConfig, spec: ModelSpec) -> None:
     """Raise ConfigError if a person is given together with a model that brings its own markers."""
     if spec.markers and not spec.of_subject and (run.subject or run.static):
         raise ConfigError(
-            f"the model {spec.name} brings its own markers, so that no person is measured",
+            f"the model {spec.name} has its own markers, so a person is not measured",
             where="--subject" if run.subject else "--static",
-            remedy="leave it out; `rtsim scale` makes a model the size of a person",
+            remedy="remove the option; `rtsim scale` scales a model to the size of a person",
         )
 
 
@@ -108,15 +108,15 @@ def check_side(run: RunConfig, spec: ModelSpec) -> None:
     one_leg = spec.of_subject and not spec.has_both_sides and run.model != ONE_LEG  # which becomes two
     if one_leg and run.side == "both":
         raise ConfigError(
-            f"the model {spec.name} has one leg, and both are asked for",
+            f"the model {spec.name} has one leg, but both legs are requested",
             where="--side",
             allowed="right, left",
-            remedy="give one of them, or a --model of both legs",
+            remedy="give one side, or a --model of both legs",
         )
     if spec.has_both_sides and run.side in ("right", "left"):
         raise ConfigError(
-            f"the model {spec.name} has both legs, and the {run.side} one alone is asked for",
+            f"the model {spec.name} has both legs, but only the {run.side} leg is requested",
             where="--side",
             allowed="both",
-            remedy="leave it out, or give a --model of one leg",
+            remedy="remove the option, or give a --model of one leg",
         )

@@ -162,7 +162,7 @@ def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
         raise ConfigError(
             f"samples from {forces.times[0]:g} to {forces.times[-1]:g} s, frames {start:g} to {end:g} s",
             where=forces.source,
-            remedy="give the forces of the same recording and the same part of it",
+            remedy="give the forces of the same recording and of the same part of the recording",
         )
     return forces._replace(
         **{
@@ -327,8 +327,8 @@ def told_bodies(run: RunConfig) -> list[str]:
     if not others:
         return []
     return [
-        f"The loads act on {name_some(others)}, none of which has the name of a foot: the foot on each "
-        "plate is found by its centre of pressure instead."
+        f"The loads act on {name_some(others)}, none of which has the name of a foot; the foot on "
+        "each plate is found from the centre of pressure instead."
     ]
 
 
@@ -354,6 +354,6 @@ def told_outside(trial: MarkerTrial, forces: ForceTrial) -> list[str]:
         return []
     return [
         f"The forces are from {first:g} to {last:g} s, the markers from {trial.times[0]:g} to "
-        f"{trial.times[-1]:g} s: {count_of(int(outside.sum()), 'frame')} outside have no forces and moments. "
-        "Check that both are of one recording and one clock."
+        f"{trial.times[-1]:g} s: {count_of(int(outside.sum()), 'frame')} outside the time of the "
+        "forces have no forces and moments. Check that both belong to one recording and one clock."
     ]

@@ -293,7 +293,7 @@ class Loop:
 def not_taken(command: Command, takes: Sequence[str]) -> str:
     """Return the answer to a command with an argument that is not accepted; the command is not executed."""
     others = ", ".join(islice((plain(name, LONGEST_NAME) for name in command.args if name not in takes), 3))
-    known = f"takes {', '.join(takes)} alone" if takes else "takes no arguments"
+    known = f"accepts only {', '.join(takes)}" if takes else "takes no arguments"
     return f"{command.name} {known}, not {others}."
 
 

@@ -35,7 +35,7 @@ class Marks:
     def _answer(self, args: Mapping[str, Any]) -> tuple[bool, str]:
         newest = self._newest()
         if newest is None:
-            return False, "Nothing was published yet that could be marked."
+            return False, "No frame has been published yet that could be marked."
         label, time = str(args.get("label", UNNAMED)), _time(args, newest)
         if mark_of({"time": time, "label": label}) is None:
             return False, (

@@ -44,7 +44,8 @@ def judge_standing(
     if not unit:
         unit = unit_of(positions[seen])
         notes.append(
-            f"The system does not report its unit of length: {unit} was taken, by the person's size."
+            f"The system does not report its unit of length: {unit} was used, judged from the size of "
+            "the person."
         )
     up = description.up
     if not up:
@@ -70,13 +71,13 @@ def told_up(up: str, height: float) -> str:
 
     height : height of the pelvis above the feet [m], 0 = not visible
     """
-    remedy = "add for example ?up=Z to its address to correct it"
+    remedy = "add for example ?up=Z to the address to correct this"
     if height:
         return (
-            f"The system does not report which axis is up: {up} was taken, as pelvis and trunk markers lie "
-            f"{height:.2f} m above the foot markers along it; {remedy}."
+            f"The system does not report which axis is up: {up} was used, because pelvis and trunk "
+            f"markers lie {height:.2f} m above the foot markers along {up}; {remedy}."
         )
     return (
-        f"The system does not report which axis is up, nor does a standing person: {up} was taken, as is "
+        f"Neither the system nor a standing person shows which axis is up; {up} was used, as is "
         f"usual; {remedy}."
     )

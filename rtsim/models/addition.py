@@ -37,13 +37,13 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
         if name not in lawful:
             raise ConfigError(
                 f"a force law of {name!r}, which the model {spec.name} does not have", where=f"{where}: laws",
-                allowed=", ".join(lawful) or "none: it has no contacts and ligaments",
+                allowed=", ".join(lawful) or "none, because the model has no contacts and ligaments",
             )  # fmt: skip
         told = [key for key in law if key == "name" or isinstance(lawful[name].get(key), dict)]
         if told:
             raise ConfigError(
-                f"{told[0]} of {name} is no part of a force law", where=f"{where}: laws.{name}",
-                remedy=f"leave it out: it is taken from {spec.name}",
+                f"{told[0]} of {name} is not part of a force law", where=f"{where}: laws.{name}",
+                remedy=f"remove the key: its value is taken from {spec.name}",
             )  # fmt: skip
         lawful[name].update(law)
         check_record(lawful[name], kinds[name], f"{where}: laws.{name}")

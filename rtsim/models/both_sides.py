@@ -52,9 +52,13 @@ def check_can_be_mirrored(spec: ModelSpec, how: BothSides) -> None:
 
     for key in ALONE:
         if getattr(spec, key):
-            raise refuse(f"{key} are not doubled", "write a model of both sides out")
+            raise refuse(
+                f"{key} cannot be mirrored to the other side", "write a complete model of both sides"
+            )
     if spec.simulation != SimulationSpec():
-        raise refuse("[simulation] is not doubled", "write a model of both sides out")
+        raise refuse(
+            "[simulation] cannot be mirrored to the other side", "write a complete model of both sides"
+        )
     bodies = [body.name for body in spec.bodies]
     for name in how.middle:
         if name not in bodies:
@@ -65,19 +69,23 @@ def check_can_be_mirrored(spec: ModelSpec, how: BothSides) -> None:
             if not KINDS[joint].mirrors:
                 able = ", ".join(name for name, kind in KINDS.items() if kind.mirrors)
                 raise refuse(
-                    f"the {joint} joint of {body.name} has no mirror image here",
-                    f"take a joint that has ({able}), or write a model of both sides out",
+                    f"the {joint} joint of {body.name} has no mirror image in rtsim",
+                    f"use a joint that has a mirror image ({able}), or write a model of both sides out",
                 )
         if body.axis is not None and body.axis != "w" and tuple(body.axis)[:2] != (0.0, 0.0):
-            raise refuse(f"the axis of {body.name} is not across the body", 'give axis = "w"')
+            raise refuse(
+                f"the axis of {body.name} is not perpendicular to the sagittal plane", 'give axis = "w"'
+            )
         if body.name in how.middle and body.parent and body.parent not in how.middle:
             raise refuse(
-                f"{body.name} is a body of the middle, and its parent {body.parent} is not",
-                "put its parent in the middle",
+                f"{body.name} is a body in the middle of the model, but its parent {body.parent} is not",
+                "attach it to a parent in the middle",
             )
     for muscle in spec.muscles:
         if any(station.within or station.moving for station in muscle.path):
-            raise refuse(f"points of {muscle.name} depend on coordinates", "write a model of both sides out")
+            raise refuse(
+                f"points of {muscle.name} depend on coordinates", "write a complete model of both sides"
+            )
 
 
 def mirrored(record: Any) -> Any:

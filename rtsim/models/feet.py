@@ -112,7 +112,7 @@ def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
         roots = low_ends(model, points, spots)
     if len(roots) > len(SIDES):
         raise ConfigError(
-            f"it has {len(roots)} feet: {name_some([model.names.bodies[b] for b in roots])}",
+            f"the model has {len(roots)} feet: {name_some([model.names.bodies[b] for b in roots])}",
             where=f"model {model.name}", allowed="two", remedy=REMEDY,
         )  # fmt: skip
     if named:
@@ -156,8 +156,9 @@ def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
     found = [b for b, p in enumerate(parents) if small[b] and low[b] and not small[p]]
     if not found:
         raise ConfigError(
-            "it has no foot for force plates: no limb of a freely moving body ends near the ground",
-            where=f"model {model.name}", remedy=f"leave the forces out, or {REMEDY}",
+            "the model has no foot for force plates, because no limb of a freely moving body ends "
+            "near the ground",
+            where=f"model {model.name}", remedy=f"remove the forces, or {REMEDY}",
         )  # fmt: skip
     return found
 
@@ -198,9 +199,9 @@ def foot_of(
     reach = np.linalg.norm(flat - flat[heel], axis=1)
     if reach.max() < SHORTEST:
         raise ConfigError(
-            f"{model.names.bodies[bodies[0]]} has no two points, markers or joints, that show where "
+            f"{model.names.bodies[bodies[0]]} has no two points (markers or joints) that show where "
             "heel and toes are",
-            where=f"model {model.name}", remedy=f"give it markers, or {REMEDY}",
+            where=f"model {model.name}", remedy=f"give this body markers, or {REMEDY}",
         )  # fmt: skip
     fore = reach >= FOREFOOT * reach.max()
     jointed = max((reach[k] for k, p in enumerate(points) if not p.place.any()), default=0.0)
@@ -244,7 +245,7 @@ def check_named(model: Model, roots: Sequence[int]) -> None:
             )  # fmt: skip
         for other in roots[:k]:
             if root in carried_by(model, other) or other in carried_by(model, root):
-                twice = "is named twice" if other == root else f"and {names[other]} are of one limb"
+                twice = "is named twice" if other == root else f"and {names[other]} belong to one limb"
                 raise ConfigError(
                     f"{names[root]} {twice}", where=NAMED, allowed="one body of each leg, each once"
                 )

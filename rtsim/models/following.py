@@ -55,7 +55,7 @@ def check_markers(spec: ModelSpec) -> None:
     """Raise ConfigError for a model without markers."""
     if not spec.markers:
         raise ConfigError(
-            "it has no markers, so that nothing says how it moves",
+            "the model has no markers, so its motion cannot be determined",
             where=f"model {spec.name}",
             remedy="add a marker set to the model, or give a subject whose segments are its bodies",
         )
@@ -71,7 +71,9 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
         own = {marker.name: marker.weight for marker in spec.markers if marker.weight > 0.0}
         if not own:
             raise ConfigError(
-                "all its markers have weight 0", where=f"model {spec.name}", remedy="give one of them weight"
+                "all markers of the model have weight 0",
+                where=f"model {spec.name}",
+                remedy="give at least one marker a weight above 0",
             )
         return TrackingTasks(own)
     asked = setup.tasks.markers
@@ -80,9 +82,9 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
     strangers = [name for name in asked if all(marker.name != name for marker in spec.markers)]
     if not weights:
         raise ConfigError(
-            f"no task is of a marker of the model {spec.name}: they are of {name_some(list(asked))}"
+            f"no task names a marker of the model {spec.name}; the tasks name {name_some(list(asked))}"
             if asked
-            else "it has no task of a marker",
+            else "the setup has no task for a marker",
             where=where,
             allowed=name_some([marker.name for marker in spec.markers]),
             remedy="give the setup that belongs to the model",
@@ -127,7 +129,7 @@ def drawn_by(
     values = table.column(task.name)
     seen = np.isfinite(values)
     if not seen.any():
-        raise ConfigError(f"the column {task.name!r} holds no number", where=str(setup.coordinate_file))
+        raise ConfigError(f"the column {task.name!r} contains no number", where=str(setup.coordinate_file))
     if table.in_degrees and in_degrees(body, k):
         values = np.radians(values)
     return TargetedCoordinate(task.name, task.weight, table.column("time")[seen], values[seen])

@@ -22,7 +22,9 @@ def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
     """
     path = find_config(name, FOLDER)
     if str(path) in through:
-        raise ConfigError(f"{name} is its own base", where=f"{through[-1]}: base", remedy="leave base out")
+        raise ConfigError(
+            f"the set {name} names itself as its base", where=f"{through[-1]}: base", remedy="leave base out"
+        )
     own: GeneratorSet = load_toml(path, GeneratorSet)
     if not own.base:
         return own

@@ -116,7 +116,11 @@ def measure(
         seen = distances[np.isfinite(distances)]
         model = float(np.linalg.norm(places[pair[0]] - places[pair[1]]))
         if not len(seen) or not model > 0.0:
-            why = "are never seen together in its times" if model > 0.0 else "are in one place in the model"
+            why = (
+                "are never visible together in the times of the measurement"
+                if model > 0.0
+                else "have the same position in the model"
+            )
             note(f"measurement {measurement.name} is not used: {pair[0]} and {pair[1]} {why}")
             return None
         if len(seen) < len(distances):

@@ -121,7 +121,11 @@ def planar_body(sex: str, mass_kg: float, stature_mm: float) -> ModelSpec:
     """Return the planar body of a person; sex : male or female."""
     people = load_inertia_table()
     if sex not in CERVICALE_MM:
-        raise ConfigError(f"{sex!r} is no sex of the table", where="--sex", allowed=", ".join(CERVICALE_MM))
+        raise ConfigError(
+            f"there are no body proportions for the sex {sex!r}",
+            where="--sex",
+            allowed=", ".join(CERVICALE_MM),
+        )
     person: Population = getattr(people, sex)
     scale = stature_mm / person.stature_mm
     of = {name: length(share, scale) for name, share in person.segments.items()}

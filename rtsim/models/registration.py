@@ -66,7 +66,7 @@ def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tu
             raise ConfigError(
                 f"bent by {-pose[0]:.0f} degrees, which {', '.join(body.registered_by)} do not allow",
                 where=f"subject {subject.name if subject else ''}: segments.{body.name}.in_parent_deg",
-                remedy="calibrate from a person who stands, or leave the key out",
+                remedy="calibrate from a person who stands, or remove the key",
             )
         spec = moved(spec, body, by, anatomy)
         found.append(body.name)

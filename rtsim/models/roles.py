@@ -38,9 +38,10 @@ def check_fits_markers(spec: ModelSpec) -> None:
     if spec.rolls:
         roll = spec.rolls[0]
         raise ConfigError(
-            "it rolls, a constraint of velocity, and methods that fit a pose to markers have none",
+            "the element rolls, which is a constraint of velocity, and methods that fit a pose to "
+            "markers cannot use such a constraint",
             where=f"rolls.{roll.name}",
-            remedy="use the model for dynamics and moment arms, or leave the rolling out",
+            remedy="use the model for dynamics and moment arms, or remove the rolling",
         )
 
 

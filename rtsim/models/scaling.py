@@ -42,17 +42,17 @@ def scale_geometry(spec: ModelSpec, factors: Factors, note: Note) -> ModelSpec:
     """
     if spec.of_subject:
         raise ConfigError(
-            "its points come from a person's anatomy, and have that person's size already",
+            "the points of the model come from a person's anatomy, and already have the size of this person",
             where=f"model {spec.name}",
-            remedy="use it with --subject",
+            remedy="use the model with --subject",
         )
     kept = [element.name for element in spec.elements if element.target_mm]
     if kept:
-        note(f"lengths that are kept as they are: {', '.join(kept)}")
+        note(f"lengths that are not scaled: {', '.join(kept)}")
     groups = (spec.ligaments, spec.springs, spec.contacts, spec.frictions, spec.loads, spec.rolls)
     forces = [element.name for group in groups for element in group]
     if forces:
-        note(f"force elements that are kept as they are: {', '.join(forces)}")
+        note(f"force elements that are not scaled: {', '.join(forces)}")
     return replace(
         spec,
         bodies=tuple(scale_body(body, factors) for body in spec.bodies),

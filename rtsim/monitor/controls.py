@@ -61,7 +61,9 @@ class ToolBar(QWidget):
         self.panels = _button("Panels", "Choose panels and curves, by task or one by one (P)", "P")
         self.arms = _button("Muscles", "Moment arms of the muscles about each joint (M)", "M", True)
         self.arms.hide()  # until a stream has some
-        self.freeze = _button("Freeze", "Freeze the display while the data go on (space)", "Space", True)
+        self.freeze = _button(
+            "Freeze", "Freeze the display while data are still received (space)", "Space", True
+        )
         self.clear = _button("Clear", "Empty the curves and set the counts to zero (C)", "C")
         self.strides = _button("Strides", "Curves over the stride, with mean and band (G)", "G", True)
         self.strides.hide()  # until a stream shows steps

@@ -212,7 +212,7 @@ class Feed:
             notes.append(f"{n} session{'s' if n > 1 else ''} replaced by the next before they could be drawn")
         if self.layout and self.history.n_capacity < _n_sample(self.layout.rate_assumed):
             reach = (self.history.n_capacity - 2) / self.layout.rate_assumed
-            notes.append(f"curves reach back {reach:.3g} s at most, as there are so many")
+            notes.append(f"curves reach back {reach:.3g} s at most, because there are so many curves")
         return notes
 
     def _next(self) -> ReceivedFrame | None:

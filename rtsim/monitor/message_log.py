@@ -44,5 +44,7 @@ class MessageLog:
             return
         left_out = self._n_heard - N_PER_SECOND
         if left_out > 0:
-            self.say(f"{left_out} more sentence{'s were' if left_out > 1 else ' was'} left out in a second.")
+            self.say(
+                f"{left_out} more sentence{'s were' if left_out > 1 else ' was'} left out within one second."
+            )
         self._since, self._n_heard = now, 0

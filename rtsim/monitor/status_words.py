@@ -38,11 +38,12 @@ CHIPS = {
     ),
     "whole": ChipText(
         "End to end p50 / p99",
-        f"From the capture to the arrival here: {P50_P99} Unknown when the source runs on another clock.",
+        f"From the capture to the arrival in this window: {P50_P99} Unknown when the source runs on "
+        "another clock.",
         "99.9 / 999.9 ms",
     ),
     "frames": ChipText("Frames", "Result frames seen by this window.", "99 999 999"),
-    "lost": ChipText("Lost", "Result frames that never arrived here.", "9 999"),
+    "lost": ChipText("Lost", "Result frames that never arrived in this window.", "9 999"),
     "late": ChipText("Late", "Frames that the estimator finished after their deadline.", "9 999"),
     "skipped": ChipText("Skipped", "Result frames that this window was too slow to take.", "9 999"),
     "iterations": ChipText("Iterations", "Iterations of the newest frame.", "99"),

@@ -348,7 +348,9 @@ class MonitorWindow(QMainWindow):
         event = self.feed.mark()
         at = event.time + self.feed.trial_shift
         if not self.link.mark(at, event.label):
-            self.say(f"Marked {event.label} at {at:.2f} s, in this window alone: the run takes no marks.")
+            self.say(
+                f"Marked {event.label} at {at:.2f} s, in this window only, because the run accepts no marks."
+            )
         self._changed = True
 
     def _record(self) -> None:

@@ -171,7 +171,7 @@ def base_run(spec: StudySpec, folder: str) -> RunConfig:
     assert how is not None
     if how.choices and not how.config:
         raise ConfigError(
-            "choices change a run config, and the study names none",
+            "choices select parts of a run config, but the study names no run config",
             where="analyse.choices",
             remedy="add analyse.config",
         )

@@ -36,23 +36,23 @@ def changed_keys(parameter: StudyParameter, bases: Tables) -> tuple[ChangedKey, 
         root, _, below = key.partition(".")
         if root not in bases or not below:
             raise ConfigError(
-                f"the key {key!r} belongs to no table", where=where,
+                f"the key {key!r} does not belong to a table", where=where,
                 allowed=", ".join(f"{name}.KEY" for name in bases),
-                remedy="write it from the top, as model.NAME",
+                remedy="write the key from the top, such as model.NAME",
             )  # fmt: skip
         steps = place_of(bases[root], below, where)
         base = value_at(bases[root], steps)
         if parameter.change != "set" and (isinstance(base, bool) or not isinstance(base, (int, float))):
             raise ConfigError(
-                f"{key} is {base!r}, to which nothing can be added",
+                f"{key} is {base!r}, which is not a number, so nothing can be added",
                 where=where,
                 allowed="a key that is a number",
             )
         if isinstance(base, (dict, list, tuple)):
             raise ConfigError(
-                f"{key} has several values",
+                f"the key {key} has several values",
                 where=where,
-                remedy="go on to one of them, as KEY.0 or KEY.NAME",
+                remedy="name one of the values, such as KEY.0 or KEY.NAME",
             )
         found.append(ChangedKey(root, steps, base))
     return tuple(found)

@@ -31,7 +31,7 @@ MOST_BREAKS = 8
 UNNOTICED_S = 5.0
 """An executor that has not told of the end of a worker for so long will not tell any more [s]."""
 FIRST_FLUSH_S, LAST_FLUSH_S = 1.0, 30.0
-LOST_REASON = "its worker ended each time that it was solved (out of memory, or killed)"
+LOST_REASON = "the worker process ended each time this case was solved (out of memory, or killed)"
 
 
 class WorkerUnnoticedError(RtsimError):
@@ -166,7 +166,7 @@ class StudyDrive:
                 raise ConfigError(
                     f"{self._workers.name} cannot be reached any more ({str(error) or type(error).__name__})",
                     where=f"study {self._plan.spec.name}",
-                    remedy="what is done is kept; give the same command to go on",
+                    remedy="finished cases are kept; give the same command to continue",
                 ) from None
             del self._out[future]
             for row in rows:

@@ -126,7 +126,7 @@ def by_scheduler(address: str) -> StudyWorkers:
         except (OSError, TimeoutError, ValueError) as error:
             raise ConfigError(
                 f"no Dask scheduler answers at {address} ({error})", where="--scheduler",
-                remedy="start one with `dask scheduler`, and give the address that it prints",
+                remedy="start a scheduler with `dask scheduler`, and give the address that it prints",
             ) from None  # fmt: skip
         return clients[0].get_executor(pure=False, retries=0)
 
@@ -141,7 +141,7 @@ def by_scheduler(address: str) -> StudyWorkers:
         stop(executor)
         raise ConfigError(
             f"the scheduler at {address} has no workers", where="--scheduler",
-            remedy="start some with `dask worker ADDRESS`, of one thread each",
+            remedy="start workers with `dask worker ADDRESS`, with one thread each",
         )  # fmt: skip
     return StudyWorkers(
         n=n, here=False, start=start, stop=stop, lost=(KilledWorker,),

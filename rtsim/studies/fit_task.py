@@ -65,12 +65,12 @@ class FitTask:
             said.seek(0)
             err = said.read()
         if process.returncode != 0:
-            lines = err.strip().splitlines() or ["it gave no message"]
+            lines = err.strip().splitlines() or ["the fit printed no message"]
             raise ConfigError(lines[-1].removeprefix(LAST), where=f"fit {self._name}")
         try:
             return FigureColumns(json.loads(out))
         except json.JSONDecodeError:
-            raise ConfigError("it printed no figures as JSON", where=f"fit {self._name}") from None
+            raise ConfigError("the fit printed no figures as JSON", where=f"fit {self._name}") from None
 
 
 def words_of(name: str, value: Any, folder: str) -> list[str]:

@@ -127,5 +127,5 @@ def check_enough(n: int, n_left_out: int, what: str) -> None:
         raise ConfigError(
             f"{n} {what} are complete, {n_left_out} are not", where="indices",
             allowed=f"{LEAST_ROWS} or more",
-            remedy="solve the study to its end, or look at the reasons in its table",
+            remedy="solve the study to its end, or read the reasons in its table",
         )  # fmt: skip

@@ -100,7 +100,7 @@ class FigureColumns:
                 )  # fmt: skip
             at = inside[word]
         if at is not None and not isinstance(at, (int, float)):
-            raise MissingColumnError(f"{name!r} is no number", where="study: column", allowed="a number")
+            raise MissingColumnError(f"{name!r} is not a number", where="study: column", allowed="a number")
         return Column(np.zeros(1), np.array([math.nan if at is None else float(at)]), "")
 
 

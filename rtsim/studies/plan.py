@@ -46,7 +46,7 @@ class StudyPlan(NamedTuple):
 
 def read_plan(path: Path) -> StudyPlan:
     """Read the plan from a study's file; ConfigError for an impossible study."""
-    data = read_bounded(path, MOST_BYTES, "no study is that large; give a UTF-8 TOML file")
+    data = read_bounded(path, MOST_BYTES, "the file is too large for a study; give a UTF-8 TOML file")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

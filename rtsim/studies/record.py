@@ -36,8 +36,8 @@ class PlanRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 def read_record(folder: Path) -> PlanRecord:
     """Read the plan from a study's folder; ConfigError if there is none."""
     path = folder / PLAN
-    data = read_bounded(path, MOST_BYTES, "give a folder that `rtsim study` has made")
+    data = read_bounded(path, MOST_BYTES, "give a folder that `rtsim study` has written")
     try:
         return msgspec.json.decode(data, type=PlanRecord)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"it contains no plan of a study ({error})", where=str(path)) from None
+        raise ConfigError(f"the folder contains no plan of a study ({error})", where=str(path)) from None

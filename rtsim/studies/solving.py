@@ -92,8 +92,9 @@ def solve_cases(order: StudyOrder, cases: Sequence[int], first: bool = False) ->
         plan = plan_of(order.text, order.folder, "study")
         if plan.digest != order.digest:
             raise StudyChangedError(
-                "the study's files or configs have changed since it was planned", where="study",
-                remedy="give every machine the same files, and do not change them until the end",
+                "the files or configs of the study have changed since it was planned", where="study",
+                remedy="give every machine the same files, and do not change the files until the study "
+                    "is finished",
             )  # fmt: skip
         _plans[order.digest] = plan
         if _alone:

@@ -105,15 +105,17 @@ def check_folder_of(folder: Path, plan: StudyPlan) -> None:
         record = read_record(folder)
         if record.hash != plan.digest:
             raise ConfigError(
-                f"it contains the study {record.name} with the hash {record.hash}; "
-                f"this one has {plan.digest}",
-                where=str(folder), remedy="give another folder by --out, or remove this one",
+                f"the folder contains the study {record.name} with the hash {record.hash}, but this "
+                f"study has the hash {plan.digest}",
+                where=str(folder), remedy="give another folder with --out, or remove this folder",
             )  # fmt: skip
     elif folder.exists() and not folder.is_dir():
         raise ConfigError("this is a file", where=str(folder), remedy="give a new folder by --out")
     elif folder.is_dir() and any(path.name != PARTS for path in folder.iterdir()):
         raise ConfigError(
-            "it contains other files and no study", where=str(folder), remedy="give a new folder by --out"
+            "the folder contains other files and no study",
+            where=str(folder),
+            remedy="give a new folder by --out",
         )
     elif not folder.exists():
         if not folder.absolute().parent.is_dir():
@@ -159,10 +161,12 @@ def read_part(path: Path, plan: StudyPlan) -> list[SolvedCase]:
         raise
     except (OSError, KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
         raise ConfigError(
-            f"it is damaged ({error})", where=str(path), remedy="remove it; its cases are solved again"
+            f"the file is damaged ({error})",
+            where=str(path),
+            remedy="remove the file; its cases are solved again",
         ) from None
     if str(arrays["plan"]) != plan.digest:
-        raise ConfigError("its rows belong to another study", where=str(path), remedy="remove it")
+        raise ConfigError("the rows of the file belong to another study", where=str(path), remedy="remove it")
     units = tuple(map(str, arrays["units"]))
     curves = arrays.get("curves")
     return [

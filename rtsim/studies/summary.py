@@ -91,11 +91,15 @@ def read_arrays(path: Path) -> dict[str, NDArray]:
             return {name: found[name] for name in found.files}
     except FileNotFoundError:
         raise ConfigError(
-            "there is no table yet", where=str(path), remedy="run `rtsim study` once more, which writes it"
+            "there is no table yet",
+            where=str(path),
+            remedy="run `rtsim study` once more, which writes the table",
         ) from None
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
         raise ConfigError(
-            f"it is damaged ({error})", where=str(path), remedy="remove it, and give `rtsim study` once more"
+            f"the table is damaged ({error})",
+            where=str(path),
+            remedy="remove the table, and run `rtsim study` once more",
         ) from None
 
 
@@ -106,8 +110,8 @@ def summary_of(folder: Path) -> StudySummary:
     table = read_arrays(folder / NPZ)
     if str(next(iter(table["plan"]), "")) != record.hash:
         raise ConfigError(
-            "its rows are of another study", where=str(folder / NPZ),
-            remedy="run `rtsim study` once more, which writes it",
+            "the rows of the table belong to another study", where=str(folder / NPZ),
+            remedy="run `rtsim study` once more, which writes the table",
         )  # fmt: skip
     counted = {str(name): int((table["status"] == name).sum()) for name in np.unique(table["status"])}
     told = ", ".join(f"{n} {name}" for name, n in counted.items())
@@ -148,8 +152,8 @@ def result_told(
     if not len(known):
         return TornadoPanel(title, "no case has a result", (), 0.0), [f"{title}: no case has a result"]
     lines = [
-        f"{title}: mean {known.mean():.4g}, deviation {known.std():.3g}, "
-        f"{known.min():.4g} to {known.max():.4g}"
+        f"{title}: mean {known.mean():.4g}, standard deviation {known.std():.3g}, {known.min():.4g} "
+        f"to {known.max():.4g}"
     ]
     if spec.design.kind == "saltelli":
         found = sobol_indices(values, len(names), spec.seed)

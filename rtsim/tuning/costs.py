@@ -39,14 +39,16 @@ def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -
     if spec is None:
         raise _absent("no field", channel.field, [field.name for field in fields], where)
     n = spec.shape[0] if spec.shape else 1
-    row = _chosen(channel.label, spec.labels, n, f"{channel.field} has no label", where)
+    row = _chosen(channel.label, spec.labels, n, f"the field {channel.field} has no label", where)
     if len(spec.shape) <= 1:
         if channel.part:
-            raise ConfigError(f"{channel.field} has no parts", where=f"{where}.part", remedy="leave it out")
+            raise ConfigError(
+                f"the field {channel.field} has no parts", where=f"{where}.part", remedy="leave it out"
+            )
         return FieldEntry(channel.field, row)
     if len(spec.shape) != 2:
-        raise ConfigError(f"{channel.field} contains no numbers or vectors", where=f"{where}.field")
-    column = _chosen(channel.part, spec.parts, spec.shape[1], f"{channel.field} has no part", where)
+        raise ConfigError(f"the field {channel.field} contains no numbers or vectors", where=f"{where}.field")
+    column = _chosen(channel.part, spec.parts, spec.shape[1], f"the field {channel.field} has no part", where)
     return FieldEntry(channel.field, row * spec.shape[1] + column)
 
 

@@ -76,8 +76,8 @@ class Drive:
             kept = np.array([self.parameters.point(setting) for setting in trial.settings])
             if kept.shape != points.shape or np.abs(kept - points).max() > SAME:
                 raise ConfigError(
-                    "its trials are not those that this search proposes", where="--file",
-                    remedy="go on with the version that began it, or begin another file",
+                    "the trials in the file differ from those that this search proposes", where="--file",
+                    remedy="continue with the version of rtsim that began the file, or begin another file",
                 )  # fmt: skip
 
     def _tried(self, points: Array, costs: Iterator[RunCost]) -> TuningTrial:

@@ -107,9 +107,13 @@ class OfflineRuns:
         if loop.failure:
             return RunCost(math.nan, loop.failure)
         if arming.n_fault:
-            return RunCost(math.nan, output.fault or "a fault of the device")
+            return RunCost(math.nan, output.fault or "the device reported a fault")
         if output.cost is None or not output.cost.done:
-            return RunCost(math.nan, f"no {self.tuning.cycles} whole cycles in {self.spec.duration_s:g} s")
+            return RunCost(
+                math.nan,
+                f"the run contains fewer than {self.tuning.cycles} whole cycles in "
+                f"{self.spec.duration_s:g} s",
+            )
         return RunCost(output.cost.cost)
 
     def collector(self, session: Session) -> CycleCost:

@@ -67,7 +67,7 @@ def parameters_of(spec: HilSpec) -> Parameters:
         if not least <= low <= high <= most:
             raise ConfigError(
                 f"{name}: {[low, high]}", where=f"{spec.name}: tuning.parameters",
-                allowed=f"the smaller one first, within the {[least, most]} of controller.ranges",
+                allowed=f"[low, high] with low < high, within the {[least, most]} of controller.ranges",
             )  # fmt: skip
     wide = {name: ends for name, ends in asked.items() if ends[0] < ends[1]}
     if not wide:

@@ -22,7 +22,7 @@ from streams.errors import DecodeError, StreamError
 from streams.messages import Command, Count, Device, Journal, Output, Result, Session, SessionId
 from streams.recording.recorded import RecordedMessages
 
-NO_JOURNAL = "it contains no journal of a run, so that the run cannot be computed again exactly"
+NO_JOURNAL = "the recording contains no log of a run, so the run cannot be computed again exactly"
 
 
 Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
@@ -160,12 +160,14 @@ class _Reading:
     def _take_entry(self, entry: Journal) -> None:
         if entry.seq != self.n_entry:
             n = entry.seq - self.n_entry
-            self.cut = f"{n} entries of its journal are missing after entry {self.n_entry - 1}"
+            self.cut = f"{n} entries of the run log are missing after entry {self.n_entry - 1}"
             if self.n_entry == 0:
-                self.cut = "the beginning of its journal is missing, as the recorder came after the run began"
+                self.cut = (
+                    "the beginning of the run log is missing, because the recorder started after the run"
+                )
             return
         if entry.entry == LOST:
-            self.cut = f"entry {entry.seq} of its journal was too large to be kept"
+            self.cut = f"entry {entry.seq} of the run log was too large to be kept"
             return
         self.n_entry += 1
         try:
@@ -206,8 +208,8 @@ def read_run(path: Path) -> RecordedRun:
     first = reading.first
     if first.entry != "run" or first.values.get("format") != FORMAT:
         raise ConfigError(
-            f"its journal is of format {first.values.get('format')}", where=str(path), allowed=str(FORMAT),
-            remedy="replay it by the version of rtsim that recorded it",
+            f"the run log has the format {first.values.get('format')}", where=str(path), allowed=str(FORMAT),
+            remedy="replay the run with the version of rtsim that recorded it",
         )  # fmt: skip
     try:
         request = estimator_request(first.data["request"])
@@ -215,11 +217,11 @@ def read_run(path: Path) -> RecordedRun:
     except (KeyError, ConfigError, msgspec.ValidationError) as fault:
         raise ConfigError(
             f"this version does not understand the options of the run ({fault})", where=str(path),
-            remedy="replay it by the version of rtsim that recorded it",
+            remedy="replay the run with the version of rtsim that recorded it",
         ) from None  # fmt: skip
     cut = reading.cut
     if not cut and not reading.is_over:
-        cut = "the end of its run is missing"
+        cut = "the end of the run is missing"
     notes = [messages.note] if messages.note else []
     if reading.others:
         notes.append(f"{path} contains {len(reading.others) + 1} runs; the first is replayed")

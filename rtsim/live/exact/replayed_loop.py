@@ -109,7 +109,7 @@ class JournalInput:
             setattr(frame, name, entry.values[name])
         values = np.frombuffer(entry.data["values"], WIRE_FLOAT)
         if values.shape != frame.flat.shape:
-            raise ValueError(f"it has {len(values)} numbers, and its session {len(frame.flat)}")
+            raise ValueError(f"the frame has {len(values)} numbers, but its session states {len(frame.flat)}")
         frame.flat[:] = values
         return frame
 
@@ -155,7 +155,7 @@ class ReplayedLoop(Loop):
 
     def _put(self, command: Command) -> None:
         if command.name not in self.orders:
-            raise ValueError(f"{command.name[:32]!r} is no command of this run")
+            raise ValueError(f"{command.name[:32]!r} is not a command of this run")
         self._mailbox.put(self._marks.kind() if command.name == MARK else command.name, command)
 
     def _n_awaited(self) -> int:

@@ -61,9 +61,9 @@ class ReplayedResults:
         """
         if self._n_announced >= len(self._recorded.results):
             raise ConfigError(
-                f"the replay begins session {self._n_announced + 1} of results, and the run had "
+                f"the replay begins session {self._n_announced + 1} of results, but the run had "
                 f"{len(self._recorded.results)}", where=str(self._recorded.path),
-                remedy="replay it by the build that recorded it",
+                remedy="replay the run with the build of rtsim that recorded it",
             )  # fmt: skip
         then = self._recorded.results[self._n_announced]
         self._n_announced += 1
@@ -98,8 +98,9 @@ class ReplayedResults:
             )
         except (KeyError, ValueError):
             raise ConfigError(
-                f"the replay has a result for frame {message.seq}, and the run had none",
-                where=str(self._recorded.path), remedy="replay it by the build that recorded it",
+                f"the replay has a result for frame {message.seq}, but the run had none",
+                where=str(self._recorded.path),
+                remedy="replay the run with the build of rtsim that recorded it",
             ) from None  # fmt: skip
         self._t_solved = mine.t_solved
         theirs = self._next_result(mine)

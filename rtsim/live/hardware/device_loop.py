@@ -94,7 +94,7 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
     names = [c.name for body in model.bodies for c in body.coordinates if c.name not in given]
     if spec.coordinate not in names:
         raise ConfigError(
-            f"model {spec.model} has no coordinate {spec.coordinate!r} that forces move",
+            f"model {spec.model} has no coordinate {spec.coordinate!r} that forces can move",
             where=f"{spec.name}: coordinate", allowed=", ".join(names) or "none",
         )  # fmt: skip
     if spec.gait is not None and spec.gait.coordinate not in (*names, *given):
@@ -109,7 +109,7 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
     check_stable(spec, device, damping, joint_of(model, spec))
     if spec.exchange.valid_for_ms < 1e3 / spec.exchange.rate_hz:
         raise ConfigError(
-            f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next comes",
+            f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next command",
             where=f"{spec.name}: exchange.valid_for_ms",
             allowed=f"a tick, {1e3 / spec.exchange.rate_hz:g} ms, or more",
         )

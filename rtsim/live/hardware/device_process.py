@@ -162,7 +162,7 @@ class SimulatedDevice(Closing):
             self._pressed = False
             watchdog.fall(EMERGENCY, orthosis.actuator, orthosis.angle)
         if abs(orthosis.speed) > self.speed_max:
-            watchdog.fall("the joint turns too fast", orthosis.actuator, orthosis.angle)
+            watchdog.fall("the joint rotates too fast", orthosis.actuator, orthosis.angle)
         measured = orthosis.step(watchdog, period_s, clock_ns, kind == "asked")
         self.n_tick += 1
         if not orthosis.drops():

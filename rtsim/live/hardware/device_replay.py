@@ -86,8 +86,8 @@ class RecordedPort:
                 break
         if self.n_output < 2 or not self._asks:  # the last output is that of the run's end
             raise ConfigError(
-                "it contains no run with a device in lockstep", where=str(path),
-                remedy="record one from its beginning, by --record",
+                "the recording contains no run with a device in lockstep", where=str(path),
+                remedy="record such a run from its beginning, with --record",
             )  # fmt: skip
         self.notes = [f"{words}: the run ends there" for words in (messages.note, self._ended) if words]
         for why, n in self._left_out.items():
@@ -113,16 +113,17 @@ class RecordedPort:
         keys = {*was, *now} if settings is not None else {key for key in was if was[key] is not None}
         if not any(was.values()):
             raise ConfigError(
-                "it does not say with which settings the run was made", where=f"--again {self.path}",
-                remedy="record one from its beginning, by --record",
+                "the recording does not state the settings of the run", where=f"--again {self.path}",
+                remedy="record such a run from its beginning, with --record",
             )  # fmt: skip
         for key in sorted(keys):
             if was.get(key) != now.get(key):
                 raise ConfigError(
-                    f"it is a run with {plain(key, SHOWN)} = {plain(str(was.get(key, 'nothing')), SHOWN)}",
+                    f"the recorded run has {plain(key, SHOWN)} = "
+                    f"{plain(str(was.get(key, 'nothing')), SHOWN)}",
                     where=f"--again {self.path}",
                     allowed=f"{plain(key, SHOWN)} = {now.get(key, 'nothing')}",
-                    remedy="name the config, and give the options, that it was made with",
+                    remedy="give the config and the options of the recorded run",
                 )  # fmt: skip
 
     def _take(self, message: AnyMessage, n_byte: int) -> None:

@@ -76,8 +76,8 @@ def run_of(spec: HilSpec, source: str = "") -> RunConfig:
     law_of(spec.controller)
     if spec.controller.needs_gait and not any(GAIT in one.provides for one in find_stages(stages).values()):
         raise ConfigError(
-            f"{spec.controller.kind} has no torque without the phase of the gait",
-            where=f"{spec.name}: markers.run", remedy="name a run whose stages have gait_phase, as gait",
+            f"{spec.controller.kind} needs the gait phase to compute torque",
+            where=f"{spec.name}: markers.run", remedy="set `gait` to a run whose stages contain gait_phase",
         )  # fmt: skip
     device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
     check_fit(spec, device)

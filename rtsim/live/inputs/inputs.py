@@ -275,14 +275,14 @@ class ClockInput:
     def _hold(self, on: bool) -> bool:
         if on != self.holds:
             self.holds = on
-            self._said.append("The simulation is paused." if on else "The simulation goes on.")
+            self._said.append("The simulation is paused." if on else "The simulation continues.")
         return False
 
     def _answer_pause(self, args: Args) -> tuple[bool, str]:
         return True, "The simulation is paused from the next tick on."
 
     def _answer_resume(self, args: Args) -> tuple[bool, str]:
-        return True, "The simulation goes on."
+        return True, "The simulation continues."
 
 
 def drained(events: deque[str]) -> list[str]:

@@ -167,7 +167,9 @@ def the_walker(side: str = "") -> Subject:
     from rtsim.subjects.subject import load_subject
 
     if side == "left":
-        raise ConfigError("the walker has no left leg alone", where="--side", allowed="right, both")
+        raise ConfigError(
+            "the synthetic walker cannot have the left leg alone", where="--side", allowed="right, both"
+        )
     subject = load_subject(find_config(WALKER, "subjects"))
     return symmetric(subject) if side == "both" else subject
 
@@ -186,22 +188,22 @@ def check_own_markers(run: RunConfig) -> None:
     """Raise ConfigError for settings that do not fit a run with a model that brings its own markers."""
     if run.source == WALKER:
         raise ConfigError(
-            "the walker has the markers of its own leg, not those of the model",
+            "the synthetic walker has the markers of its own leg, not those of the model",
             where="--source",
             allowed=f"{FILES}, or tcp://HOST:PORT",
-            remedy="give a recording or a stream with the markers of the model",
+            remedy="give a recording or a stream that contains the markers of the model",
         )
     if run.mass_kg:
         raise ConfigError(
-            "a model that brings its own markers has its own masses",
+            "a model with its own markers has its own masses",
             where="--mass",
-            remedy="leave it out, or give the person's mass to `rtsim scale`",
+            remedy="remove the option, or scale the model with `rtsim scale` and the mass of the person",
         )
     given = {"--lab": run.lab, "--side": run.side, "--measures": run.measures}
     option = next((name for name, value in given.items() if value), "")
     if option:
         raise ConfigError(
-            "the model brings its own markers, so that no person is calibrated",
+            "the model has its own markers, so no person is calibrated",
             where=option,
             remedy="leave it out",
         )
@@ -211,7 +213,7 @@ def check_subject_given(run: RunConfig) -> None:
     """Raise ConfigError where the run has no subject."""
     if run.label_unnamed and not (run.subject or run.static):
         raise ConfigError(
-            "markers without names are found by the shape of the person, which is not known",
+            "markers without names are identified from the body shape of the person, which is not known",
             where="--label-unnamed", allowed="with --static FILE or --subject FILE",
             remedy="give the static trial of this person and session, with names",
         )  # fmt: skip
@@ -219,7 +221,7 @@ def check_subject_given(run: RunConfig) -> None:
         raise ConfigError(
             "a stream needs a subject model",
             where="--subject",
-            remedy="make one from a static trial with `rtsim calibrate STATIC`, or give --static FILE",
+            remedy="make a subject from a static trial with `rtsim calibrate STATIC`, or give --static FILE",
         )
 
 

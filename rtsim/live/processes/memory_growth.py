@@ -58,7 +58,7 @@ class MemoryGrowth:
             return gauges, []
         said = (
             f"Memory of this process has grown from {self._before_MB:.0f} to {now_MB:.0f} MB within "
-            f"{time_s - self._since_s:.0f} s: a stage of another package may keep what it gets."
+            f"{time_s - self._since_s:.0f} s: a stage of another package might keep its input data."
         )
         self._before_MB, self._since_s = now_MB, time_s
         return gauges, [said]

@@ -42,8 +42,9 @@ def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
     x, y, z = spec.gravity_m_s2
     if not y < 0.0 or x or z:
         raise ConfigError(
-            f"its gravity is along ({x:g}, {y:g}, {z:g}), and force plates are in a ground whose Y is up",
-            where=f"model {spec.name}", remedy="leave the forces out, or turn the model",
+            f"gravity in the model is along ({x:g}, {y:g}, {z:g}), but force plates need a ground "
+            "whose Y axis is up",
+            where=f"model {spec.name}", remedy="remove the forces, or rotate the model",
         )  # fmt: skip
     if run.plates.borne_by:
         check_bodies(run.plates.borne_by, spec)
@@ -72,7 +73,7 @@ def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
     try:
         placed = placed_feet(run, spec)
     except ConfigError as fault:
-        return [f"force plates in {run.source}, where there are some, are not used: {fault}"]
+        return [f"force plates in {run.source}, if there are any, are not used: {fault}"]
     if placed is None:
         return []
     if run.plates.borne_by:

@@ -247,19 +247,24 @@ def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = Fal
         return so_far.fault
     if not so_far.n_wanted:
         return ConfigError(
-            "no frame has come", where=where,
+            "no frame has arrived", where=where,
             remedy="start the sender, check host and port, and that a firewall lets them through",
         )  # fmt: skip
     if so_far.missing:
         what = f"{name_some(list(so_far.missing))} not seen"
-        remedy = "put on the markers or see to it that cameras see them, or name them in the capture system"
+        remedy = (
+            "attach the missing markers, make them visible to the cameras, or name them in the capture system"
+        )
     elif so_far.movement_mm > STILL_MM:
-        what = f"a marker moved {so_far.movement_mm:.0f} mm from its place in the last half second"
-        remedy = "have the person stand still, or look for a marker that is loose or takes another's label"
+        what = f"a marker moved {so_far.movement_mm:.0f} mm during the last half second"
+        remedy = (
+            "have the person stand still, or look for a marker that is loose or has the label of "
+            "another marker"
+        )
     elif over:
         what, remedy = "the stream ended before", "start it again, or give fewer --seconds"
     else:
-        what = "the person did not stand still, with all markers seen, for long enough"
+        what = "the person did not stand still long enough with all markers visible"
         remedy = "have the person stand still for longer, or give fewer --seconds"
     return ConfigError(
         f"no static trial of {wanted_s:g} s could be recorded: {what}; {so_far.seconds:.1f} s were "

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from rtsim.files.markers.trial import MarkerTrial
     from rtsim.subjects.subject import Subject
 
-MASS_ALONE = "{}: as the subject {} is given, it is used for the body mass only, where it has force plates"
-ALL_THE_SAME = "solved all the same (--anyway)"
+MASS_ALONE = (
+    "{}: because the subject {} is given, this trial is used only for the body mass, if it "
+    "contains force plates"
+)
+ALL_THE_SAME = "solved anyway (--anyway)"
 
 
 def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
@@ -125,7 +128,7 @@ def check_shown(names: tuple[str, ...], whose: str, trial: MarkerTrial, where: s
     found = find_markers(names, trial.names)
     if not found:
         raise ConfigError(
-            f"it has none of the {whose} markers, but {name_some(trial.names)}",
+            f"the recording has none of the {whose} markers, but {name_some(trial.names)}",
             where=where,
             allowed=name_some(names),
             remedy="give the model or the subject of this recording, or rename its markers",

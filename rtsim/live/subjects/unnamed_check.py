@@ -41,7 +41,8 @@ def check_named(stages: Sequence[Stage], run: RunConfig, where: str) -> None:
     n_marker, most = unnamed.n_marker, unnamed.most_certain
     if unnamed.n_frame >= FEWEST_FRAMES and most < LEAST_CERTAIN * n_marker:
         raise ConfigError(
-            f"of the {n_marker} markers of {of}, never more than {most} were found for certain among the "
-            f"markers without names in {unnamed.n_frame} frames: another person, or re-applied markers",
+            f"of the {n_marker} markers of {of}, never more than {most} were found with certainty "
+            f"among the markers without names in {unnamed.n_frame} frames; is this another person, or "
+            "were markers re-applied",
             where=where, remedy=remedy,
         )  # fmt: skip

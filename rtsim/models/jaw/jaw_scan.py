@@ -104,7 +104,7 @@ def registered(
     missing = [name for name in (*scan.markers, *names) if name not in trial.names]
     if missing:
         raise ConfigError(
-            f"no marker {', '.join(dict.fromkeys(missing))}", where=trial.source,
+            f"the marker {', '.join(dict.fromkeys(missing))} is missing", where=trial.source,
             remedy="record the reference trial with the markers of the scan and the model's",
         )  # fmt: skip
     known = frame.of(METRES[scan.unit] * np.array(list(scan.markers.values())).reshape(-1, 3))
@@ -114,7 +114,7 @@ def registered(
     if not seen.any():
         raise ConfigError(
             "no frame shows all markers of the scan and the model", where=trial.source,
-            remedy="give a reference trial in which they are seen together",
+            remedy="give a reference trial in which these markers are visible together",
         )  # fmt: skip
     found, off = [], []
     for x in thin(trial.positions[seen]):

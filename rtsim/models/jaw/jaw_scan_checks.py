@@ -94,7 +94,7 @@ def check_surfaces(surfaces: dict[str, TriangleSurface], tops: dict[str, Array],
             raise ConfigError(
                 f"{name} turns its inside to {other}: it is inside out",
                 where=where,
-                remedy="turn its normals round",
+                remedy="reverse the normals of this surface",
             )
 
 

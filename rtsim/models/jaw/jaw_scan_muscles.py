@@ -40,7 +40,7 @@ def with_muscles(
     unknown = [name for name in scan.muscles if name not in names]
     if unknown:
         raise ConfigError(
-            f"{unknown[0]} is no muscle of the mandible",
+            f"{unknown[0]} is not a muscle of the mandible",
             where=f"{path}: muscles",
             allowed=", ".join(names),
         )
@@ -91,7 +91,7 @@ def moved(muscle: Muscle, ends_mm: Array, where: str) -> tuple[Muscle, str]:
     before, after = (float(np.linalg.norm(x[1] - x[0])) for x in (shipped, ends))
     if after < LEAST_PATH_MM:
         raise ConfigError(
-            f"its ends lie {after:.1f} mm apart, at least {LEAST_PATH_MM:.0f} is needed",
+            f"the ends of the muscle lie {after:.1f} mm apart, at least {LEAST_PATH_MM:.0f} is needed",
             where=where,
             remedy="give both ends of the muscle",
         )

@@ -86,7 +86,7 @@ def check_timeless(tree: Tree, couplers: Couplers) -> None:
     alone = couplers.function[couplers.coordinate == couplers.driver]
     if (tree.functions.kind[alone] != CONSTANT).any():
         raise ConfigError(
-            "a coordinate is prescribed over time, which only a forward simulation can apply",
+            "a coordinate is prescribed over time, which is possible only in a forward simulation",
             where="couplers",
             remedy="prescribe it by a constant, or remove its coupler",
         )

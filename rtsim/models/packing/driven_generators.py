@@ -42,7 +42,9 @@ def pack_driven_generators(spec: ModelSpec, coordinates: Coordinates) -> DrivenG
         one.joint.coordinate for one, k in zip(placed, at, strict=True) if not coordinates.is_angle[k]
     ]:
         raise ConfigError(
-            f"{sliding[0]} is no angle", where=where, remedy="name coordinates of hinges in the set's joints"
+            f"{sliding[0]} is not an angle",
+            where=where,
+            remedy="name coordinates of hinges in the set's joints",
         )
     table, levels = FunctionTable(), said.activation | said.excitation
     given = [levels.get(name, REST) for name in names]

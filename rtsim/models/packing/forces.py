@@ -58,7 +58,7 @@ class PairTable:
             raise ConfigError(
                 f"no joint moves {a} and {b} relative to each other",
                 where=where,
-                remedy="join segments that a joint moves, or leave the element out",
+                remedy="join segments that a joint moves, or remove the element",
             )
         if pair not in self.rows:
             self.rows.append(pair)

@@ -39,7 +39,7 @@ def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) ->
             raise ConfigError(
                 "its length depends on an angle in the first method",
                 where=f"model {spec.name}: {row.where}",
-                remedy="hold it at a fixed length, or leave it out of simulation.holds",
+                remedy="hold the element at a fixed length, or remove it from simulation.holds",
             )
     roles = roles_among(rows, msgspec.structs.replace(how, hard=spec.held, soft={}, target="fixed"))
     # no element of a model's file is a path: its tables of lengths are None

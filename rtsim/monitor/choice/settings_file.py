@@ -68,12 +68,12 @@ def read_settings(path: Path | None) -> tuple[WindowSettings, str]:
             read_bounded(path, N_BYTE_MOST, "remove the file"), type=WindowSettings
         )
         if settings.task not in TASKS or not set(settings.pictures) <= set(PICTURES):
-            raise msgspec.ValidationError(f"no task {settings.task!r}, or an unknown picture")
+            raise msgspec.ValidationError(f"there is no task {settings.task!r}, or a picture is unknown")
     except (ConfigError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         words = str(fault).replace("\n", " ")
         return (
             WindowSettings(),
-            f"The settings in {path} are not used, as they cannot be read: {words}. Remove the file.",
+            f"The settings in {path} are not used, because they cannot be read: {words}. Remove the file.",
         )
     return settings, ""
 

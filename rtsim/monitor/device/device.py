@@ -110,7 +110,10 @@ class DevicePanel(QFrame):
         self.setObjectName("card")
         self.theme: Theme = LIGHT
         self.device: DeviceLayout | None = None
-        self.stop = self._button("Emergency stop  (space or Esc)", "No torque from the next tick on; latched")
+        self.stop = self._button(
+            "Emergency stop  (space or Esc)",
+            "No torque from the next tick on, until the device is armed again",
+        )
         self.stop.setObjectName("emergency")
         self.stop.clicked.connect(self.emergency.emit)
         self.state, self.why = QLabel(NO_VALUE), Elided()
@@ -194,7 +197,7 @@ class DevicePanel(QFrame):
         state = ARM_STATES[int(code)] if code in range(len(ARM_STATES)) else ""
         self.state.setText(state.upper() or "NOT KNOWN")
         self.state.setStyleSheet(f"color: {getattr(self.theme, MOODS.get(state, 'bad'))};")
-        self.why.setText(reason if heard else "the run is silent: nothing is known of the device")
+        self.why.setText(reason if heard else "the run sends nothing: the state of the device is unknown")
         self.why.setToolTip(tip([self.why.text()]))
         for name, slider in self.sliders.items():
             value = float(values[PARAMETERS][slider.parameter.entry])

@@ -29,7 +29,7 @@ class TargetBand:
 
     def __post_init__(self) -> None:
         if not -LARGEST <= self.low < self.high <= LARGEST:
-            raise ValueError(f"a target from {self.low:g} to {self.high:g}")
+            raise ValueError(f"the target ranges from {self.low:g} to {self.high:g}")
 
     def holds(self, value: float) -> bool:
         """Return whether a value is inside the target; an unknown value is not."""

@@ -104,7 +104,7 @@ def check_room(
     raise ConfigError(
         f"a row of panels with their names needs {need[0]} x {need[1]} mm",
         where="--plot-size" if paper.width_mm is not None else paper.option,
-        remedy="choose more, or draw fewer curves",
+        remedy="choose a larger size, or draw fewer curves",
     )
 
 

@@ -69,7 +69,7 @@ def paper_of(path: Path, size: str | None, dpi: int | None, option: str = "--plo
         raise ConfigError(
             f"{size} mm at {paper.dpi} pixels per inch are more than {PIXELS_MOST // 10**6} million pixels",
             where="--plot-size, --plot-dpi",
-            remedy="choose fewer, or write an SVG or PDF file",
+            remedy="choose fewer pixels per inch, or write an SVG or PDF file",
         )
     require_qt()
     return paper

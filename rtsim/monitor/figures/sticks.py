@@ -59,7 +59,10 @@ def save_sticks(
     faced = [across(layout.labels["segment_rotations"], data["segment_rotations"]) for data in shown
              if "segment_rotations" in data]  # fmt: skip
     if not np.isfinite(faced or [math.nan]).all() and VIEWS[view].elevation in (0.0, 90.0):
-        title, faced = f"{title} relative to the room, as no segment shows which way the person faces", []
+        title, faced = (
+            f"{title} relative to the laboratory, because no segment shows which way the person faces",
+            [],
+        )
     clouds = [
         np.concatenate([points_of(data), loads.points(k)]) for k, data in zip(frames, shown, strict=True)
     ]

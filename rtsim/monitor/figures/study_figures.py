@@ -28,7 +28,9 @@ def save_tornado(paper: Paper, shown: StudySummary) -> None:
     """Save the tornado bars of all results."""
     panels = [panel for panel in shown.tornados if panel.bars][:MOST_PANELS]
     heights = [TOP + BOTTOM + ROW * min(len(panel.bars), MOST_BARS) for panel in panels]
-    save_panels(paper, f"{shown.name}: what results follow from", panels, heights, paint_tornado)
+    save_panels(
+        paper, f"{shown.name}: influence of the parameters on the result", panels, heights, paint_tornado
+    )
 
 
 def save_heat(paper: Paper, shown: StudySummary) -> None:

@@ -146,7 +146,7 @@ def test_what_cannot_be_is_one_sentence(here, tmp_path, name):
     ("folder", "words"),
     [
         ("gait_opensim/gait2354/subject01_simbody.osim", "left calcn_l with talus_l, toes_l, from L.Heel"),
-        ("osim_models/arm26.osim", "no force plates: it has no foot"),
+        ("osim_models/arm26.osim", "no force plates: the model has no foot"),
     ],
 )
 def test_feet_for_force_plates_are_told(here, shared, folder, words):

@@ -28,7 +28,7 @@ AT_ONCE = [
     (("live", "--source", "a.trc", "--up", "W"), ("--up: 'W' is not an up axis", "X, Y or Z")),
     (("live", "--source", "a.trc", "--rate", "50"), ("--rate: 50 is for the synthetic walker", "leave it")),
     (("live", "--port-offset", "60000"), ("--port-offset 60000", "65561", "1 to 65535")),
-    (("live", "--model", "finger"), ("--source: the walker has the markers of its own leg", "not those")),
+    (("live", "--model", "finger"), ("--source: the synthetic walker has the markers of", "not those")),
     (("replay", "nowhere.c3d"), ("SOURCE: no such source 'nowhere.c3d'",)),
     (("analyse", "nowhere.c3d"), ("SOURCE: no such source 'nowhere.c3d'",)),
     (("analyse", "a.trc", "--knee-width", "0"), ("knee_width_mm: 0 mm is not a possible body measure",)),

@@ -91,7 +91,7 @@ def test_two_studies_do_not_share_a_folder(here, study: Path) -> None:
     study.write_text(STUDY.replace("0.08", "0.04"))
     done = here("study", study.name, "--workers", "0", "--out", "a")
     assert done.code == 1
-    assert "it contains the study impacts with the hash" in done.sentence
+    assert "the folder contains the study impacts with the hash" in done.sentence
 
 
 def test_a_study_is_reported(here, study: Path) -> None:

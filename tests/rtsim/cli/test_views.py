@@ -129,8 +129,9 @@ def test_of_whom_nothing_tells_how_they_face_the_room_is_told(here: Callable, tm
     """Protects from a plane of the room that is called the person's."""
     done = here("simulate", "chain", "--duration", "0.01", "--out", "c.mcap")
     assert done.code == 0, done.err
-    assert "relative to the room, as no segment shows which way the person faces" in texts_of_export(
-        here, "c.mcap", tmp_path, "sagittal"
+    assert (
+        "relative to the laboratory, because no segment shows which way the person faces"
+        in texts_of_export(here, "c.mcap", tmp_path, "sagittal")
     )
 
 

@@ -69,7 +69,10 @@ def test_the_shipped_jaw_with_discs_is_the_mandible() -> None:
             "[laws.knee]\nstiffness = 1.0\n",
             r"laws: a force law of 'knee', which the model lower_limb does not have.*medial",
         ),
-        ("[laws.ACL]\nlength = { target_mm = 40.0 }\n", r"laws.ACL: length of ACL is no part of a force law"),
+        (
+            "[laws.ACL]\nlength = { target_mm = 40.0 }\n",
+            r"laws.ACL: length of ACL is not part of a force law",
+        ),
         ("[laws.ACL]\nstiffness_N = -1.0\n", r"more\.toml: laws\.ACL: key stiffness_N: Expected"),
         ("[laws.medial]\nradius_mm = 1.0\n", r"more\.toml: laws\.medial: .* unknown field `radius_mm`"),
         ('[methods.zero]\nhard = ["ACL"]\n', "lower_limb has a method 'zero' already"),

@@ -131,7 +131,7 @@ def test_an_event_is_marked_by_a_key_and_saved(walking: Any, tmp_path: Path) -> 
     window = walking.window
     press(walking, "E")
     walking.until(lambda: len(window.feed.marks) == 1)
-    assert "Marked event 1 at 9.99 s, in this window alone" in window.status.message.text()
+    assert "Marked event 1 at 9.99 s, in this window only" in window.status.message.text()
     assert window.saving.save_as(tmp_path / "curves.csv")
     rows = list(csv.reader((tmp_path / "curves.csv").open()))
     assert rows[0][0] == "time [s]"

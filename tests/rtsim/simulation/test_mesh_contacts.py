@@ -108,7 +108,11 @@ def test_a_file_has_its_own_triangles() -> None:
 
 def test_a_ball_does_not_grow_through_its_centre() -> None:
     """Protects from a sign or a unit: 40 mm taken off a ball of 30 mm press from inside, with no meaning."""
-    for by, words in ((-40.0, "grown by -40 mm its triangles turn over"), (-20.0, ""), (1.0, "")):
+    for by, words in (
+        (-40.0, "grown by -40 mm the triangles of the surface turn over"),
+        (-20.0, ""),
+        (1.0, ""),
+    ):
         surface = msgspec.structs.replace(BALL.contacts[0].a, grown_mm=by, lines=8)
         spec = with_contact(BALL, surface_a=surface)
         if not words:

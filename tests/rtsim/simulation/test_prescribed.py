@@ -115,7 +115,9 @@ def test_methods_without_time_refuse_prescribed_motion():
     """Protects moment arms and marker fitting: a motion over time is not taken for a constant in silence."""
     spec = load_model("kick")
     model = build(spec)
-    with pytest.raises(ConfigError, match="prescribed over time, which only a forward simulation"):
+    with pytest.raises(
+        ConfigError, match="prescribed over time, which is possible only in a forward simulation"
+    ):
         MomentArms(model, roles_of(spec))
     with pytest.raises(ConfigError, match="prescribed over time"):
         with_couplers(model.tree, model.couplers)

@@ -110,7 +110,7 @@ def test_a_case_that_ends_its_worker_is_a_row(tmp_path: Path, plan: StudyPlan) -
     rows = solved_in(tmp_path / "a", plan, failing(killer=3)).rows()
     assert len(rows) == 12
     assert [k for k, row in rows.items() if row.status == LOST] == [3]
-    assert "worker ended" in rows[3].reason
+    assert "worker process ended" in rows[3].reason
 
 
 def test_workers_that_end_cost_no_case(tmp_path: Path, plan: StudyPlan) -> None:

@@ -208,7 +208,7 @@ def test_the_walker_walks_on_both_legs_where_asked_for():
     assert resolve_subject(RunConfig(name="r", model="both_legs")).side == "both"
     assert resolve_subject(RunConfig(name="r")).side == "right"
     assert len(load_trial("walker", 0.1, side="both").names) == 30
-    with pytest.raises(ConfigError, match="no left leg alone"):
+    with pytest.raises(ConfigError, match="cannot have the left leg alone"):
         resolve_subject(RunConfig(name="r", side="left"))
 
 

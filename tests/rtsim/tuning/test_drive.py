@@ -82,7 +82,7 @@ def test_trials_of_another_search_are_refused(tmp_path: Path) -> None:
     Drive(search, PARAMETERS, measure, kept).run(8)
     kept.trials[2].settings[0]["stiffness"] += 1.0
     search, _ = new()
-    with pytest.raises(ConfigError, match="not those that this search proposes"):
+    with pytest.raises(ConfigError, match="differ from those that this search proposes"):
         Drive(search, PARAMETERS, measure, kept).run(12)
     path = tmp_path / "tuning.json"
     path.write_text('{"config": 3}', encoding="utf-8")

@@ -103,7 +103,7 @@ def test_a_marker_that_slides_off_its_range_is_told(walker, method):
 
 
 def test_a_recording_of_one_leg_has_no_other_side():
-    with pytest.raises(ConfigError, match="no left leg alone"):
+    with pytest.raises(ConfigError, match="cannot have the left leg alone"):
         RecordedPerson(None, "walker", "left")
 
 
@@ -170,7 +170,7 @@ def test_an_unknown_class_or_method_is_told_with_those_there_are(options, words)
     ("words", "told"),
     [
         ("nowhere/at_all.trc:right:zero:spike:1", "no such source 'nowhere/at_all.trc'"),
-        ("walker:left:zero:spike:1", "no left leg alone"),
+        ("walker:left:zero:spike:1", "cannot have the left leg alone"),
         ("walker:up:zero:spike:1", "no 'up'"),
         ("walker:right:best:spike:1", "no 'best'"),
         ("walker:right:zero:spike", "is no case"),

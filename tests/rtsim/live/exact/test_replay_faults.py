@@ -118,7 +118,7 @@ def test_a_gap_and_a_cut_end_the_comparison_there(run, tmp_path):
     gap = copied(run, tmp_path / "gap.mcap", lambda m: None if isinstance(m, Journal) and m.seq == 15 else m)
     code, text = replayed(gap)
     assert code == 0
-    assert "1 entries of its journal are missing after entry 14" in text
+    assert "1 entries of the run log are missing after entry 14" in text
     assert text.splitlines()[-1] == "The replay is exact as far as the recording goes."
     lost = copied(
         run, tmp_path / "lost.mcap", lambda m: None if isinstance(m, Result) and m.seq in (3, 4) else m
@@ -131,8 +131,8 @@ def test_a_gap_and_a_cut_end_the_comparison_there(run, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda m: None if isinstance(m, Journal) else m, "contains no journal of a run"),
-        (lambda m: None if isinstance(m, Journal) and m.seq == 0 else m, "the beginning of its journal"),
+        (lambda m: None if isinstance(m, Journal) else m, "contains no log of a run"),
+        (lambda m: None if isinstance(m, Journal) and m.seq == 0 else m, "the beginning of the run log"),
         (
             lambda m: replace(m, data={"request": b"{"}) if isinstance(m, Journal) and m.seq == 0 else m,
             "does not understand the options of the run",
@@ -141,7 +141,7 @@ def test_a_gap_and_a_cut_end_the_comparison_there(run, tmp_path):
             lambda m: (
                 replace(m, values={**m.values, "format": 99}) if isinstance(m, Journal) and m.seq == 0 else m
             ),
-            "its journal is of format 99",
+            "the run log has the format 99",
         ),
         (
             lambda m: (

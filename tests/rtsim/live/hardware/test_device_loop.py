@@ -111,7 +111,7 @@ def test_a_recording_is_run_again_by_its_own_config(tmp_path: Path) -> None:
     one, cut = tmp_path / "one.mcap", tmp_path / "cut.mcap"
     hil("ankle", "--fast", "--duration", "0.4", "--record", str(one))
     for words, arguments in (
-        ("it is a run with controller", ["ankle_spline"]),
+        ("the recorded run has controller", ["ankle_spline"]),
         ("exchange.rate_hz = 500.0; allowed: exchange.rate_hz = 400.0", ["ankle", "--rate", "400"]),
         ("a replayed recording has its own commands", ["ankle", "--arm"]),
     ):
@@ -333,7 +333,7 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
         ("[0.0, 25.0]", "[0.0, 250.0]", "at most"),
         ("[0.0, 25.0]", "[20.0, 25.0]", "stiffness_N_m_rad = 12 between"),
         ("ranges = { stiffness_N_m_rad", "ranges = { softness", "unknown key 'softness'"),
-        ("valid_for_ms = 1000.0", "valid_for_ms = 5.0", "ends before the next comes"),
+        ("valid_for_ms = 1000.0", "valid_for_ms = 5.0", "ends before the next command"),
         ("angle_deg = [-80.0, 80.0]", "angle_deg = [80.0, -80.0]", "low < high"),
         ("torque_max_Nm = 20.0", "torque_max_Nm = inf", "<= 1000"),
         ("torque_max_Nm = 20.0", "torque_max_Nm = 1e9", "<= 1000"),

@@ -171,7 +171,7 @@ def test_what_does_not_fit_is_told(tmp_path, walker):
         run_of(replace(spec, device="ankle_orthosis", markers=replace(spec.markers, damping_N_m_s_rad=0.01)))
     path = Path(spec.markers.run)
     path.write_text(RUN.replace("SOURCE", "walker").replace(', "gait_phase"', ""), encoding="utf-8")
-    with pytest.raises(ConfigError, match="name a run whose stages have gait_phase"):
+    with pytest.raises(ConfigError, match="set `gait` to a run whose stages contain gait_phase"):
         run_of(spec)
 
 

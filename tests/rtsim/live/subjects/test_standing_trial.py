@@ -114,7 +114,7 @@ def test_reach_by_the_obvious_way() -> None:
 def test_too_short_is_told_by_its_reason(over: bool, words: str) -> None:
     """Protects the remedy: a stream that ends is another matter than a person who does not stand."""
     assert words in str(refusal(Stream().play(0.5).standing.look(), 1.0, "here", over))
-    assert "no frame has come" in str(refusal(StandingTrial("here", 1.0).look(), 1.0, "here", over))
+    assert "no frame has arrived" in str(refusal(StandingTrial("here", 1.0).look(), 1.0, "here", over))
 
 
 @pytest.mark.parametrize("side", ["", "left"])

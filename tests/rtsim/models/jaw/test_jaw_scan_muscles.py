@@ -73,8 +73,8 @@ def test_a_tendon_fills_up_a_longer_path_and_gives_way_in_a_shorter_one(tmp_path
 
 
 @pytest.mark.parametrize(("muscles", "told"), [
-    ({"left_masseter": ends("left_geniohyoid")}, "left_masseter is no muscle of the mandible"),
-    ({"left_geniohyoid": (ends("left_geniohyoid")[0],) * 2}, "its ends lie 0.0 mm apart"),
+    ({"left_masseter": ends("left_geniohyoid")}, "left_masseter is not a muscle of the mandible"),
+    ({"left_geniohyoid": (ends("left_geniohyoid")[0],) * 2}, "the ends of the muscle lie 0.0 mm apart"),
     ({"left_geniohyoid": "none.landmarkAscii"}, "none.landmarkAscii"),
     ({"left_geniohyoid": "three.landmarkAscii"}, "has 3 landmarks, the two ends"),
     ({"left_geniohyoid": "words.landmarkAscii"}, "is not three numbers"),

@@ -283,7 +283,7 @@ def test_the_stature_of_a_subject_is_looked_at() -> None:
     assert notes_of_person(subject, run) == []
     beside = notes_of_person(subject, msgspec.structs.replace(run, static="standing.c3d"))
     (note,) = beside
-    assert "standing.c3d: as the subject w is given, it is used for the body mass only" in note
+    assert "standing.c3d: because the subject w is given, this trial is used only for the body mass" in note
     leg = sum(subject.segments[name].length_mm for name in ("thigh", "shank"))
     tall = msgspec.structs.replace(subject, stature_mm=leg / 0.4)
     assert ["w: check the stature" in note for note in notes_of_person(tall, run)] == [True]
