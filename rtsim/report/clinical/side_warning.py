@@ -26,5 +26,5 @@ def side_warning(report: GaitReport) -> str:
         by = "the axes, not by the labels" if by_axes else "the labels"
     return (
         f"Check the sides of {name_some(doubted, 2)}: labels exchanged, or axes left-handed? Right "
-        f"and left in this report follow {by}."
+        f"and left here go by {by}."
     )

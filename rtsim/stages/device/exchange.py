@@ -29,10 +29,7 @@ TUNING = ("set", "undo", "save", "switch")
 OFF = ("disarmed", "stopped")
 PAUSED = "the limb is paused"
 ENDED = "Device: not armed, because a command of the same tick ends the torque."
-UNWATCHED = (
-    "The device does not report the torque of the actuator, so commanded and delivered torque are "
-    "not compared."
-)
+UNWATCHED = "The device does not report its actuator's torque, so it is not compared with the commanded one."
 UNCOMPARED = "The device's angle and speed are not compared with the joint's: limits.watch_sensors is false."
 Publish = Callable[[AnyMessage], None]
 UNANSWERED = StageOutcome(Status.DEGRADED)
@@ -303,10 +300,7 @@ class DeviceTorque(Stage):
 
     def _answer_emergency(self, args: Args) -> tuple[bool, str]:
         self.ask(EMERGENCY, args)
-        return (
-            True,
-            "Emergency stop: no torque is commanded from the next tick on, until the device is armed again.",
-        )
+        return True, "Emergency stop: no torque is commanded from the next tick on, until it is armed again."
 
     def _answer_arm(self, args: Args) -> tuple[bool, str]:
         if self.exchange.refusal:

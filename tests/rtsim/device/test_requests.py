@@ -110,7 +110,7 @@ def test_a_fault_ends_an_arm_to_come() -> None:
     stages.tick(3)
     stages.port.forge = honest
     assert stages.tick(200) == "disarmed"
-    words = "any more: the device is ending its torque by itself (too hot)"
+    words = "no longer arm automatically: the device is ending its torque by itself (too hot)"
     assert any(words in told for told in stages.heard)
     stages = Stages(arm_s=0.05)
     stages.port.forge = lambda message: replace(message, state="falling", fault="too hot")

@@ -139,7 +139,8 @@ def test_largest_values_and_ranges(loose, results, fields):
     assert largest(results, "contact_friction_forces")["floor"][0] == friction.max()
     beyond = done.times[done.trace.q[:, 0] > 0.002][0]
     assert outside(simulator, done) == [
-        f"position leaves its range at {beyond:g} s; in a simulation only forces keep"
+        f"position leaves its range at {beyond:g} s; in a simulation only forces keep a coordinate "
+        "in its range"
     ]
 
 

@@ -73,7 +73,7 @@ def test_a_damaged_file_is_named(store: StudyStore, plan: StudyPlan, data: bytes
     """Protects from silence: the sentence names the file and says what to do."""
     path = store.add([solve_case(plan, 0)], "1-of-1")
     path.write_bytes(data)
-    with pytest.raises(ConfigError, match=r"damaged.*remove it"):
+    with pytest.raises(ConfigError, match=r"damaged.*remove the file"):
         read_part(path, plan)
 
 

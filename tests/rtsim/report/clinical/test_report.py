@@ -73,7 +73,7 @@ def test_moments_are_per_body_mass() -> None:
     curves = {c.name: c for c in report_of(results).kinetics["now"]}
     np.testing.assert_allclose(curves["knee_flexion_moment"].mean("left"), 0.5, atol=1e-12)
     page = pages_of(report_of(gait_results(mass_kg=0.0)))[1]
-    assert any("mass not known" in line for line in texts(page.svg()))
+    assert any("body mass is not known" in line for line in texts(page.svg()))
     page = pages_of(report_of(gait_results(forces=False)))[1]
     assert any("no force plates" in line for line in texts(page.svg()))
 
@@ -241,7 +241,7 @@ def test_a_descriptor_of_a_stranger_gives_a_report() -> None:
     """Protects from an error where a recording's descriptor has other things than ours."""
     odd = {"mass_kg": "x", "stature_m": [1], "notes": 5, "rates": {"cutoff_hz": "a"}, "chosen": 3}
     report = report_of(gait_results(**odd, gait_events="zz", side=7, subject=4))
-    assert any("mass not known" in line for line in texts(pages_of(report)[1].svg()))
+    assert any("body mass is not known" in line for line in texts(pages_of(report)[1].svg()))
 
 
 def test_values_of_steps_over_strides() -> None:

@@ -42,7 +42,7 @@ def asked(model: str, *, forces: bool = True, of_model: bool = True, **keys: obj
         ),
         (
             {"fdk": {"dofs": ["knee_r"], "start_mm": {"knee_r": 1.0}}, **BALANCED},
-            "fdk.start_mm: knee_r is an angle; give it in start_deg",
+            "fdk.start_mm: knee_r is an angle; give the coordinate in start_deg",
         ),
     ],
 )
