@@ -299,7 +299,8 @@ OF_PACKAGES = (
         "raises",
         "a stage of a user's own package raises",
         "its values are NaN and the frame degraded, counted as `stage_failed`; all others are as without it",
-        f'"The stage ... {PACKAGE} (ZeroDivisionError: ...): the values of this stage are missing"',
+        f'"The stage ... {PACKAGE} (ZeroDivisionError: ...): the values of this stage are missing; the run '
+        'continues."',
         "its values in those frames",
         package_faults.raises,
         (PACKAGE, "ZeroDivisionError"),

@@ -85,8 +85,14 @@ def find_late(markers, rotation, off, dt, health, delays):
 
 @njit
 def gather_middle(markers, b, rotation, health, now):
-    """Write the middle and the mean residual of the markers of body b in ground into now : (2, 3); return a
-    number of which markers these are, 0 where there are none, or one is at fault.
+    """Write the middle and the mean residual of the markers of body b in ground; return a number of which
+    markers these are, 0 where there are none, or one is at fault.
+
+    markers : ModelMarkers
+    b : int - body
+    rotation : (n_body, 3, 3) - axes of the bodies in ground
+    health : Health - labelled, weight, fault, residual
+    now : (2, 3) - written [m]
     """
     n, which = 0, 0
     now[:, :] = 0.0
@@ -119,9 +125,11 @@ def learn_delay(b, dt, delays):
 
 @njit
 def learn_pair(b, dt, motion, residual, moments):
-    """Add a motion and a residual, (3,) both, to the means and moments of body b.
+    """Add a motion and a residual to the means and moments of body b.
 
+    b : int - body
     dt : float - time that they stand for [s]
+    motion, residual : (3,)
     moments : SegmentDelays, or another with its time, mean and moment - these are written
     """
     kept = moments.time[b] * (1.0 - min(1.0, dt / MEMORY))

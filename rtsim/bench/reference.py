@@ -29,13 +29,7 @@ N_SOLVE, N_BATCH = 100, 1000  # a tenth of a second together
 
 @entry
 def repeat_solve(A, b, L, x, n_solve):
-    """Repeat x <- A^-1 (b + x
-
-    2) n_solve times by Cholesky factors of A, which are written to L.
-
-    A, L : (n, n)
-    b, x : (n,)
-    """
+    """n_solve times x : (n,) <- A^-1 (b + x / 2), A : (n, n), by Cholesky factors in L : (n, n)."""
     n = A.shape[0]
     for _ in range(n_solve):
         for i in range(n):
@@ -66,7 +60,7 @@ def repeat_solve(A, b, L, x, n_solve):
 
 
 def problem() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the matrix (SIZE, SIZE), symmetric and positive definite, and the right side (SIZE,)."""
+    """The matrix (SIZE, SIZE), symmetric and positive definite, and the right side (SIZE,)."""
     k = np.arange(SIZE)
     A = 1.0 / (1.0 + abs(k[:, None] - k[None, :])) + 2.0 * np.eye(SIZE)
     return A, np.cos(k)

@@ -86,9 +86,8 @@ def saltelli(n: int, d: int, seed: int) -> Array:
 
 
 def morris(n: int, d: int, levels: int, seed: int) -> Array:
-    """Return Morris' design, (n (d + 1), d): trajectories on a grid of levels, with steps of levels
-
-    (2 (levels - 1)).
+    """Return Morris' design, (n (d + 1), d): trajectories on a grid of levels, with steps of
+    levels / (2 (levels - 1)).
 
     Morris (1991) Technometrics 33, 161-174, section 3.
     """

@@ -23,9 +23,10 @@ from benchmarks.opensim_peer.opensim_scaling import (
     enlarged_trial,
     scaling_figures,
 )
+from rtsim.files.markers.markers import read_markers
 from rtsim.files.osim.model import read_osim
 from rtsim.files.osim.setup_scale import read_scale_setup
-from rtsim.methods.kinematics.scaling import Scaled, coordinate_goals, read_static, scale
+from rtsim.methods.kinematics.scaling import Scaled, coordinate_goals, scale
 from rtsim.methods.kinematics.static_pose import mean_places
 from rtsim.methods.muscles.moment_arms import arms_of
 from rtsim.models.measuring import frames_between
@@ -75,7 +76,7 @@ def test_markers_are_where_opensim_puts_them(folder: Path, ours: Scaled, tmp_pat
     """Protects placement: the places of OpenSim's solver at its optimum."""
     opensim = quiet(pytest.importorskip("opensim"))
     setup = read_scale_setup(folder / SETUP)
-    trial = read_static(setup.placer.marker_file, lambda note: None)
+    trial = read_markers(setup.placer.marker_file)
     seen, _ = mean_places(trial.names, trial.positions[frames_between(trial.times, *setup.placer.times)])
     unplaced = OwnScaling(folder).scaled
     by_tool(opensim, folder, tmp_path)

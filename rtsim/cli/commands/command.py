@@ -84,11 +84,7 @@ def stop(address: str, keys: tuple[str | None, str | None]) -> None:
 
     def by_datagram() -> tuple[bool, str]:
         if request_stop(address):
-            return (
-                True,
-                f"the emergency stop was received at {stop_address(address)}: no torque from the next "
-                "tick on.",
-            )
+            return True, f"received at {stop_address(address)}: no torque from the next tick on."
         return False, f"no run answered at {stop_address(address)}."
 
     def by_command() -> tuple[bool, str]:

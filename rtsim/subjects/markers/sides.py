@@ -97,6 +97,9 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
 def _in_one_plane(positions: Positions) -> bool:
     """Return whether all markers of a frame lie in one plane, in the median over the frames."""
     points = np.stack(list(positions.values()), axis=-2)
+    points = points[np.isfinite(points).all(axis=(-2, -1))]  # frames that show all of them
+    if not points.size:
+        return False
     spread = np.linalg.svd(points - points.mean(axis=-2, keepdims=True), compute_uv=False)
     return float(np.median(spread[..., 2] / spread[..., 0])) < FLAT
 

@@ -33,7 +33,7 @@ def test_the_doctor_of_a_silent_stream(here):
         done = here("doctor", publisher.address, "--seconds", 0.1)
     assert done.code == 1
     assert done.out.startswith("BAD  nothing arrived from tcp://127.0.0.1:")
-    assert done.sentence == "rtsim: doctor: 1 of 1 checks failed; read the lines above"
+    assert done.sentence == "rtsim: doctor: 1 of 1 checks failed; read the lines above, which say what failed"
 
 
 def test_the_doctor_shows_labels_as_they_are(here):

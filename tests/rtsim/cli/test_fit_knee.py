@@ -114,7 +114,7 @@ def changed(columns, column, value):
         (lambda c: c, ("--out", "knee.txt"), ("--out: knee.txt cannot be written as a model", ".toml")),
         (lambda c: c, ("--force",), ("--force: the option applies only together with --out",)),
         (lambda c: c, ("--anatomy", "nowhere.toml"), ("nowhere.toml",)),
-        (lambda c: c, ("--model", "finger"), ("model finger", "there is no medial")),
+        (lambda c: c, ("--model", "finger"), ("model finger", "the model has no medial")),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence(here, tmp_path, columns, change, options, words):

@@ -128,7 +128,7 @@ def test_live_it_gives_the_same_numbers(model: Path, make_trial: Callable[..., P
         (("--ik-setup", "{task}"), ("'knee'", "forward, up, tilt, swing")),
         (("--ik-setup", "nothing.xml"), ("nothing.xml",)),
         (("--lab", "gait"), ("no person is calibrated", "leave it out")),
-        (("--subject", "walker"), ("--subject", "boom has its own markers", "leave it out")),
+        (("--subject", "walker"), ("--subject", "boom has its own markers", "remove the option")),
         (("--static", "{other}"), ("--static", "boom has its own markers", "rtsim scale")),
         (("--side", "left"), ("no person is calibrated", "leave it out")),
         (("--method", "minimised"), ("unknown method 'minimised'", "default")),
@@ -150,7 +150,10 @@ def test_what_cannot_be_is_one_sentence(
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        (lambda trial: trial._replace(positions=1.2 * trial.positions), ("mm off", "20 % larger", "scale")),
+        (
+            lambda trial: trial._replace(positions=1.2 * trial.positions),
+            ("differ from those of", "20 % larger", "scale"),
+        ),
         (lambda trial: trial._replace(positions=trial.positions * [-1.0, 1.0, 1.0]), ("mirror image",)),
         (lambda trial: trial._replace(names=("C1", "B2", "C3", "B1", "C2")), ("C2 and B2 seem exchanged",)),
     ],

@@ -148,7 +148,7 @@ def test_names_of_costs_are_those_of_the_run() -> None:
 CHECKED = {
     "a label of a cost": (
         ANKLE.replace('label = "knee_forwards"', 'label = "knee_forward"'),
-        "tuning.costs[0]: prescribed_forces has no label 'knee_forward'; allowed: knee_forwards",
+        "tuning.costs[0]: the field prescribed_forces has no label 'knee_forward'; allowed: knee_forwards",
     ),
     "a field of a cost": (
         ANKLE.replace('field = "device_commands"', 'field = "device_command"'),

@@ -168,7 +168,7 @@ def test_ctrl_c_keeps_what_is_done(here, tmp_path, monkeypatch):
     assert done.code == 130
     told = json.loads(done.out)
     assert (told["outcome"], told["steps"], told["steps_asked"]) == ("stopped", 2000, 100_000)
-    assert done.sentence == "stopped at 2 s; the results up to that time were written"
+    assert done.sentence == "the simulation stopped at 2 s; the results up to that time were written"
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 22
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -246,7 +246,7 @@ BAD = [
     ),
     (
         ("simulate", "wheel"),
-        ("wheel: rolls.ground_contact", "a constraint of velocity", "contact with friction"),
+        ("wheel: rolls.ground_contact", "this constraint of velocity", "contact with friction"),
     ),
     (
         ("simulate", "falling.toml"),

@@ -69,7 +69,7 @@ def test_the_plates_of_a_running_estimator_are_tared_from_another_terminal(start
     while "no plate was empty" not in (said := request(control, "status", timeout_s=1.0)[1]):
         assert time.monotonic() < due, said
         time.sleep(0.05)
-    assert "left: right" in said
+    assert "loaded or not measured: right" in said
     wrong = rtsim("command", "tare", "seconds=x", "--control", control)
     assert wrong.code != 0
     assert "seconds = 0.1 to 60" in wrong.sentence

@@ -132,7 +132,7 @@ def test_wrong_leg_wrong_names_and_no_data_are_refused(refused, trial, tmp_path,
     (tmp_path / "rows.trc").write_text("".join(text.splitlines(keepends=True)[:6]))
     for file, words, options in (
         ("walk.trc", ("walker has the right leg alone", "leave --side out"), ("--side", "left")),
-        ("names.trc", ("it has none of the subject's markers, but M0, M1", "RASI"), ()),
+        ("names.trc", ("the recording has none of the subject's markers, but M0, M1", "RASI"), ()),
         ("empty.trc", ("empty.trc", "shows any of the subject's markers"), ()),
         ("rows.trc", ("rows.trc",), ()),
     ):

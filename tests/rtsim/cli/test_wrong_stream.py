@@ -13,7 +13,7 @@ from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.subject import load_subject
 
 LOCAL = "tcp://127.0.0.1:0"
-SAID = "the distances between its markers are not those of the subject"
+SAID = "the distances between its markers differ from those of the subject"
 pytestmark = pytest.mark.process
 
 

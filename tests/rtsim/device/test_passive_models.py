@@ -194,4 +194,4 @@ def test_energy_that_comes_from_nowhere_ends_torque(loops: dict[str, Loop]) -> N
     assert "has an error of" in loop.energy.wrong()  # and speaks against arming again
     loop.limb.v[:] = np.nan
     loop.energy.run(loop.frame)
-    assert "no number" in loop.energy.wrong()
+    assert "not a finite number" in loop.energy.wrong()

@@ -42,7 +42,7 @@ def test_words_of_a_device_do_nothing_to_a_terminal(tmp_path: Path) -> None:
             until(lambda: speak(link) or model.poll() is not None)
         told, _ = model.communicate()
         assert model.returncode == 1  # the fault is latched at the end
-        assert "falling" in told
+        assert "is ending its torque by itself" in told
         assert "\\x1b[2J" in told
         assert "\x1b" not in told
 

@@ -152,7 +152,7 @@ def test_what_cannot_be_done_is_refused_in_words(start, trial, make_session):
         ok, answer = run.ask("set_downweighting", **on)
         assert not ok
         assert "true or false" in answer
-    for name, known in (("set_method", "takes method alone"), ("status", "takes no arguments")):
+    for name, known in (("set_method", "accepts only method"), ("status", "takes no arguments")):
         ok, answer = run.ask(name, method="zero", x=1, y=2)
         assert not ok
         assert known in answer

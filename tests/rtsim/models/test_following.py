@@ -159,7 +159,7 @@ def test_a_coordinate_file_in_milliseconds_is_told(arm: ModelSpec, tmp_path: Pat
         found = following_of(
             arm, setup(tmp_path, *tasks, more="<coordinate_file>motion.mot</coordinate_file>")
         )
-        said = [note for note in found.notes if "motion.mot: from row to row" in note]
+        said = [note for note in found.notes if "motion.mot: the times increase by" in note]
         assert len(said) == told
 
 

@@ -186,7 +186,7 @@ def test_unit_and_axis_that_nobody_tells_are_judged_by_who_stands_there(monkeypa
     (session,) = publisher.of(Session)
     assert (session.fields[0].unit, session.meta["up"]) == ("mm", "Z")
     assert [message.seq for message in publisher.of(Markers)] == list(range(60))
-    assert any("mm was taken" in sentence for sentence in said)
+    assert any("mm was used, judged from the size" in sentence for sentence in said)
     assert session.meta["notes"]
 
 

@@ -175,7 +175,9 @@ def test_the_activations_make_the_motion_again(
 @pytest.mark.parametrize("first", [5, 179])
 def test_frames_without_neighbours_are_refused(folder: Path, first: int) -> None:
     """Protects the filter: it needs frames before the first and behind the last that is simulated."""
-    with pytest.raises(ConfigError, match=f"frame {first} has not 8 frames before and 18 behind.*8 to 178"):
+    with pytest.raises(
+        ConfigError, match=f"before frame {first} .*8 frames before and 18 after it are needed.*8 to 178"
+    ):
         forward(stoop_model(folder), folder, first, 10, holds_box=False)
 
 

@@ -67,7 +67,7 @@ def test_nothing_compiles_after_the_warm_up():
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "no kernels are compiled"
+    assert done.stdout.strip() == "nothing compiled"
 
 
 def test_a_warm_estimator_knows_nothing(estimator, subject, trial):

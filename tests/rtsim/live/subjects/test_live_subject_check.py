@@ -94,7 +94,7 @@ def test_another_size_is_told_flagged_and_forgiven(stream):
     assert set(stream.play(1.05, larger)) == {Status.OK}
     assert set(stream.play(0.5, larger)) == {Status.SUSPECT}
     (said,) = stream.told()
-    assert said.startswith(f"{WHERE}: the distances between its markers are not those of the subject")
+    assert said.startswith(f"{WHERE}: the distances between its markers differ from those of the subject")
     assert "7 % larger" in said
     assert "frames are suspect until it fits" in said
     assert stream.stage.unsettled

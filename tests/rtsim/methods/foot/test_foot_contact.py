@@ -188,7 +188,7 @@ def test_size_of_the_foot_is_that_of_the_person() -> None:
     np.testing.assert_allclose(two.contacts.contacts.radii, 1.2 * one.contacts.contacts.radii)
     own = contact_foot(FootSpec(scaled=False), 1.2 * LENGTH, 0)
     np.testing.assert_allclose(own.contacts.contacts.radii, one.contacts.contacts.radii)
-    with pytest.raises(ConfigError, match="no foot"):
+    with pytest.raises(ConfigError, match="the model must be a foot"):
         contact_foot(FootSpec(model="knee"), LENGTH, 0)
     with pytest.raises(ConfigError, match="-50 mm in front of the heel; allowed: 80 to 260 mm"):
         contact_foot(spec, -0.05, 0)

@@ -51,5 +51,5 @@ def test_another_print_is_less_alike():
 
 def test_an_empty_print_is_refused():
     """Protects the sentence for a picture in which nothing is pressed."""
-    with pytest.raises(ConfigError, match="no cell has a pressure"):
+    with pytest.raises(ConfigError, match="the pressure is 0 in all cells"):
         likeness(np.zeros((4, 2)), np.zeros(4), recorded(print_of(FOOT)))

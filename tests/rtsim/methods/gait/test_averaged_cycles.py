@@ -25,7 +25,10 @@ def test_events_of_somebody_who_stands_make_no_stride() -> None:
     assert gait.cycles == ()
     assert gait.values == {}
     assert any("1 of 1 strides between the events left out" in note for note in gait.notes)
-    assert "no two strikes of the same foot (foot strikes: right 2, left 0)" in in_sentences(gait)[-1]
+    assert (
+        "no two strikes of the same foot, which would make a stride (foot strikes: right 2, left 0)"
+        in in_sentences(gait)[-1]
+    )
 
 
 def test_strides_on_a_belt_and_unknown_feet_are_kept() -> None:

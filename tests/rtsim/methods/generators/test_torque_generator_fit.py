@@ -230,7 +230,7 @@ def test_a_file_of_other_joints_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="not a suffix of files of joint moments"):
         read_joint_motion(tmp_path / "moments.xlsx", [KNEE])
     (tmp_path / "q_a.csv").write_text("1,2\n3,4\n")
-    with pytest.raises(ConfigError, match="without a header"):
+    with pytest.raises(ConfigError, match="the table has no header"):
         read_joint_motion(tmp_path / "q_a.csv", [KNEE])
 
 

@@ -156,4 +156,4 @@ def test_a_zero_that_is_none_is_told(zero):
     said = describe(session_of(meta={"zero": zero}))
     assert said.names == ("a", "b")
     assert not said.zero.any()
-    assert any("six numbers for each of 2 plates" in fault for fault in said.faults)
+    assert any("six numbers for each of the 2 plates" in fault for fault in said.faults)

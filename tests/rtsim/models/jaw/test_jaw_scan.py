@@ -125,7 +125,7 @@ def test_what_is_missing_is_told() -> None:
         frame_of(msgspec.structs.replace(SCAN, landmarks=line), "head.toml")
     frame, still = frame_of(SCAN, "head.toml"), trial()
     others = tuple(name.replace("lower_top_left", "x") for name in still.names)
-    with pytest.raises(ConfigError, match="no marker lower_top_left"):
+    with pytest.raises(ConfigError, match="the marker lower_top_left is missing"):
         registered(SCAN, frame, still._replace(names=others), NAMES, "head.toml")
     typo = {**LANDMARKS, "left_orbital": LANDMARKS["left_orbitale"]}
     with pytest.raises(ConfigError, match="unknown landmark left_orbital; allowed: right_condyle"):
