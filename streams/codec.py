@@ -240,8 +240,8 @@ def _check_keys(payload: bytes, whole: bool = False) -> None:
 
 
 def _check_plain(value: dict[str, Any], where: str) -> None:
-    """Raise StreamError for anything but str, float, int, bool, lists and maps with text keys (such as dates
-    and bytes)."""
+    """Raise StreamError for a value that is not a str, float, int or bool, nor a list or a map with text keys
+    of such values; dates and bytes are refused, for example."""
     try:
         msgspec.convert({"value": value}, _PlainMap)
     except Exception as fault:  # each foreign type fails in its own way

@@ -137,10 +137,11 @@ def limit_of(b, limit, shape):
 
 @njit
 def carry(b, n, how, shape):
-    """Write the pose of body b as fitted to its n points, if they determine it.
+    """Fit the pose of body b to its n points, and store it if they determine it.
 
-    b, n : int - body, its points; how : int - what they are, BY_MARKERS ...
-    shape : CalibratedShape - carries, turned, middle and working space written
+    b, n : int - body, number of its points; how : int - kind of the points, BY_MARKERS ...
+    shape : CalibratedShape - written are `carries`, the kind of points that determine the pose, `turned`, its
+        rotation, `middle`, the means of the points, and working space
     """
     if not determine(n, shape):
         return

@@ -66,11 +66,11 @@ def factorise(options, soft, state, work):
 
 @njit
 def direction(options, kappa, unbalanced, state, work):
-    """Write the steps dx, dlower, dupper, dmultiplier for the targets in low and high; return the step of max
-    x.
+    """Write the steps dx, dlower, dupper, dmultiplier of the interior-point method, for the targets of the
+    complementarity in work.low and work.high; return the step of the largest activation, 0 unless min/max.
 
     options : RecruitmentOptions - the criterion and tolerances
-    kappa : float - what `factorise` returns
+    kappa : float - divisor of the term of rank one for min/max, as `factorise` returns it
     unbalanced : float - 1 - sum upper, for min/max
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - the steps and rhs are written

@@ -154,9 +154,10 @@ def is_short(markers, m, health):
 def add_doubts(markers, segments, variance):
     """Add the variances of filled-in positions to those of the markers, after marker_variances.
 
-    Such a place is no independent measurement: it has the errors of the markers from which it was computed,
-    and its own doubt. In a segment of n measured markers, with weights of w in total of the filled-in ones,
-    the variance of each is multiplied by (n + w) / n, so that all together say no more than n markers.
+    A filled-in position is not an independent measurement: it has the errors of the markers from which it was
+    computed, and the error of the reconstruction, `segments.doubt`. If a segment has measured markers whose
+    weights sum to n, and filled-in ones whose weights sum to w, the variances of all its markers are
+    multiplied by (n + w) / n: together they then carry the information of the measured markers alone.
 
     markers : ModelMarkers
     segments : Segments - of the frame

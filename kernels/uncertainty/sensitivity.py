@@ -61,10 +61,10 @@ def new_one_answer(n_v: int, n_element: int) -> OneAnswer:
 
 @njit
 def stand_at(problem, q, multiplier, work):
-    """Compute the pose, rows and factors of the KKT system at a solution; return n_hard, or -1 where it is no
-    minimum.
+    """Compute the pose, the rows of hard constraints and the factors of the KKT system at a solution; return
+    the number of hard constraints, or -1 where the solution is no minimum.
 
-    Where the solver has just left this solution with a last step of at most CLOSE, its own factors are kept.
+    If the solver has just ended at this solution, with a last step of at most CLOSE, its factors are kept.
 
     problem : FrameProblem
     q : (n_q,) - the solution [m, rad]

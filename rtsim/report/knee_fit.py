@@ -14,7 +14,9 @@ Array = NDArray[np.float64]
 
 
 def geometry_rows(geometry: KneeGeometry) -> list[tuple[str, str, Array]]:
-    """Return the rows of the source's table 1 in its order, with name, unit and values; lengths in mm."""
+    """Return the parameters of the knee as rows of name, unit and values, lengths in mm, in the order of
+    table 1 of Sancisi et al. (2017).
+    """
     rows: list[tuple[str, str, Array]] = []
     for k, name in enumerate(COMPARTMENTS):
         rows.append((f"{name} condyle", "mm", 1e3 * geometry.condyles[k]))

@@ -26,8 +26,8 @@ def join(right: Subject, left: Subject) -> Subject:
     """Join the two subjects of a person's legs into one: with the pelvis of the right leg, to which the hip
     centre and markers of the left leg are added.
 
-    The two pelves differ in their angles between u, v and w and in their points only because different
-    frames were used.
+    Both pelves are the same body: the angles between their axes u, v, w and the positions of their points
+    differ only because each leg was calibrated from other frames of the recording.
     """
     if (right.side, left.side) != ("right", "left"):
         raise ConfigError(

@@ -103,7 +103,7 @@ class Preference:
 
     @property
     def at_once(self) -> int:
-        """Number of proposals at a time: one comparison."""
+        """Number of comparisons that are proposed at a time, which is 1."""
         return 1
 
     def ask(self) -> Array:

@@ -175,14 +175,16 @@ def is_plain(model: Model, dof: int, motion: int) -> bool:
 
 
 def rotation_among(axes: list[Array], own: int, neutral: float) -> Among:
-    """Find the joint angle that always equals one rotation of a joint, whatever the values of the joint's
-    other rotations.
+    """Find the constraint element whose angle equals one rotational coordinate of a joint, whatever the
+    values of the joint's other rotations.
 
-    own : index of the rotation among those about the unit axes, parent first
-
+    axes : unit axes of the joint's rotations, (3,) each, the one next to the parent first
+    own : index of the rotation among them
     neutral : value of the rotation in the neutral pose [rad]
-    Returns the kind of element, whether body A is the parent, and its three directions in the joint's axes;
-    the kind is None if there is no such angle.
+
+    Returns the kind of the element (AZIMUTH, ELEVATION), whether its first body is the parent of the joint,
+    and the three directions that define its angle, in the axes of the joint; the kind is None if no element
+    has such an angle.
     """
     first, last = axes[0], axes[-1]
     if len(axes) == 1:

@@ -69,7 +69,7 @@ class TimeBar(QWidget):
         self._write()
 
     def hold(self) -> None:
-        """Keep showing the present time."""
+        """Freeze the display at the newest time, while new data go on arriving."""
         if math.isnan(self.at):
             self.look_at(self._reach[1])
 

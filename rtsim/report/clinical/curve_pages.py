@@ -83,8 +83,8 @@ def kinetic_words(page: Page, trials: Sequence[ReportTrial]) -> None:
 
 
 def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Return pages with knee displacements, contact, ligaments, muscles: every other quantity that is drawn
-    over time.
+    """Return the pages of the curves that are neither angles nor moments: knee displacements, contacts,
+    ligaments and muscles.
     """
     sources = joint_sources(all_trials(report))
     found = {s.label: [curve_of(s, source) for source in sources] for s in report.sessions}

@@ -105,7 +105,9 @@ def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def check_holds(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError for joints of a person with a method whose soft elements transmit no force."""
+    """Raise ConfigError if the method of a run has soft constraints, which transmit no force, so that the
+    muscles alone would bear the load along them.
+    """
     from rtsim.methods.kinematics.choice import method_of
 
     method = method_of(run, spec)
