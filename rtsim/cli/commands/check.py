@@ -279,6 +279,18 @@ def check_subject(subject: Subject) -> None:
     build(load_model(model_for(ONE_LEG, subject.side)), subject)
 
 
+def check_sources(run: RunConfig, path: Path) -> None:
+    """Raise ConfigError if the source or the static trial of a run is neither a recording nor a stream."""
+    for key, file in (("source", run.source), ("static", run.static)):
+        if file and not (is_stream(file) or file in MADE_UP or Path(file).suffix.lower() in RECORDINGS):
+            raise ConfigError(
+                f"{file!r} cannot be used as a source",
+                where=f"{path}: {key}",
+                allowed=f"{', '.join(MADE_UP)}, {FILES}, or tcp://HOST:PORT",
+                remedy="correct the value",
+            )
+
+
 def check_run(run: RunConfig, path: Path) -> list[str]:
     """Check that everything that the run names exists and that the source is valid, except recordings, which
     may be added later.
@@ -302,14 +314,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
-    for key, file in (("source", run.source), ("static", run.static)):
-        if file and not (is_stream(file) or file in MADE_UP or Path(file).suffix.lower() in RECORDINGS):
-            raise ConfigError(
-                f"{file!r} cannot be used as a source",
-                where=f"{path}: {key}",
-                allowed=f"{', '.join(MADE_UP)}, {FILES}, or tcp://HOST:PORT",
-                remedy="correct the value",
-            )
+    check_sources(run, path)
     check_addresses(run, str(path))
     check_twins(msgspec.structs.asdict(run.ports))
     if run.units:

@@ -59,10 +59,8 @@ def save_sticks(
     faced = [across(layout.labels["segment_rotations"], data["segment_rotations"]) for data in shown
              if "segment_rotations" in data]  # fmt: skip
     if not np.isfinite(faced or [math.nan]).all() and VIEWS[view].elevation in (0.0, 90.0):
-        title, faced = (
-            f"{title} relative to the laboratory, because no segment shows which way the person faces",
-            [],
-        )
+        title += " relative to the laboratory, because no segment shows which way the person faces"
+        faced = []
     clouds = [
         np.concatenate([points_of(data), loads.points(k)]) for k, data in zip(frames, shown, strict=True)
     ]
