@@ -236,10 +236,9 @@ def add_beside(b, n, health, shape):
         m = shape.beside[j]
         if shape.body[j, 1] != b or m < 0 or health.weight[m] == 0.0 or not is_seen(health.labelled, m):
             continue
-        if health.origin[
-            m
-        ].any():  # it was learnt anew elsewhere, and where the lower body has it is not known
-            continue
+        moved = health.origin[m]
+        if moved[0] != 0.0 or moved[1] != 0.0 or moved[2] != 0.0:
+            continue  # it was learnt anew elsewhere, and where the lower body has it is not known
         for i in range(3):
             shape.local[n, i], shape.point[n, i] = shape.beside_place[j, i], health.labelled[m, i]
         shape.weight[n], shape.who[n] = 1.0 / shape.beside_error[j] ** 2, m
