@@ -245,7 +245,7 @@ def check_named(model: Model, roots: Sequence[int]) -> None:
             )  # fmt: skip
         for other in roots[:k]:
             if root in carried_by(model, other) or other in carried_by(model, root):
-                twice = "is named twice" if other == root else f"and {names[other]} belong to one limb"
+                twice = "is named twice" if other == root else f"and {names[other]} belong to the same leg"
                 raise ConfigError(
                     f"{names[root]} {twice}", where=NAMED, allowed="one body of each leg, each once"
                 )

@@ -154,8 +154,8 @@ def check_holds(spec: ModelSpec, note: Note) -> None:
         ):
             if name in acting:
                 raise ConfigError(
-                    "the first method keeps this element as an exact constraint, and in the "
-                    "simulation its force law would act as well",
+                    "the method of the model keeps the length of this element constant, and in a "
+                    "simulation the force law of the element would act as well",
                     where=f"model {spec.name}: {kind}.{name}",
                     remedy="list the constraints of a simulation in simulation.holds, or remove the force "
                     "law",

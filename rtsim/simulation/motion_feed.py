@@ -149,8 +149,8 @@ class MotionFeed:
             self._take(numbers.reshape(self._frame.shape))
         else:
             raise ConfigError(
-                f"its motion cannot be that of {', '.join(self.names)}", where="--again",
-                remedy="replay it with the model, --motion and --prescribe of that run",
+                f"the recorded motion is not a motion of {', '.join(self.names)}",
+                where="--again", remedy="replay it with the model, --motion and --prescribe of that run",
             )  # fmt: skip
 
     def drive(self, time: float) -> Status:

@@ -116,7 +116,8 @@ class PersonLoads(JointLoads):
             ),
             Quantity(
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
-                meaning="joint power: net moment times rotation, plus net force times sliding; filtered",
+                meaning="joint power: net moment times angular velocity, plus net force times translational "
+                    "velocity; filtered",
                 deviation=self.stated(shown.of_power), joints=below,
             ),
             *([] if self._of_leg else residuals(shown.residual, self.stated(shown.of_residual))),
@@ -217,8 +218,8 @@ class ModelLoads(JointLoads):
             *reactions,
             Quantity(
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
-                meaning="joint power: reaction moment times rotation, plus reaction force times sliding; "
-                    "filtered",
+                meaning="joint power: reaction moment times angular velocity, plus reaction force times "
+                    "translational velocity; filtered",
                 deviation=self.stated(dynamics.deviations.power),
             ),
             Quantity(

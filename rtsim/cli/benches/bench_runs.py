@@ -96,7 +96,7 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
 @command.command("hil")
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(0.2), default=60.0, show_default=True,
-              help="Duration of the exchange with the model, and of that without the model.")  # fmt: skip
+              help="Duration of the exchange with a model, and again of that without one [s].")  # fmt: skip
 @click.option(
     "--config", type=Config("hil"), default="ankle", show_default=True, help="Run: .toml or shipped name."
 )

@@ -39,5 +39,7 @@ def read_landmarks(path: Path) -> NDArray[np.float64]:
 def refusal(path: Path, what: str) -> ConfigError:
     """Return the error for a file that cannot be read as landmarks."""
     return ConfigError(
-        what, where=str(path), remedy="export the landmarks again, or give places as [x, y, z]"
+        what,
+        where=str(path),
+        remedy="export the landmarks again, or write their coordinates into the config as [x, y, z]",
     )

@@ -100,7 +100,8 @@ def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison
             1e3 * found.apart(EVERY), StatedBound("eq. 10: r = dl/dtheta", high=DIFFERENCES_MM),
         ),
         Comparison(
-            f"{name}: torque of eq. 24 minus r s, relative to r s", "1", "0 (eq. 24)", torque,
+            f"{name}: torque of eq. 24 minus moment arm r times tendon force s, relative to r s", "1",
+            "0 (eq. 24)", torque,
             StatedBound("eqs 22 to 24: tau = r s", high=ROUNDING),
         ),
     ]  # fmt: skip

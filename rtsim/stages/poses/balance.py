@@ -24,7 +24,7 @@ from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Curves, Status
 
 TORN = "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed."
-PART = "Muscles bear the load of the joint's bodies only in part"
+PART = "The muscles cannot balance the whole load of the joint's bodies; without a counterpart remain"
 NO_MUSCLES = (
     "No activations: a muscle's path fails, held elements or coordinates repeat each other, or the solver "
     "found none."
@@ -75,7 +75,7 @@ class Balance(Stage):
         """Return a sentence on a joint without an equilibrium, or without part of it, and on contacts without
         load."""
         own = self.balanced
-        part = f"{PART}: {unbalanced_dofs(own.freedoms, own.not_borne(), own.turns)} too little."
+        part = f"{PART}: {unbalanced_dofs(own.freedoms, own.not_borne(), own.turns)}."
         paths = np.flatnonzero(own.model.elements.kind == PATH_LENGTH)
         unplaced = self.unplaced
         if len(paths):
@@ -236,8 +236,8 @@ class Balance(Stage):
             Quantity(
                 name="joint_point_displacements", array=joints.displacement, unit="m", labels=joints.names,
                 parts=AXES, frame=CARRIES,
-                meaning="displacement of points of the joints from the neutral pose, in the axes of "
-                    f"their bodies{late}",
+                meaning="displacement of the points where joints meet from their places in the neutral "
+                    f"pose, in the axes of their bodies{late}",
             ),
             Quantity(
                 name="joint_point_forces", array=joints.force, unit="N", labels=joints.names, parts=AXES,

@@ -89,7 +89,7 @@ def test_a_leg_alone_has_one_foot(shared: Path) -> None:
     ("named", "words"),
     [
         (("sole_r", "sole_r"), "sole_r is named twice"),
-        (("sole_r", "lower_r"), "lower_r and sole_r belong to one limb"),
+        (("sole_r", "lower_r"), "lower_r and sole_r belong to the same leg"),
         (("hips",), "hips carries the rest of the model"),
     ],
 )

@@ -103,8 +103,9 @@ def test_a_start_that_cannot_be_is_one_sentence(bars, right, wrong, words):
         (START, START + 'equilibrium = "loaded"\n', "", "no static equilibrium can be computed for a model"),
         (START, START + 'holds = ["band"]\n', LIGAMENT, "simulation.holds: unknown 'band'"),
         ("", "", LIGAMENT + '[methods.m]\nhard = ["loop", "band"]\n',
-         "band: the first method keeps this element as an exact constraint, and in the simulation its force "
-         "law would act as well; list the constraints of a simulation in simulation.holds"),
+         "band: the method of the model keeps the length of this element constant, and in a simulation "
+         "the force law of the element would act as well; list the constraints of a simulation in "
+         "simulation.holds"),
         ('kind = "point"', 'kind = "distance"', "", "elements.loop: a constraint of this element needs a"),
         ('b = { segment = "rocker"', 'b = { segment = "tip"', '[[bodies]]\nname = "tip"\nparent = "link"\n'
          'joint = "weld"\n', "no joint moves link and tip relative to each other"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +15,7 @@ from rtsim.cli.main import cli
 from rtsim.cli.terminal.emergency import EmergencySignal
 from rtsim.errors import ConfigError
 from rtsim.live.processes import thread_priority
-from rtsim.live.processes.thread_priority import NICENESS, below_others, pinned, processors
+from rtsim.live.processes.thread_priority import NICENESS, below_others, pinned, processors, processors_awake
 
 
 @pytest.mark.skipif(not processors(), reason="this system has no such choice")
@@ -40,6 +41,18 @@ def test_what_is_not_permitted_is_no_failure(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(thread_priority.os, "sched_getaffinity", lambda pid: {0}, raising=False)
     with pinned(0) as granted:
         assert not granted
+
+
+def test_processors_are_asked_to_stay_awake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects loops with deadlines from processors that sleep: the request is 0 us as 32 bits."""
+    request = tmp_path / "latency"
+    monkeypatch.setattr(thread_priority, "LATENCY_REQUEST", str(request))
+    with processors_awake() as granted:
+        assert not granted  # no such file, as on other systems
+    request.touch()
+    with processors_awake() as granted:
+        assert granted
+        assert request.read_bytes() == b"\0\0\0\0"
 
 
 def test_a_processor_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
