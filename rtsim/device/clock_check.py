@@ -44,12 +44,12 @@ class DeviceClockCheck:
     def __init__(self, limits: DeviceLimits) -> None:
         self.limits = limits
         self._share, self._old_ns = 1e-2 * limits.clock_percent, 1e6 * limits.delay_ms
-        self._patience_ns = 1e6 * limits.agreement_ms
-        self._behind = TimeOff(1e-3 * limits.agreement_ms)
-        self._is_behind = False  # by the message before
+        self._behind, self._aged = TimeOff(1e-3 * limits.agreement_ms), TimeOff(1e-3 * limits.agreement_ms)
+        self._is_behind = self._is_old = False  # by the message before
+        self._followed = -math.inf  # T - t [ns] where a clock was followed back
         self._least = self._before = math.inf  # of T - t in this window, and the one before [ns]
         self._began = self._began_before = self._n = 0
-        self._old_since = self._newest = self._furthest = self._arrived = 0
+        self._newest = self._furthest = self._arrived = 0
         self._rate = self._old = self._back = ""
 
     @property
@@ -75,19 +75,22 @@ class DeviceClockCheck:
             return 0.0
         passed_s, self._arrived = 1e-9 * (t_arrived - self._arrived), t_arrived
         to_and_fro = self._furthest - self._newest
+        ahead = max(least, self._followed) - way
+        self._followed = min(self._followed, way)
         if t_device != self._newest:  # a clock that stands is told as one
-            self._go_back(t_device, passed_s)
-        if t_device > self._newest:
-            self._age(way - least, t_arrived)
+            self._go_back(t_device, way, passed_s)
+            self._age(way - least, t_device > self._newest, passed_s)
         self._newest = t_device
-        return 1e-9 * (max(0.0, least - way - 1e6 * JITTER_MS) + to_and_fro)
+        return 1e-9 * (max(0.0, ahead - 1e6 * JITTER_MS) + to_and_fro)
 
-    def _go_back(self, t_device: int, passed_s: float) -> None:
+    def _go_back(self, t_device: int, way: int, passed_s: float) -> None:
         """Check whether the clock has gone back; after a step back of more than a second it is followed from
-        there."""
+        there. If it then steps forward again, that is no time in which anything could turn."""
         behind_ns = self._furthest - t_device
         over = self._behind.add(self._is_behind, passed_s)
         self._is_behind = behind_ns > BEHIND_NS
+        if behind_ns > WINDOW_NS:
+            self._followed = way
         if behind_ns <= 0 or behind_ns > WINDOW_NS:
             self._furthest = t_device
         self._back = (
@@ -113,12 +116,14 @@ class DeviceClockCheck:
         self._began_before = self._began
         self._n, self._least = 0, math.inf
 
-    def _age(self, age_ns: float, t_arrived: int) -> None:
-        if age_ns <= self._old_ns:
-            self._old_since, self._old = 0, ""
-            return
-        self._old_since = self._old_since or t_arrived
-        if t_arrived - self._old_since > self._patience_ns:
+    def _age(self, age_ns: float, goes_on: bool, passed_s: float) -> None:
+        """Check the age of what is measured; goes_on : whether the clock has gone on since the message
+        before, as a step back tells no age."""
+        over = self._aged.add(self._is_old, passed_s)
+        self._is_old = goes_on and age_ns > self._old_ns
+        if not self._is_old:
+            self._old = self._old if over and not goes_on else ""
+        elif over:
             self._old = (
                 f"what the device measures is {1e-6 * age_ns:.0f} ms old by its own clock; "
                 f"allowed: {self.limits.delay_ms:g} ms"

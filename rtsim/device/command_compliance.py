@@ -42,6 +42,7 @@ class CommandCompliance:
         self._was_on = False
         self._stands = False  # its clock, over the messages of this tick
         self._is_new = False  # whether the newest message came in this tick
+        self._from = self._from_s = 0.0  # angle of the message before this tick [rad], and time since [s]
         self._still_s = self._deaf_s = self._disarmed_s = self._jumping_s = 0.0
 
     def jumps(self) -> None:
@@ -59,12 +60,16 @@ class CommandCompliance:
         """Check two successive messages; passed_s : time between their measurements [s]."""
         if self._is_new:  # of all messages of a tick the newest alone is looked at later
             self._between = self._between or self._wrong_between(before)
+        else:
+            self._from, self._from_s = before.angle[0], 0.0
         self._is_new = True
         self._stands = newest.t <= before.t
+        self._from_s += max(passed_s, 0.0)
         if self._jumping_s > 0.0:
             return
-        turned = abs(math.degrees(newest.angle[0] - before.angle[0]))
-        passed_s = max(passed_s, self._period_s)
+        # from the message before the tick on, so that small leaps within a tick add up
+        turned = abs(math.degrees(newest.angle[0] - self._from))
+        passed_s = max(self._from_s, self._period_s)
         if turned > self._limits.speed_max_deg_s * passed_s + LEAP_DEG:
             self._leap = (
                 f"the device's angle leaps by {turned:.3g} deg in {1e3 * passed_s:.3g} ms, "

@@ -205,7 +205,8 @@ class DeviceExchange:
         self.receive_ns = now_ns() - t_begun
         self.is_there = True
         for message, t_arrived in self.port.taken:
-            if message.session != self.session or message.command > self.awaited:
+            least = -1 if self.newest is None else self.newest.command
+            if message.session != self.session or not least <= message.command <= self.awaited:
                 self.counters["foreign"] += bool(message.session)
                 continue
             self.passed.append(message)

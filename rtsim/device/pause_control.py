@@ -5,6 +5,8 @@ from __future__ import annotations
 WAIT_S = 0.1
 """Time that a pause waits for the device to be off, after which the limb stands whatever it says [s]."""
 ROUNDED_S = 1e-9
+PAUSED = "the limb is paused"
+GOES_BACK = "the limb is about to return to its start"
 
 
 class PauseControl:
@@ -31,6 +33,11 @@ class PauseControl:
         self.n_moved = self.n_left = 0
         self._resets = False
         self._waited_s = 0.0
+
+    @property
+    def objection(self) -> str:
+        """Return why torque must not begin, as a sentence; empty if nothing is paused or waits to move."""
+        return PAUSED if self.wanted else GOES_BACK if self._resets else ""
 
     def pause(self) -> None:
         """Pause as soon as the device is off."""

@@ -27,7 +27,6 @@ MOST_ASKED = 64
 """Commands that may wait for a tick, as before a device has come; those that end torque are always taken."""
 TUNING = ("set", "undo", "save", "switch")
 OFF = ("disarmed", "stopped")
-PAUSED = "the limb is paused"
 ENDED = "Device: not armed, because a command of the same tick ends the torque."
 UNWATCHED = "The device does not report its actuator's torque, so it is not compared with the commanded one."
 UNCOMPARED = "The device's angle and speed are not compared with the joint's: limits.watch_sensors is false."
@@ -106,7 +105,7 @@ class DeviceTorque(Stage):
         """
         x = self.exchange
         wrong = x.judge(watched)
-        x.refusal = wrong or (PAUSED if x.hold.wanted else "")
+        x.refusal = wrong or x.hold.objection
         asked = self.asked.take()
         ended = bool(asked) and any(name in ENDING for name, _ in asked)
         if self._arms_itself(wrong, ended):
@@ -281,8 +280,8 @@ class DeviceTorque(Stage):
             x.arming.told.append(
                 f"{plain(name)!r} is not a command of a run with a device; nothing was done."
             )
-        elif wrong or x.hold.wanted:
-            x.arming.told.append(f"Device: not armed: {wrong or PAUSED}.")
+        elif objection := wrong or x.hold.objection:
+            x.arming.told.append(f"Device: not armed: {objection}.")
         else:
             x.arming.arm("by command")
             if x.newest is not None and not x.newest.actuator:

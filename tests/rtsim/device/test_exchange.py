@@ -152,6 +152,7 @@ def test_frames_that_were_lost_are_no_leap() -> None:
     )  # fmt: skip
     obedience.measured(before, after, 0.04)
     assert obedience.lifeless() == ""
+    obedience.tick(0.01)
     obedience.measured(before, replace(after, angle=[1.0], t=10**12), 0.04)
     assert "leaps by 57.3 deg in 40 ms" in obedience.lifeless()  # its own clock gives it no time
     assert obedience.lifeless() == ""
@@ -192,7 +193,7 @@ def test_a_free_device_that_hears_nothing_is_a_fault() -> None:
     x = course.exchange
     for k in range(400):
         if k > 100:
-            course.port.forge = lambda message: replace(message, command=50)
+            course.port.forge = lambda message: replace(message, command=100)
         x.collect()
         x.t_arrived = 1_000_000 * k  # by a clock that is handed in
         x.begin_tick(x.t_arrived)

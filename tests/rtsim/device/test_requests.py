@@ -156,3 +156,23 @@ def test_between_two_frames_nothing_rises() -> None:
     stages.torque.apply("")
     stages.command.between()
     assert (stages.port.outputs[-1].armed, stages.port.outputs[-1].torque) == (False, [0.0])
+
+
+@pytest.mark.parametrize("under_way", [False, True])
+def test_nothing_arms_while_the_limb_is_about_to_go_back(under_way: bool) -> None:
+    """Protects from a jump of the limb under torque: between a reset and its jump `arm` is refused, and
+    what was under way is not obeyed."""
+    stages = Stages()
+    stages.tick(READY)
+    stages.ask("arm")
+    assert stages.tick(30) == "armed"
+    stages.port.forge = lambda message: replace(message, state="armed", actuator=[])  # it takes its time
+    stages.ask("reset")
+    stages.tick()
+    if under_way:
+        stages.torque.ask("arm", {})  # it was answered before
+    else:
+        stages.ask("arm")
+    assert stages.tick(3) == "disarmed"
+    assert "about to return to its start" in stages.torque.orders["arm"].answer({})[1]
+    assert not stages.port.outputs[-1].armed
