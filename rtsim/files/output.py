@@ -18,7 +18,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def check_folder(path: Path, where: str, in_place: bool = False) -> None:
     """Raise ConfigError if the folder of a file at `path` does not exist or is not writable.
 
-    in_place : whether the file itself is opened, as for a log; it may be a device
+    in_place : whether the file itself is opened, as for a log; it may be a device, but no pipe
     """
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=where, remedy="make it first")
@@ -34,6 +34,11 @@ def check_writable(path: Path, where: str, in_place: bool = False) -> None:
     """
     try:
         there = _is_there(path)
+        if there and in_place and (path.is_fifo() or path.is_socket()):
+            raise ConfigError(
+                f"{path.name} is a pipe or a socket, whose reader could hold up the program", where=where,
+                remedy="give the name of a file",
+            )  # fmt: skip
         if there and not path.is_file() and not path.is_dir() and not in_place:
             raise ConfigError(
                 f"{path.name} is not a regular file", where=where, remedy="give the name of a new file"

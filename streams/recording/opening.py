@@ -14,6 +14,8 @@ from streams.errors import StreamError
 MODE = 0o660
 """Permissions of new files, less what the umask takes: a person's data is not for other users of the
 machine."""
+NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+"""Flags by which neither a pipe nor a terminal holds a program up, or becomes its own."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -41,10 +43,13 @@ def open_regular(path: Path | str) -> FileIO:
 
 
 def opened_anew(path: str, flags: int) -> int:
-    """Open a file that is closed to other users if it is new; an `opener` for Python's `open`."""
-    return os.open(path, flags, MODE)
+    """Open a file that is closed to other users if it is new; an `opener` for Python's `open`.
+
+    Writing into a pipe or a terminal that takes no more raises BlockingIOError instead of waiting.
+    """
+    return os.open(path, flags | NO_WAIT, MODE)
 
 
 def _open(path: str, flags: int) -> int:
     # opening a pipe would wait for somebody who writes into it
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    return os.open(path, flags | NO_WAIT)

@@ -87,9 +87,12 @@ class EmergencySignal(Closing):
             os.close(ended)
 
     def close(self) -> None:
-        """Restore the former handler of the signal."""
+        """Restore the former handler of the signal; where that would end the process, the signal has no
+        effect from now on: who stops a run that is just ending must not cost its summary and its exit code.
+        """
         if self._number is not None:
-            signal.signal(self._number, self._former)
+            ends = self._former in (signal.SIG_DFL, None)
+            signal.signal(self._number, signal.SIG_IGN if ends else self._former)
         os.close(self._came)
         os.close(self._told)
 

@@ -74,9 +74,13 @@ def _answer(number: int, _: FrameType | None) -> None:
 
 def _leave_terminal() -> None:
     """Discard all further output, because writing to a closed terminal is an error that would end the work
-    before its results are stored.
+    before its results are stored. Where no file can be opened any more, output stays as it is: an error here
+    would end the work, too.
     """
-    nowhere = os.open(os.devnull, os.O_RDWR)
+    try:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+    except OSError:
+        return
     for descriptor in _terminals:
         with suppress(OSError):
             os.dup2(nowhere, descriptor)

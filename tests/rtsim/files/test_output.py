@@ -54,6 +54,8 @@ def test_what_is_no_regular_file_is_told_before_the_work(tmp_path: Path) -> None
         with pytest.raises(ConfigError, match=f"{name} is not a regular file"):
             check_free(path, overwrite=True)
     check_folder(tmp_path / "null.mot", "--log", in_place=True)
+    with pytest.raises(ConfigError, match=r"--log: pipe\.mot is a pipe or a socket"):
+        check_folder(tmp_path / "pipe.mot", "--log", in_place=True)
 
 
 def test_a_file_that_is_opened_in_place_needs_the_right_to_write(tmp_path: Path, monkeypatch) -> None:

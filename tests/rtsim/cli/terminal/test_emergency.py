@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+
+from rtsim.cli.terminal.emergency import EmergencySignal
 
 pytestmark = [
     pytest.mark.process,
@@ -75,3 +78,32 @@ def test_without_a_terminal_there_is_no_key() -> None:
     command = [sys.executable, "-c", CODE]
     done = subprocess.run(command, input="  ", capture_output=True, text=True, check=True)
     assert done.stdout == "no key\nnot pressed\nover\n"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR2"), reason="the system has no such signal")
+def test_a_stop_after_the_end_does_not_kill() -> None:
+    """Protects the summary and the exit code of a run: a signal that comes while the process ends is none."""
+    code = """
+import os, signal
+from rtsim.cli.terminal.emergency import EmergencySignal
+EmergencySignal().close()
+os.kill(os.getpid(), signal.SIGUSR2)
+print("over")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "over\n")
+
+
+def test_a_handler_of_before_is_there_again() -> None:
+    """Protects programs that use the signal themselves, after a run within them."""
+    number = getattr(signal, "SIGUSR2", None)
+    if number is None:
+        pytest.skip("the system has no such signal")
+    heard: list[int] = []
+    before = signal.signal(number, lambda n, frame: heard.append(n))
+    try:
+        EmergencySignal().close()
+        signal.raise_signal(number)
+    finally:
+        signal.signal(number, before)
+    assert heard == [number]

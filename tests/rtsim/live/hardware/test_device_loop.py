@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from itertools import groupby, pairwise
@@ -151,6 +152,22 @@ def test_a_device_whose_log_is_full_goes_on() -> None:
         )  # fmt: skip
     assert device.n_tick == 1
     assert "No space left" in device.unlogged
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="the system has no terminals among its files")
+def test_a_device_whose_log_takes_no_more_goes_on() -> None:
+    """Protects the guard over the torque from a terminal that somebody holds: it does not wait for it."""
+    ours, theirs = os.openpty()
+    device = SimulatedDevice(load_toml(find_config("ideal_orthosis", "devices"), DeviceSpec), QuietLink(),
+                             Path(os.ttyname(theirs)))  # fmt: skip
+    with device:
+        for _ in range(100_000):  # nobody reads: a terminal holds some kilobytes
+            device._write("a row\n")
+            if device.unlogged:
+                break
+    os.close(ours)
+    os.close(theirs)
+    assert device.unlogged
 
 
 class QuietLink:
