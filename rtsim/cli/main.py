@@ -166,6 +166,10 @@ SHORT_OF_MEMORY = (
     "there is not enough memory for this command; end other programs, or raise its limit (ulimit -v)"
 )
 
+SHORT_OF_FILES = (
+    "this command may not open as many files and connections as it needs; raise the limit (ulimit -n 1024)"
+)
+
 
 def outcome(args: list[str] | None) -> int:
     """Run a command; return its exit code once everything was printed."""
@@ -186,6 +190,8 @@ def outcome(args: list[str] | None) -> int:
     except BrokenPipeError:
         return leave_pipe()
     except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            return say_last(SHORT_OF_FILES, 1)
         # of standard output, and of what is open already, the system tells no name
         full = "an output of this command: " if error.errno == errno.ENOSPC else ""
         where = f"{error.filename}: " if error.filename else full
@@ -196,6 +202,8 @@ def outcome(args: list[str] | None) -> int:
         code = exit_code()
         if code is None and is_short_of_memory(error):
             return say_last(SHORT_OF_MEMORY, 1)
+        if code is None and getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):  # of ZeroMQ
+            return say_last(SHORT_OF_FILES, 1)
         if code is None:
             raise
         # as where the interruption came while a kernel was being compiled, which no longer exists then

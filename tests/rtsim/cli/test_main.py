@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+import zmq
 
 from rtsim.cli.main import COMMANDS
 from rtsim.errors import ConfigError
@@ -92,6 +94,8 @@ def test_help_and_checks_need_no_heavy_imports():
         (KeyboardInterrupt(), 130, "rtsim: interrupted\n"),
         (MemoryError(), 1, "its limit (ulimit -v)\n"),
         (RuntimeError("can't start new thread"), 1, "its limit (ulimit -v)\n"),
+        (OSError(errno.EMFILE, "Too many open files"), 1, "raise the limit (ulimit -n 1024)\n"),
+        (zmq.ZMQError(errno.EMFILE), 1, "raise the limit (ulimit -n 1024)\n"),
         (click.UsageError("no such option"), 2, "Error: no such option\n"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
