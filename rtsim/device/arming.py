@@ -5,12 +5,17 @@ latched a fault.
 from __future__ import annotations
 
 from collections import deque
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from streams.account import plain
 
 ArmState = Literal["disarmed", "ramping", "armed", "fault"]
 ARM_STATES: tuple[ArmState, ...] = ("disarmed", "ramping", "armed", "fault")
 EMERGENCY = "emergency_stop"
 """The command."""
+BY_COMMAND = "disarmed (by command)"
+"""State and reason after `disarm` of an armed device."""
 MOST_TOLD = 64
 WHOLE = 1.0 - 1e-9
 """Part of the ramp at which it is over: sums of times are rounded."""
@@ -45,6 +50,22 @@ class Arming:
         self.n_fault = 0
         self.told: deque[str] = deque(maxlen=MOST_TOLD)
 
+    @property
+    def words(self) -> str:
+        """State and reason, as `status` tells them."""
+        return f"{self.state} ({self.reason})"
+
+    def objection(self, args: Mapping[str, Any]) -> str:
+        """Return why `arm` with these arguments is not obeyed, as a sentence; empty if it is.
+
+        With `after` it holds for this state and reason alone: a program that arms again what it has disarmed
+        must not overrule a person who has ended the torque meanwhile.
+        """
+        after = args.get("after", self.words)
+        if after == self.words:
+            return ""
+        return f"the device is {self.words}, and was to be armed after {plain(str(after), 64)}"
+
     def arm(self, reason: str) -> None:
         """Begin the ramp from zero torque; do nothing if armed already."""
         if not self.on:
@@ -52,9 +73,12 @@ class Arming:
             self._go("ramping", reason)
 
     def disarm(self, reason: str) -> None:
-        """End torque without a ramp; a latched fault remains."""
+        """End torque without a ramp; a latched fault remains. Of a device that is disarmed the reason
+        changes, for whoever would arm it again."""
         if self.on:
             self._go("disarmed", reason)
+        elif self.state == "disarmed":
+            self.reason = f"{reason} while disarmed"
 
     def fault(self, reason: str) -> None:
         """Latch a fault: no torque is commanded until somebody arms again. Do nothing while disarmed."""

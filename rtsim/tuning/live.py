@@ -16,6 +16,7 @@ import numpy as np
 
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.config.runs.tuning_schema import LONGEST_CYCLE_S
+from rtsim.device.arming import BY_COMMAND
 from rtsim.device.requests import OF_RUN
 from rtsim.device.tuning import OVER_S
 from rtsim.errors import ModelError
@@ -93,7 +94,7 @@ class LiveRuns:
         if setting is None:
             self._ask("disarm")
             found = self._measured("disarmed", {})
-            self._ask("arm")
+            self._ask("arm", {"after": BY_COMMAND})  # not if a person has ended torque, too
             return found
         self.change(setting)
         return self._measured("armed", setting)

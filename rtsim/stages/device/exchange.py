@@ -59,7 +59,7 @@ class DeviceTorque(Stage):
         self._values = {name: np.zeros(1) for name in MEANINGS}
         self._tracking, self._cuff = np.zeros(len(TRACKING)), np.zeros(len(CUFF))
         self.orders = {
-            ARM: StageCommand(self._answer_arm, lambda args: False, told=True),
+            ARM: StageCommand(self._answer_arm, lambda args: False, told=True, takes=("after",)),
             DISARM: StageCommand(self._answer_disarm, lambda args: False, told=True),
             EMERGENCY: StageCommand(self._answer_emergency, lambda args: False, told=True),
             "pause": self._moved("pause"),
@@ -185,9 +185,8 @@ class DeviceTorque(Stage):
 
     def status_text(self) -> str:
         """Return the state of the device in words."""
-        arming = self.exchange.arming
         limb = ", the limb is paused" if self.exchange.hold.wanted else ""
-        return f"device {arming.state} ({arming.reason}){limb}"
+        return f"device {self.exchange.arming.words}{limb}"
 
     def gauges(self) -> dict[str, float]:
         """Return arming state and energies for the telemetry."""
@@ -280,7 +279,7 @@ class DeviceTorque(Stage):
             x.arming.told.append(
                 f"{plain(name)!r} is not a command of a run with a device; nothing was done."
             )
-        elif objection := wrong or x.hold.objection:
+        elif objection := wrong or x.hold.objection or x.arming.objection(args):
             x.arming.told.append(f"Device: not armed: {objection}.")
         else:
             x.arming.arm("by command")
@@ -302,8 +301,8 @@ class DeviceTorque(Stage):
         return True, "Emergency stop: no torque is commanded from the next tick on, until it is armed again."
 
     def _answer_arm(self, args: Args) -> tuple[bool, str]:
-        if self.exchange.refusal:
-            return False, f"Not armed: {self.exchange.refusal}."
+        if objection := self.exchange.refusal or self.exchange.arming.objection(args):
+            return False, f"Not armed: {objection}."
         self.ask(ARM, args)
         return True, "Arming: torque rises from zero by a ramp."
 

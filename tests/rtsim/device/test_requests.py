@@ -9,7 +9,7 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import Controller
-from rtsim.device.arming import EMERGENCY
+from rtsim.device.arming import BY_COMMAND, EMERGENCY
 from rtsim.device.exchange import DeviceExchange
 from rtsim.device.requests import CommandQueue
 from rtsim.models.model import build
@@ -176,3 +176,41 @@ def test_nothing_arms_while_the_limb_is_about_to_go_back(under_way: bool) -> Non
     assert stages.tick(3) == "disarmed"
     assert "about to return to its start" in stages.torque.orders["arm"].answer({})[1]
     assert not stages.port.outputs[-1].armed
+
+
+@pytest.mark.parametrize("ending", ["disarm", EMERGENCY, "pause", "reset"])
+def test_a_program_does_not_arm_what_a_person_has_ended_meanwhile(ending: str) -> None:
+    """Protects whoever presses while a program tries zero torque: its own `arm` afterwards is refused, when
+    it is given and in the tick in which it is obeyed."""
+    stages = Stages()
+    stages.tick(READY)
+    stages.ask("arm")
+    stages.tick(30)
+    stages.ask("disarm")
+    stages.tick(30)
+    order, after = stages.torque.orders["arm"], {"after": BY_COMMAND}
+    assert order.answer(after)[0]  # in the same tick as what follows, and in a later one
+    stages.ask(ending)
+    stages.tick()
+    stages.torque.ask("arm", after)
+    stages.tick(200)
+    if ending == "pause":
+        stages.ask("resume")
+        stages.tick(2)
+    ok, text = order.answer(after)
+    assert (ok, text.startswith("Not armed: the device is ")) == (False, True)
+    assert stages.tick(20) in ("disarmed", "fault")
+    stages.ask("arm")
+    assert stages.tick() == "ramping"
+
+
+def test_a_program_arms_again_what_it_has_disarmed() -> None:
+    """Protects trials with zero torque: where nobody else did anything the run goes on as it was."""
+    stages = Stages()
+    stages.tick(READY)
+    stages.ask("arm")
+    stages.tick(30)
+    stages.ask("disarm")
+    stages.tick(30)
+    assert stages.torque.orders["arm"].answer({"after": BY_COMMAND})[0]
+    assert stages.tick(2) == "ramping"
