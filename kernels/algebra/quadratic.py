@@ -67,7 +67,7 @@ def new_quadratic(n: int, m: int) -> tuple[Quadratic, QuadraticWork]:
 def solve_quadratic(program, work):
     """Solve the program from the start work.y; return SOLVED, or UNSOLVED where y is the last iterate.
 
-    program : Quadratic
+    program : Quadratic - the quadratic program
     work : QuadraticWork - its y and multiplier are the solution
     """
     m = program.b.shape[0]
@@ -110,7 +110,9 @@ def row_value(program, y, j):
 
 @njit
 def residuals(program, work):
-    """Return the mean of slack times multiplier and the largest violation of a row; write open and slope."""
+    """Return the mean of slack times multiplier and the largest violation of a row; write the residuals of
+    the rows and of stationarity into work.open and work.slope.
+    """
     n, m = work.y.shape[0], program.b.shape[0]
     for i in range(n):
         work.slope[i] = program.h[i]

@@ -41,7 +41,7 @@ def hold_samples(times, values, held):
 
     times : (n,) - times of the samples [s]
     values : (n, n_value) - values of the samples, NaN = missing
-    held : RecentSamples - updated
+    held : RecentSamples - the newest samples, updated
     Return how many samples were left out, since their time is not finite or not after that of the newest.
     """
     n_keep = held.times.shape[0]
@@ -73,10 +73,10 @@ def forget_samples(held):
 def mean_between(held, start, stop, longest, y_out):
     """Compute the mean of the samples' linear interpolant from start to stop.
 
-    held : RecentSamples
+    held : RecentSamples - the newest samples
     start, stop : float - limits of the span [s]
     longest : float - longest interval between samples over which they are interpolated; longer ones are gaps
-      [s]
+        [s]
     y_out : (n_value,) - means; NaN unless TAKEN is returned
     Return TAKEN; EARLY where start is before the oldest sample; WAITING where there is no sample at or after
     stop; or GAP. A value that is missing in a sample of the span is missing in the mean.
@@ -145,7 +145,7 @@ def integrate(held, first, last, start, stop, y_out):
     """Compute the mean of the samples' linear interpolant over start to stop, between the samples first and
     last.
 
-    held : RecentSamples
+    held : RecentSamples - the newest samples
     first, last : int - numbers of the samples, counted from the oldest
     start, stop : float - limits of the span [s]
     y_out : (n_value,) - means

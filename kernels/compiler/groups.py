@@ -100,8 +100,8 @@ def check_returned(name: str, kind: types.Type) -> None:
     """
     if _holds_groups(kind):
         raise TypeError(
-            f"kernel {name} returns a group of arrays ({kind}), whose words it gives up when it returns; "
-            "write into a group that the caller hands over, or return numbers"
+            f"kernel {name} returns a group of arrays ({kind}), whose memory is released when it "
+            "returns; write into a group that the caller hands over, or return numbers"
         )
 
 

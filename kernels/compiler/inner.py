@@ -72,7 +72,9 @@ class InnerLibrary(_Library):
 
 
 class EntryLibrary(_Library):
-    """Machine code of an entry, made from the entry and all that it reaches."""
+    """Machine code of an entry (a kernel that Python calls), compiled together with all kernels that it
+    calls.
+    """
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)

@@ -65,8 +65,9 @@ class Kernel:
             raise AttributeError(name)
         if name == "_numba_type_" and self.is_entry:
             raise TypeError(
-                f"a kernel calls {self.py_func.__module__}.{self.py_func.__qualname__}, an entry, whose code "
-                "is kept for Python alone; decorate it with njit: Python may call it all the same"
+                f"a kernel calls {self.py_func.__module__}.{self.py_func.__qualname__}, an entry, of "
+                "which only the code for calls from Python is kept; decorate it with njit, so that "
+                "kernels and Python can call it"
             )
         if name == "_dispatcher":
             self._dispatcher = _new_dispatcher(self.py_func, self._inline, self.is_entry)

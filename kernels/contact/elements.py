@@ -91,7 +91,7 @@ class ContactWork(NamedTuple):
 
 
 def new_contact_work(contacts: Contacts) -> ContactWork:
-    """Allocate a ContactWork."""
+    """Allocate a ContactWork: results of the contacts, and working space."""
     n_contact = len(contacts.pair)
     return allocate(
         ContactWork,

@@ -76,7 +76,7 @@ def new_motion(n_body: int) -> BodyMotion:
 
 
 def new_prescribed_work(model: Prescribed, n_body: int) -> PrescribedWork:
-    """Allocate a PrescribedWork."""
+    """Allocate a PrescribedWork: results of contacts with prescribed motion, and working space."""
     n = len(model.contacts.pair)
     pairs = allocate(PairWork, n_pair=n, n_v=0)
     return allocate(

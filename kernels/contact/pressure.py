@@ -82,8 +82,8 @@ def force_by_parameters(law, p, depth, volume, v_n):
 def volumetric(p, volume, v_n):
     """Return (F, F_volume, F_v) of F = k_V V (1 + a_V v_n) (Brown 2017, eq. 5.44, after Gonthier 2007).
 
-    v_n is signed and a_V < 0. The bracket is clamped at 0, so that the ground never pulls (errata of eq.
-    5.44).
+    v_n is signed and a_V < 0. The factor in brackets is clamped at 0, so that the ground never pulls (errata
+    of eq. 5.44).
     """
     bracket = 1.0 - p[DAMPING] * v_n
     if not bracket > 0.0:

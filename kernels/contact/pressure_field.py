@@ -42,7 +42,7 @@ class FieldWork(NamedTuple):
 
 
 def new_field_work() -> FieldWork:
-    """Allocate a FieldWork."""
+    """Allocate a FieldWork: working space of the pressure over a grid."""
     return allocate(FieldWork)
 
 

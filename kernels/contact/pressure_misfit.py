@@ -69,7 +69,7 @@ class MisfitWork(NamedTuple):
 
 
 def new_misfit_work(measured: MeasuredPressure, n_body: int, n_contact: int) -> MisfitWork:
-    """Allocate a MisfitWork."""
+    """Allocate a MisfitWork: misfits and derivatives of all frames, and working space."""
     n = len(measured.frames)
     return allocate(MisfitWork, n=n, n_cell=len(measured.cells), n_body=n_body, n_contact=n_contact)
 

@@ -48,7 +48,7 @@ def new_recorded(n: int, n_body: int) -> RecordedBodies:
 
 
 def new_recorded_work(model: Prescribed, n: int, n_body: int) -> RecordedWork:
-    """Allocate a RecordedWork."""
+    """Allocate a RecordedWork: summed contact wrenches of all frames, and working space."""
     n_contact = len(model.contacts.pair)
     return allocate(
         RecordedWork,

@@ -280,7 +280,7 @@ def moved_wrench(D, g, change, row, leans, bend):
 
 @inlined
 def add_wrench(share, w, wrench):
-    """Add `share` times the wrench w, six numbers, to wrench : (6,)."""
+    """Add a multiple of the wrench w, `share` times its six numbers, to wrench : (6,)."""
     wrench[0] += share * w[0]
     wrench[1] += share * w[1]
     wrench[2] += share * w[2]

@@ -55,7 +55,7 @@ class StandingWork(NamedTuple):
 
 
 def new_standing_work(model: Prescribed) -> StandingWork:
-    """Allocate a StandingWork."""
+    """Allocate a StandingWork: contact results and working space of one standing foot."""
     return StandingWork(new_motion(2), new_prescribed_work(model, 2), new_field_work())
 
 

@@ -97,7 +97,7 @@ def write(angles_out, leg, start, three):
 def foot_of(legs, k, markers, ankle, shank, up):
     """Return the axes x, y, z of a foot: z points from the toe backwards, x upwards when the foot is level.
 
-    legs : Legs
+    legs : Legs - markers and measures of the legs of a person
     k : int - leg
     markers : (n_marker, 3) [m]
     ankle : (3,) - ankle centre [m]
@@ -122,7 +122,7 @@ def foot_of(legs, k, markers, ankle, shank, up):
 def pelvis_of(legs, k, markers):
     """Return the axes x, y, z of the pelvis, and the midpoint of the ASIS.
 
-    legs : Legs
+    legs : Legs - markers and measures of the legs of a person
     k : int - leg
     markers : (n_marker, 3) [m]
     """
@@ -138,7 +138,7 @@ def pelvis_of(legs, k, markers):
 def conventional_legs(legs, markers, walking, angles_out, centres_out):
     """Write the angles and joint centres of all legs; NaN where a marker that they need is occluded.
 
-    legs : Legs
+    legs : Legs - markers and measures of the legs of a person
     markers : (n_marker, 3) - in right-handed axes [m]; NaN = occluded
     walking : (3, 3) - direction of progression, to the left, up, as columns; NaN = not known
     angles_out : (n, 15) - ANGLES of each leg [rad], written

@@ -29,19 +29,19 @@ def constrained_dynamics(
 ):
     """Compute the accelerations and the constraint multipliers of a system under hard constraints.
 
-    They fulfil M v_dot + h = tau + J' wrench + G' lambda and G v_dot = -bias; the multipliers solve G M^-1 G'
-    lambda = -bias - G M^-1 (tau + J' wrench - h). A row that depends linearly on earlier ones, or whose
+    They fulfil M v_dot + h = tau + J' wrench + G' lambda and G v_dot = -bias; the multipliers solve G M^-1
+    G' lambda = -bias - G M^-1 (tau + J' wrench - h). A row that depends linearly on earlier ones, or whose
     derivatives are rounding errors compared with the lever of its element, gets the multiplier 0, and its
-    pivot in constraint_work.kernel is infinite. q and v are assumed to satisfy the constraints.
-    Return OK, or MASSLESS where the mass matrix is not positive definite (a dof moves no mass).
+    pivot in constraint_work.kernel is infinite. q and v are assumed to satisfy the constraints. Return OK,
+    or MASSLESS where the mass matrix is not positive definite (a dof moves no mass).
 
-    system : System
-    constraints : Constraints
+    system : System - joint tree of bodies with mass, in a gravitational field
+    constraints : Constraints - all hard constraints of the system
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     tau : (n_v,) - generalized forces [N m, N]
     wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
-      ground axes [N m, N]
+        ground axes [N m, N]
     work : DynamicsWork - working space, overwritten
     constraint_work : ConstraintWork - working space, overwritten
     v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
@@ -141,20 +141,20 @@ def joint_reactions(
 ):
     """Compute the wrench that each joint, its actuators included, transmits from the parent to the body.
 
-    system : System
-    constraints : Constraints
+    system : System - joint tree of bodies with mass, in a gravitational field
+    constraints : Constraints - all hard constraints of the system
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
-      ground axes [N m, N]
+        ground axes [N m, N]
     multiplier : (n_row,) - multipliers of the hard constraints, in the order of constraints.constraint_rows
-      and then of rolling; those of elements and of rolling act on the two bodies, those of couplers act
-      inside the joints
+        and then of rolling; those of elements and of rolling act on the two bodies, those of couplers act
+        inside the joints
     work : DynamicsWork - working space, overwritten
     constraint_work : ConstraintWork - working space, overwritten
     reaction_out : (n_body, 6) - moment about the joint's centre [N m] and force [N] on each body, in ground
-      axes
+        axes
     """
     tree, origin = system.tree, work.pose.position[0]
     pose(tree, q, work.pose)
@@ -183,9 +183,10 @@ def joint_reactions(
 
 @njit
 def push_apart(elements, e, multiplier, work, constraint_work):
-    """Subtract from work.reaction of both bodies the wrench with which the constraint element e acts on them.
+    """Subtract from work.reaction of both bodies the wrench with which the constraint element e acts on
+    them.
 
-    elements : Elements
+    elements : Elements - geometry of the constraint elements
     e : int - index of the element
     multiplier : float - multiplier of the element's constraint
     work : DynamicsWork - its reaction is updated

@@ -34,15 +34,15 @@ def element_motion(elements, pose, bodies, gravity, e, element, motion_out):
 
     Elements that constrain an angle are not handled: they have no rows here.
 
-    elements : Elements
-    pose : Pose
+    elements : Elements - geometry of the constraint elements
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     bodies : (velocities, accelerations) - spatial vectors of the bodies, (n_body, 6) each; gravity is
-      contained as an acceleration of ground against it
+        contained as an acceleration of ground against it
     gravity : (3,) - in ground axes [m/s^2]
     e : int - index of the element
     element : ElementWork - after element_values
     motion_out : (9, 3) - positions about the reference point, the normal, and their two time derivatives;
-      rows as A, B, N
+        rows as A, B, N
     """
     origin = pose.position[0]
     for first, body, x in (
@@ -118,7 +118,7 @@ def changes(d, twist, rates, linear, x, out):
 def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
     """Compute the derivatives of Phi-double-dot of element e with respect to q and v, at fixed v_dot.
 
-    elements : Elements
+    elements : Elements - geometry of the constraint elements
     e : int - index of the element, which is not an angle
     twist : (n_v, 6) - twists of all dofs, about the reference point
     rates : DerivativeWork - its psi_dot, psi_ddot and sway are read

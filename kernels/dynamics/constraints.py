@@ -83,9 +83,9 @@ def new_constraint_work(constraints: Constraints, n_v: int, tree: Tree | None = 
 def constraint_rows(tree, constraints, pose, q, work):
     """Compute value, Jacobian row and reach of all hard constraints at a pose; return the number of rows.
 
-    tree : Tree
-    constraints : Constraints
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    constraints : Constraints - all hard constraints of the system
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     q : (n_q,) - generalized coordinates [rad, m]
     work : ConstraintWork - its value, row and reach are written
     """
@@ -118,8 +118,8 @@ def element_row(elements, pose, e, work, row_out):
     Return the square of the element's lever divided by the square of the row, at least 1. Where no dof
     changes the element by more than rounding, the row is exactly zero and 1 is returned.
 
-    elements : Elements
-    pose : Pose
+    elements : Elements - geometry of the constraint elements
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     e : int - index of the element
     work : ConstraintWork - its element is read, after element_values
     row_out : (n_v,) - dPhi/dq
@@ -149,9 +149,9 @@ def element_row(elements, pose, e, work, row_out):
 def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
     """Compute Phi-double-dot of every hard constraint at v_dot = 0, after constraint_rows.
 
-    tree : Tree
-    constraints : Constraints
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    constraints : Constraints - all hard constraints of the system
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0, without gravity [rad/s^2, m/s^2]
     q : (n_q,) - generalized coordinates [rad, m]
@@ -176,14 +176,15 @@ def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
 
 @njit
 def element_bias(elements, pose, velocities, drift, e, work):
-    """Return the second time derivative of an element's value at v_dot = 0; the element is not a path length.
+    """Return the second time derivative of an element's value at v_dot = 0; the element is not a path
+    length.
 
-    elements : Elements
-    pose : Pose
+    elements : Elements - geometry of the constraint elements
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0 [rad/s^2, m/s^2]
     e : int - index of the element
-    work : ConstraintWork - its element is read, after element_values; its motion is overwritten
+    work : ConstraintWork - its element is read, after element_values; its field motion is overwritten
     """
     if is_angle(elements.kind[e]):
         return angle_bias(elements, velocities, drift, e, work)
@@ -217,11 +218,11 @@ def angle_bias(elements, velocities, drift, e, work):
     As element_bias does for other elements. It is the couple times the relative angular acceleration, plus
     the time derivative of the couple times the relative angular velocity.
 
-    elements : Elements
+    elements : Elements - geometry of the constraint elements
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0 [rad/s^2, m/s^2]
     e : int - index of the element
-    work : ConstraintWork - its element is read, after element_values; its motion is overwritten
+    work : ConstraintWork - its element is read, after element_values; its field motion is overwritten
     """
     kind, a, n = elements.kind[e], work.element.end_a[e], work.element.normal[e]
     da, dn, relative, change = work.motion[0], work.motion[1], work.motion[2], work.motion[3]
@@ -246,7 +247,7 @@ def angle_bias(elements, velocities, drift, e, work):
 def point_motion(pose, velocities, drift, body, x, velocity_out, acceleration_out):
     """Compute velocity and acceleration of the point of a body that is at x : (3,) in ground.
 
-    pose : Pose
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0 [rad/s^2, m/s^2]
     body : int - index of the body, -1 = ground

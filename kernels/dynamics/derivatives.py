@@ -48,7 +48,7 @@ class DerivativeWork(NamedTuple):
 
 
 def new_derivative_work(tree: Tree) -> DerivativeWork:
-    """Allocate a DerivativeWork."""
+    """Allocate a DerivativeWork: working space of the derivatives of inverse dynamics."""
     n_body, n_v = len(tree.parent), len(tree.dof_body)
     return allocate(DerivativeWork, n_v=n_v, n_body=n_body)
 
@@ -60,12 +60,12 @@ def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau
     Gravity is contained in h; external wrenches are not. dq is the tangent step of
     kernels/joints/tree.integrate.
 
-    system : System
+    system : System - joint tree of bodies with mass, in a gravitational field
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
-    work : DynamicsWork - its pose, velocities and inertia (of each body on its own) belong to q and v and are
-      kept
+    work : DynamicsWork - its pose, velocities and inertia (of each body on its own) belong to q and v and
+        are kept
     derivative_work : DerivativeWork - working space, overwritten
     tau_q_out : (n_v, n_v) - dtau_d/dq_e in row d, column e
     tau_v_out : (n_v, n_v) - dtau_d/dv_e in row d, column e
@@ -78,7 +78,7 @@ def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau
 def derivatives_after_rates(system, q, v, v_dot, work, own, tau_q_out, tau_v_out):
     """Compute the same as inverse_dynamics_derivatives, where twist_rates has already written own.psi_dot.
 
-    system : System
+    system : System - joint tree of bodies with mass, in a gravitational field
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
@@ -108,7 +108,7 @@ def accelerations(system, q, v, v_dot, work, own):
     V and A are the velocity and the acceleration before the motion of the dof, and of all dofs that act at
     once with it.
 
-    system : System
+    system : System - joint tree of bodies with mass, in a gravitational field
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
@@ -180,7 +180,7 @@ def pair_up(tree, twist, own, tau_q_out, tau_v_out):
 
     kinds.joint_within corrects tau_q_out for joints whose dofs act one after another.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     twist : (n_v, 6) - twists of all dofs, about the reference point
     own : DerivativeWork - after responses
     tau_q_out : (n_v, n_v) - dtau/dq

@@ -16,12 +16,12 @@ def forward_dynamics(system, q, v, tau, wrench, work, v_dot_out):
     The dofs of a joint are eliminated one by one, as if massless bodies lay between them, so that no joint
     needs a small matrix of its own.
 
-    system : System
+    system : System - joint tree of bodies with mass, in a gravitational field
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     tau : (n_v,) - generalized forces [N m, N]
     wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
-      ground axes [N m, N]
+        ground axes [N m, N]
     work : DynamicsWork - working space, overwritten
     v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     """

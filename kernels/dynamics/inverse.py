@@ -15,12 +15,12 @@ def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
     work.reaction : (n_body, 6) is left with the wrench that each joint transmits to its body, about the
     reference point.
 
-    system : System
+    system : System - joint tree of bodies with mass, in a gravitational field
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     wrench : (n_body, 6) - external moment about the origin of ground [N m] and external force [N] on each
-      body, in ground axes
+        body, in ground axes
     work : DynamicsWork - working space, overwritten
     tau_out : (n_v,) - generalized forces [N m, N]
     """
@@ -35,10 +35,10 @@ def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
 def newton_euler(system, v_dot, wrench, work):
     """Compute I a + v x* I v - wrench of every body on its own, after pose, velocities and spatial_inertia.
 
-    system : System
+    system : System - joint tree of bodies with mass, in a gravitational field
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     wrench : (n_body, 6) - external moment about the origin of ground [N m] and external force [N] on each
-      body, in ground axes
+        body, in ground axes
     work : DynamicsWork - its acceleration and its reaction, (n_body, 6) each, are written
     """
     tree, twist = system.tree, work.pose.twist

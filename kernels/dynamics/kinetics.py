@@ -70,14 +70,14 @@ def new_kinetics(n_joint: int) -> Kinetics:
 def joint_kinetics(system, cuts, q, v, v_dot, wrench, work, kinetics_out, tau_out):
     """Compute net joint moments and forces, powers and the residual at the root of a motion.
 
-    system : System
-    cuts : Cuts
+    system : System - joint tree of bodies with mass, in a gravitational field
+    cuts : Cuts - joints across which loads are computed, and the root body
     q : (n_q,) - generalized coordinates [rad, m]
     v, v_dot : (n_v,) - generalized speeds and accelerations [rad/s, m/s; rad/s^2, m/s^2]
     wrench : (n_body, 6) - external moment about the origin of ground [N m] and external force [N] on each
-      body, in ground axes
+        body, in ground axes
     work : DynamicsWork - working space, overwritten
-    kinetics_out : Kinetics - written
+    kinetics_out : Kinetics - joint moments, forces and powers of the frame, written
     tau_out : (n_v,) - generalized forces [N m, N]
     """
     inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out)

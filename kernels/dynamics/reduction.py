@@ -135,10 +135,12 @@ def follow_jerks(couplers, own, v, v_dot, jerk):
 
 @njit
 def fold_mass(couplers, own, M):
-    """Replace M : (n_v, n_v), lower triangle, by E'ME, after follow.
+    """Replace the mass matrix M : (n_v, n_v), lower triangle, by E'ME, the mass matrix of the independent
+    coordinates, where E = dq/dq_i; called after follow.
 
-    couplers : Couplers - None = no coordinate is given, and M stays as it is
-    own : ReductionWork - after follow
+    couplers : Couplers - coordinates that are functions of others; None = there are none, and M stays as it
+        is
+    own : ReductionWork - state of the couplers, as `follow` leaves it
     """
     if couplers is None:
         return
@@ -163,14 +165,14 @@ def reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out
 
     Return OK, or MASSLESS where an independent coordinate moves no mass; v_dot_out is NaN then.
 
-    system : System
+    system : System - joint tree of bodies with mass, in a gravitational field
     couplers : Couplers - drivers before their followers
     v : (n_v,) - generalized speeds [rad/s, m/s]
     tau : (n_v,) - generalized forces [N m, N]
     wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
-      ground axes [N m, N]
+        ground axes [N m, N]
     work : DynamicsWork - written; its inertia is summed over subtrees, its M becomes the Cholesky factor of
-      E'ME
+        E'ME
     own : ReductionWork - its force is written: E'(tau - h - M c + J' wrench)
     v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     """
@@ -199,7 +201,7 @@ def reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out
 def reduced_mass(system, couplers, q, v, work, own, M_out):
     """Compute E'ME; rows and columns of given coordinates are those of the unit matrix.
 
-    system : System
+    system : System - joint tree of bodies with mass, in a gravitational field
     couplers : Couplers - drivers before their followers
     q : (n_q,) - generalized coordinates [rad, m], given ones are written
     v : (n_v,) - generalized speeds [rad/s, m/s], given ones are written
@@ -224,12 +226,12 @@ def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
     coupler.
 
     couplers : Couplers - drivers before their followers
-    own : ReductionWork - after follow; its force is reduced, its onset and coupler.pull are written
+    own : ReductionWork - after follow; its fields force is reduced, its onset and coupler.pull are written
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     M : (n_v, n_v) - mass matrix, both triangles; becomes E'ME
     tau_q, tau_v : (n_v, n_v) - derivatives of own.force = tau - h - M v_dot by q and by v at fixed v_dot;
-      become those of the reduced equations
+        become those of the reduced equations
     """
     work, force, onset, n = own.coupler, own.force, own.onset, v.shape[0]
     for i in range(n):
@@ -266,10 +268,10 @@ def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
 def remainder(tree, pose, force, tau, own):
     """Compute own.force = tau - h - M v_dot, after kernels/dynamics/derivatives.
 
-    tree : Tree
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     force : (n_body, 6) - wrench that every joint transmits without external wrenches, about the reference
-      point
+        point
     tau : (n_v,) - generalized forces [N m, N]
     own : ReductionWork - its force is written
     """

@@ -58,9 +58,9 @@ def rolling_rows(tree, rolls, pose, directions, n, work):
 
     Along the normal the value of a row is the gap; a slip has no value of position, and 0 is written.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     rolls : Rolls - None where nothing rolls
-    pose : Pose
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     directions : (2,) int - GAPS or SLIPS
     n : int - first row
     work : ConstraintWork - its value, reach, row and roll are written
@@ -108,9 +108,9 @@ def touch(rolls, pose, r, roll_out):
 def rolling_row(tree, rolls, pose, r, x, t, row_out):
     """Compute the velocity of body A relative to body B along a direction t, per generalized speed.
 
-    tree : Tree
-    rolls : Rolls
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    rolls : Rolls - round bodies that roll on planes
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     r : int - index of the roll
     x : (3,) - contact point, in ground [m]
     t : (3,) - direction, in ground [1]
@@ -133,7 +133,7 @@ def rolling_bias(rolls, pose, velocities, drift, n, work):
     """Write the bias of all gaps and slips into work.bias, from row n on.
 
     rolls : Rolls - None where nothing rolls
-    pose : Pose
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0, without gravity
     n : int - first row
@@ -158,8 +158,8 @@ def rolling_bias(rolls, pose, velocities, drift, n, work):
 def contact_rate(rolls, pose, velocities, drift, r, work):
     """Compute the velocity of the contact point itself, x' = c' + R e', in work.roll[9] : (3,).
 
-    rolls : Rolls
-    pose : Pose
+    rolls : Rolls - round bodies that roll on planes
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0
     r : int - index of the roll
@@ -227,7 +227,7 @@ def relieve_rolling(rolls, pose, multiplier, n, work, reaction):
     them.
 
     rolls : Rolls - None where nothing rolls
-    pose : Pose
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     multiplier : (n_row,) - multipliers of the constraints; those of the rolls begin at n
     n : int - first row of the rolls
     work : ConstraintWork - its roll is overwritten

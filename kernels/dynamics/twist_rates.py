@@ -25,10 +25,10 @@ def twist_rates(tree, pose, v, velocities, psi_dot_out):
     joint it is the sum of f_n' V x s_n + f_n'' v_e s_n over the motions n that e drives, each with the
     velocity V before that motion.
 
-    tree : Tree
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     v : (n_v,) - generalized speeds [rad/s, m/s]
-    velocities : Velocities - at the speeds v; its carrier is overwritten
+    velocities : Velocities - at the speeds v; its field carrier is overwritten
     psi_dot_out : (n_v, 6) - psi_dot of every dof, about the reference point
     """
     before = velocities.carrier
@@ -49,8 +49,8 @@ def twist_shift(tree, pose, d, e, w):
     It is (S_e x S_d) . w where e carries d or acts at once with it, and zero where e comes after d or is on
     another branch of the tree.
 
-    tree : Tree
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     d, e : int - indices of the dofs
     w : (6,) - moment about the reference point and force, both fixed in ground
     """

@@ -87,8 +87,9 @@ def find_added(body, dt, health, motion):
 
     body : (n_marker,) int64 - body of each marker
     dt : float - time since the last frame [s]; 0 = unknown
-    health : Health - labelled, weight
-    motion : MarkerMotion - way, shown, clock, added, span2, allowed, found written
+    health : Health - state of each marker, kept from frame to frame; its fields labelled and weight are read
+    motion : MarkerMotion - motion of markers and segments up to the current frame; its fields way, shown,
+        clock, added, span2, allowed and found are written
     """
     shown = motion.shown
     shown[:, :] = 0.0
@@ -136,7 +137,7 @@ def moves_as_one(body, b, n, mean, motion):
     b : int - body
     n : int - number of its markers that are compared
     mean : (float, float, float) - mean of their last places [m]
-    motion : MarkerMotion
+    motion : MarkerMotion - motion of markers and segments up to the current frame
     """
     shift, turn = motion.added[b, 0], motion.added[b, 1]
     left = moved = most = 0.0
@@ -198,7 +199,8 @@ def judge_step(body, b, dt, motion):
     body : (n_marker,) int64 - body of each marker
     b : int - body
     dt : float - time since the last frame [s]
-    motion : MarkerMotion - added, allowed, found written
+    motion : MarkerMotion - motion of markers and segments up to the current frame; its fields added, allowed
+        and found are written
     """
     motion.found[b], motion.allowed[b, 0] = 0, 0.0
     if motion.shown[b, 0] < 2.0:
@@ -281,8 +283,9 @@ def go_on(body, whole, dt, health, motion):
     body : (n_marker,) int64 - body of each marker
     whole : bool - whether most segments have stepped, so that no speed is known
     dt : float - time since the last frame [s]
-    health : Health
-    motion : MarkerMotion - at, speed, age, over written
+    health : Health - state of each marker, kept from frame to frame
+    motion : MarkerMotion - motion of markers and segments up to the current frame; its fields at, speed, age
+        and over are written
     """
     for m in range(body.shape[0]):
         motion.age[m] += dt

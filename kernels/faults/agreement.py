@@ -29,11 +29,12 @@ def squares_left(markers, b, measured, health, fit):
     largest root of x^4 - 2 tr(M'M) x^2 - 8 det(M) x + 2 tr((M'M)^2) - tr(M'M)^2, M their mixed moments.
     Infinite where the root is not found.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     health : Health - weight of the markers
-    fit : BodyFitWork - vectors[0], [1], [2], matrices[1] written
+    fit : BodyFitWork - working space of rigid fits; its fields vectors[0], [1], [2] and matrices[1] are
+        written
     """
     M = fit.matrices[1]
     both = mixed_moments(markers, b, measured, health, fit)
@@ -62,11 +63,11 @@ def mixed_moments(markers, b, measured, health, fit):
     """Write fit.matrices[1] : (3, 3) = sum of y x', with y and x a marker of body b in the body and in
     ground, about their means; return the sum of y'y + x'x [m^2].
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     health : Health - weight of the markers
-    fit : BodyFitWork - vectors[0], [1], [2] written
+    fit : BodyFitWork - working space of rigid fits; its fields vectors[0], [1] and [2] are written
     """
     M, local, middle, y = fit.matrices[1], fit.vectors[0], fit.vectors[1], fit.vectors[2]
     local[:] = 0.0
@@ -107,10 +108,10 @@ def determinant(M):
 def least_allowed(markers, b, options, health):
     """Return the smallest allowed distance among the used markers of body b [m].
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    options : HealthOptions
-    health : Health
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame
     """
     least = math.inf
     for m in range(markers.body.shape[0]):
@@ -121,18 +122,18 @@ def least_allowed(markers, b, options, health):
 
 @njit
 def disagreement(markers, b, measured, dt, options, health, segments, fit):
-    """Return the largest ratio of the distance of a marker of body b
-    from its rigid fit to the allowed distance.
+    """Return the largest ratio of the distance of a marker of body b from its rigid fit to the allowed
+    distance.
 
     It is infinite where the markers that are used do not determine the fit.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health
-    segments : Segments - turned written
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame
+    segments : Segments - state of each segment, kept from frame to frame; its field turned is written
     fit : BodyFitWork - written, as for `own_gap`
     """
     if not turn_segment(markers, b, measured, 0.0, dt, options, health, segments, fit):
@@ -148,12 +149,12 @@ def disagreement(markers, b, measured, dt, options, health, segments, fit):
 def own_gap(markers, m, measured, options, health, segments, fit):
     """Return the ratio of marker m's distance from the rigid fit of its segment to the allowed distance.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     m : int - marker
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    options : HealthOptions
-    health : Health
-    segments : Segments - turned
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame
+    segments : Segments - state of each segment, kept from frame to frame; its field turned is read
     fit : BodyFitWork - vectors[0], [1] as turn_segment leaves them; [2], [3] written
     """
     y, place = fit.vectors[2], fit.vectors[3]
@@ -168,8 +169,8 @@ def own_gap(markers, m, measured, options, health, segments, fit):
 
 @njit
 def allowed_gap(m, options, health):
-    """Return the largest distance [m] between marker m and its position by the others of its segment that is
-    no fault.
+    """Return the largest distance [m] between marker m and its position as predicted by the other markers of
+    its segment that does not yet count as a fault.
     """
     return options.slack[m] * (options.agreement if is_known(m, options, health) else options.unknown)
 
@@ -179,12 +180,12 @@ def stretch(markers, b, measured, options, health, fit):
     """Return the ratio of the error of the distance between the two used markers of body b to the allowed
     error.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    options : HealthOptions
-    health : Health
-    fit : BodyFitWork - vectors[0], [1] written
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame
+    fit : BodyFitWork - working space of rigid fits; its fields vectors[0] and [1] are written
     """
     first = -1
     for m in range(measured.shape[0]):
@@ -203,17 +204,17 @@ def stretch(markers, b, measured, options, health, fit):
 
 @njit
 def shape_gap(markers, b, measured, dt, options, health, segments, fit):
-    """Return how far the used markers of body b deviate from its shape, over the allowed deviation; 0 for one
-    marker.
+    """Return how far the used markers of body b deviate from its shape, over the allowed deviation; 0 for
+    one marker.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health
-    segments : Segments - turned written
-    fit : BodyFitWork - written
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame
+    segments : Segments - state of each segment, kept from frame to frame; its field turned is written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     n = 0
     for m in range(measured.shape[0]):

@@ -1,8 +1,9 @@
-"""Joints whose centre is at two places for a while: the markers of a segment sit elsewhere on it, together.
+"""Detection of segments of which all markers were displaced together: they carry the centre of a joint to
+another place than the adjacent segment does.
 
-The two segments of a joint, each placed by its own markers, carry its centre. Skin and hinges bring these two
-places apart and together again within a stride; a plate put on elsewhere, or a cuff that slides, keeps them
-apart by as much as it is off, in any direction, although its markers agree among each other.
+The two segments of a joint, each placed by its own markers, carry its centre. Soft tissue and the model's
+hinge separate these two places only for a part of a stride. A marker plate that was attached elsewhere, or a
+cuff that slides, separates them permanently by its displacement, although its markers agree with each other.
 """
 
 from __future__ import annotations
@@ -51,9 +52,11 @@ def find_apart(shape, off, dt, gaps):
     """Take in a frame; return how many joints have their centre at two places.
 
     shape : CalibratedShape - of the same frame: body, centre, carries, turned, middle
-    off : (n_body,) int64 - above 0 = a segment that is known to be off in it, which teaches nothing
+    off : (n_body,) int64 - above 0 = the segment is known to be wrong in this frame, which is then not added
+        to the means
     dt : float - since the frame before [s], 0 = unknown
-    gaps : JointGaps - time, mean, recent, size, off written
+    gaps : JointGaps - means of how far the two places of a joint centre are apart; its fields time, mean,
+        recent, size and off are written
     """
     n_found, step = 0, dt if dt > 0.0 else USUAL_STEP
     for j in range(gaps.limit.shape[0]):

@@ -97,9 +97,10 @@ def new_shape(body, centre, error, centre_error, beside, beside_place, beside_er
 def find_misplaced(markers, limit, health, shape):
     """Find the bodies on which a marker is away from its calibrated position; return how many there are.
 
-    markers : ModelMarkers
-    limit : float - evidence from which it is [1]
-    health : Health - labelled, weight, origin
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    limit : float - evidence above which a marker counts as misplaced [1]
+    health : Health - state of each marker, kept from frame to frame; its fields labelled, weight and origin
+        are read
     shape : CalibratedShape - evidence, marker, off and working space written
     """
     n_body, n_found = shape.error.shape[0], 0
@@ -137,11 +138,11 @@ def limit_of(b, limit, shape):
 
 @njit
 def carry(b, n, how, shape):
-    """Fit the pose of body b to its n points, and store it if they determine it.
+    """Fit the pose of body b to its n points, and store the pose if the points determine it.
 
     b, n : int - body, number of its points; how : int - kind of the points, BY_MARKERS ...
-    shape : CalibratedShape - written are `carries`, the kind of points that determine the pose, `turned`, its
-        rotation, `middle`, the means of the points, and working space
+    shape : CalibratedShape - written are `carries`, the kind of points that determine the pose, `turned`,
+        its rotation, `middle`, the means of the points, and working space
     """
     if not determine(n, shape):
         return
@@ -175,10 +176,12 @@ def determine(n, shape):
 def gather(markers, b, health, shape):
     """Collect the usable markers of body b as its points for a rigid fit; return how many there are.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    health : Health - labelled, weight, origin
-    shape : CalibratedShape - local, point, weight, who written
+    health : Health - state of each marker, kept from frame to frame; its fields labelled, weight and origin
+        are read
+    shape : CalibratedShape - points of the segments by the calibration; its fields local, point, weight and
+        who are written
     """
     n = 0
     for m in range(markers.body.shape[0]):
@@ -198,7 +201,8 @@ def add_centres(b, end, n, shape):
     number of points.
 
     end : int - 0 = those that its children carry, 1 = those that its parent carries
-    shape : CalibratedShape - local, point, weight, who written
+    shape : CalibratedShape - points of the segments by the calibration; its fields local, point, weight and
+        who are written
     """
     for j in range(shape.body.shape[0]):
         if shape.body[j, end] == b:
@@ -227,8 +231,10 @@ def add_beside(b, n, health, shape):
     Return the new number of points.
 
     b, n : int - body, its points
-    health : Health - labelled, weight, origin
-    shape : CalibratedShape - local, point, weight, who written
+    health : Health - state of each marker, kept from frame to frame; its fields labelled, weight and origin
+        are read
+    shape : CalibratedShape - points of the segments by the calibration; its fields local, point, weight and
+        who are written
     """
     if shape.carries[b] == BY_MARKERS:
         return n
@@ -252,7 +258,8 @@ def find_worst(b, n, left, shape):
     return the evidence.
 
     b, n : int - body, its points; left : float - weighted squares with all of them [1]
-    shape : CalibratedShape - evidence, marker written
+    shape : CalibratedShape - points of the segments by the calibration; its fields evidence and marker are
+        written
     """
     for k in range(n):
         if shape.who[k] < 0:

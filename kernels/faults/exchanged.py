@@ -27,9 +27,10 @@ from kernels.markers.marker_health import (
 def find_swaps(measured, options, health):
     """Find exchanged labels, in pairs or rings, and leave their markers out; return the number of rings.
 
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    options : HealthOptions
-    health : Health - swap_with, fault, weight written
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame; its fields swap_with, fault and weight
+        are written
     """
     n = measured.shape[0]
     some = False
@@ -63,10 +64,10 @@ def nearest_other(m, measured, options, health):
     The distance from that position must be at most half of the distance from marker m's own expected
     position.
 
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     m : int - marker
-    options : HealthOptions
-    health : Health
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame
     """
     if not is_foreseen(m, health):
         return -1
@@ -87,16 +88,16 @@ def put_right(markers, measured, dt, options, health, segments, fit):
     """Write the measured markers into health.labelled : (n_marker, 3), with every certain exchange of labels
     corrected.
 
-    A ring is certain if its labels are near each other's expected positions, its markers were without a fault
-    just before, and their segments then fit no worse: a wrong pose must not make right labels wrong.
+    A ring is certain if its labels are near each other's expected positions, its markers were without a
+    fault just before, and their segments then fit no worse: a wrong pose must not make right labels wrong.
 
-    markers : ModelMarkers
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
+    options : FrameOptions - settings for solving a frame
     health : Health - after find_swaps; labelled, weight, certain written
-    segments : Segments - turned written
-    fit : BodyFitWork - written
+    segments : Segments - state of each segment, kept from frame to frame; its field turned is written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     for i in range(measured.shape[0]):
         if health.swap_with[i] < 0 or health.weight[i] > 0.0:
@@ -121,13 +122,13 @@ def is_certain(markers, m, measured, dt, options, health, segments):
 
     The other marker must have been visible without a fault a short time ago.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     m : int - marker
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : HealthOptions
-    health : Health
-    segments : Segments
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame
+    segments : Segments - state of each segment, kept from frame to frame
     """
     k = health.swap_with[m]
     away = distance_between(measured[m], health.expected[k])
@@ -141,9 +142,10 @@ def turn_ring(first, measured, right, health):
     left out.
 
     first : int - one of its markers
-    measured : (n_marker, 3) - in ground [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]
     right : bool - whether they are corrected
-    health : Health - labelled, weight written
+    health : Health - state of each marker, kept from frame to frame; its fields labelled and weight are
+        written
     """
     m = first
     for _ in range(measured.shape[0]):
@@ -175,17 +177,17 @@ def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit
     """Return whether the corrected labels of a ring are so certain that they need no flag.
 
     Labels that were wrong from the first frame on may have been learnt, and right ones then seem exchanged.
-    So its markers must be known, their segments must not be in doubt, and the segments must have the shape of
-    their calibration with the labels corrected, and no better one as received.
+    So its markers must be known, their segments must not be in doubt, and the segments must have the shape
+    of their calibration with the labels corrected, and no better one as received.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     first : int - one of its markers
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
+    options : FrameOptions - settings for solving a frame
     health : Health - labelled, weight with the ring corrected; mean, origin afterwards as before
-    segments : Segments - turned written
-    fit : BodyFitWork - written
+    segments : Segments - state of each segment, kept from frame to frame; its field turned is written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     m = first
     for _ in range(measured.shape[0]):
@@ -209,14 +211,14 @@ def fits_better(markers, first, measured, dt, options, health, segments, fit):
     """Return whether the segments of a ring of exchanged labels fit at least as well with the labels
     corrected as they do as received.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     first : int - one of its markers
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
+    options : FrameOptions - settings for solving a frame
     health : Health - labelled, weight with the ring corrected
-    segments : Segments - turned written
-    fit : BodyFitWork - written
+    segments : Segments - state of each segment, kept from frame to frame; its field turned is written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     m = first
     for _ in range(measured.shape[0]):

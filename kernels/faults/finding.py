@@ -14,17 +14,19 @@ from kernels.faults.segment import judge_segment
 
 @njit
 def find_faults(markers, measured, dt, options, health, segments, fit):
-    """Find the faults of all markers, after `visibility` and `expect`; return the number of exchanged labels.
+    """Find the faults of all markers, after `visibility` and `expect`; return the number of exchanged
+    labels.
 
     After the search for exchanges, corrected labels count in their corrected order.
 
-    markers : ModelMarkers
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]; 0 = unknown
-    options : FrameOptions
-    health : Health - fault, swap_with, weight, labelled written
-    segments : Segments - sound written
-    fit : BodyFitWork - written
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame; its fields fault, swap_with, weight and
+        labelled are written
+    segments : Segments - state of each segment, kept from frame to frame; its field sound is written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     find_frozen(markers, measured, dt, health)
     n_swap = find_swaps(measured, options.health, health)

@@ -35,10 +35,11 @@ def find_frozen(markers, measured, dt, health):
     stands still is wrong at once. A stalled source repeats all of them, which does not occur with a standing
     person. Streams in which single coordinates often repeat are too coarse for this check.
 
-    markers : ModelMarkers
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    health : Health - last, n_same, n_sample, fault, weight written
+    health : Health - state of each marker, kept from frame to frame; its fields last, n_same, n_sample,
+        fault and weight are written
     """
     n_moving, n_there, stalled = 0, 0, True
     for m in range(measured.shape[0]):
@@ -68,10 +69,9 @@ def find_frozen(markers, measured, dt, health):
 
 @njit
 def is_sent_again(measured, dt, health):
-    """Return whether a frame equals the previous one to the last bit, as a source sends that repeats or
-    replaces frames.
+    """Return whether a frame equals the previous one to the last bit, as frames do that a source repeats.
 
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
     health : Health - n_same written where it is
     """
@@ -103,9 +103,9 @@ def repeats(markers, m, health):
     They are its own successive ones and those of others of its segment that stopped with it, without those
     that are already known.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     m : int - marker
-    health : Health - n_same
+    health : Health - state of each marker, kept from frame to frame; its field n_same is read
     """
     own = health.n_same[m]
     if own == 0 or own >= SAME_LONG:

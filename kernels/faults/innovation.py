@@ -49,17 +49,18 @@ def median_surprise(measured, health):
 
 @njit
 def find_strays(markers, measured, dt, usual, options, health, segments):
-    """Leave out markers far from their expected positions, on segments where the other markers cannot decide.
+    """Leave out markers far from their expected positions, on segments where the other markers cannot
+    decide.
 
     The limit grows with the frame's median innovation, so that a subject who jumps keeps all markers.
 
-    markers : ModelMarkers
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
     usual : float - median innovation [m]
-    options : HealthOptions
-    health : Health - fault, weight written
-    segments : Segments
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame; its fields fault and weight are written
+    segments : Segments - state of each segment, kept from frame to frame
     """
     for m in range(measured.shape[0]):
         b = markers.body[m]
@@ -78,13 +79,13 @@ def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
     No marker is left out in the frame after one in which a marker became visible again: the pose moved with
     it, and so does the prediction.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body with two or three markers that are used
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health - fault, weight written
-    segments : Segments
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame; its fields fault and weight are written
+    segments : Segments - state of each segment, kept from frame to frame
     """
     found, most, least, n = -1, 0.0, math.inf, 0
     for m in range(measured.shape[0]):

@@ -31,7 +31,7 @@ SMALLEST = 1e-12
 
 
 class SegmentDelays(NamedTuple):
-    """Means and second moments over the frames, by segment, and what they tell."""
+    """Means and second moments over the frames of each segment, and the delays that follow from them."""
 
     limit: np.ndarray  # (n_body,) - evidence from which it is late [s]; inf = not judged
     time: Annotated[np.ndarray, Floats("n_body")]  # that the means stand for [s]
@@ -57,12 +57,14 @@ def new_delays(limit):
 def find_late(markers, rotation, off, dt, health, delays):
     """Take in a solved frame; return how many segments are late or early.
 
-    markers : ModelMarkers
-    rotation : (n_body, 3, 3) - axes of the bodies in ground
-    off : (n_body,) int64 - above 0 = a segment that is known to be off in it, which teaches nothing
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    rotation : (n_body, 3, 3) - axes of the bodies in ground, as columns
+    off : (n_body,) int64 - above 0 = the segment is known to be wrong in this frame, which is then not added
+        to the means
     dt : float - since the last frame [s], 0 = unknown
-    health : Health - labelled, weight, fault, residual
-    delays : SegmentDelays - written
+    health : Health - state of each marker, kept from frame to frame; its fields labelled, weight, fault and
+        residual are read
+    delays : SegmentDelays - means of each segment over the frames, and the delays found, written
     """
     n_found = 0
     for b in range(delays.limit.shape[0]):
@@ -88,10 +90,11 @@ def gather_middle(markers, b, rotation, health, now):
     """Write the middle and the mean residual of the markers of body b in ground; return a number of which
     markers these are, 0 where there are none, or one is at fault.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    rotation : (n_body, 3, 3) - axes of the bodies in ground
-    health : Health - labelled, weight, fault, residual
+    rotation : (n_body, 3, 3) - axes of the bodies in ground, as columns
+    health : Health - state of each marker, kept from frame to frame; its fields labelled, weight, fault and
+        residual are read
     now : (2, 3) - written [m]
     """
     n, which = 0, 0
@@ -116,7 +119,9 @@ def gather_middle(markers, b, rotation, health, now):
 
 @njit
 def learn_delay(b, dt, delays):
-    """Add the frame before the one at hand, whose velocity both beside it tell, to the moments of body b."""
+    """Add the previous frame, whose velocity follows from the frames before and after it, to the moments of
+    body b.
+    """
     velocity = delays.last[b, 0]  # is not used any more
     for i in range(3):
         velocity[i] = (delays.now[0, i] - velocity[i]) / (dt + delays.step[b])
@@ -150,7 +155,9 @@ def learn_pair(b, dt, motion, residual, moments):
 
 @njit
 def judge_delay(b, delays):
-    """Write the delay of body b, the evidence and whether it is off; while it hardly moves, all stay."""
+    """Write the delay of body b, the evidence for it, and whether the body counts as late; while the body
+    hardly moves, all three keep their values.
+    """
     vr, vv, rr = delays.moment[b, 0], delays.moment[b, 1], delays.moment[b, 2]
     if delays.time[b] < KNOWN or vv < MOVING * MOVING:
         return

@@ -44,14 +44,15 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
     """Leave out the markers of body b that disagree with the others; if no choice makes the rest agree, mark
     all as at fault.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health - fault, weight written
-    segments : Segments - sound, barred, turned written
-    fit : BodyFitWork - written
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame; its fields fault and weight are written
+    segments : Segments - state of each segment, kept from frame to frame; its fields sound, barred and
+        turned are written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     n = 0
     for m in range(measured.shape[0]):
@@ -102,16 +103,16 @@ def began_wrong(markers, b, found, measured, dt, options, health, segments, fit)
     markers now have the shape of the calibration, far better than the learnt one, what was learnt is
     forgotten, with the places that it predicted.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body with two or three markers that are used
     found : int - marker
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
+    options : FrameOptions - settings for solving a frame
     health : Health - fault, weight of the marker written; where it began wrong also expected, good_age and
         what forget_learnt writes
-    segments : Segments - turned written
-    fit : BodyFitWork - written
+    segments : Segments - state of each segment, kept from frame to frame; its field turned is written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     check = options.health
     if distance_between(health.mean[found], health.origin[found]) <= SETTLED * allowed_gap(
@@ -137,19 +138,19 @@ def began_wrong(markers, b, found, measured, dt, options, health, segments, fit)
 
 @njit
 def is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
-    """Return whether the markers of body b have the calibrated shape of the segment instead of the one learnt
-    since.
+    """Return whether the markers of body b have the calibrated shape of the segment instead of the one
+    learnt since.
 
     What was learnt was then wrong, as by labels exchanged from the first frame on, and is forgotten.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
+    options : FrameOptions - settings for solving a frame
     health : Health - mean, mean_residual, n_seen written where they are forgotten
-    segments : Segments - turned written
-    fit : BodyFitWork - written
+    segments : Segments - state of each segment, kept from frame to frame; its field turned is written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     exchange_means(markers, b, health)
     gap = disagreement(markers, b, measured, dt, options, health, segments, fit)
@@ -185,14 +186,14 @@ def exchange_means(markers, b, health):
 def leave_out_one(markers, b, measured, dt, options, health, segments, fit):
     """Leave out the marker of body b without which the others agree best; return False if there is none.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health - fault, weight written
-    segments : Segments - turned written
-    fit : BodyFitWork - written
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame; its fields fault and weight are written
+    segments : Segments - state of each segment, kept from frame to frame; its field turned is written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     found, least = -1, 1.0
     for m in range(measured.shape[0]):
@@ -214,14 +215,14 @@ def leave_out_two(markers, b, measured, dt, options, health, segments, fit):
     """Leave out the two markers of body b without which the others agree best; return False if there are no
     such two.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health - fault, weight written
-    segments : Segments - turned written
-    fit : BodyFitWork - written
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame; its fields fault and weight are written
+    segments : Segments - state of each segment, kept from frame to frame; its field turned is written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     first, second, least = -1, -1, 1.0
     for m in range(measured.shape[0]):

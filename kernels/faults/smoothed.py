@@ -1,9 +1,9 @@
 """Segments whose markers alone were smoothed: their residuals follow their acceleration.
 
-What smoothing takes from a path bends towards its acceleration: markers that swing less than their bone lie
-on the side to which it turns back. Skin is left behind on the other side. The regression of the mean residual
-of a segment on its acceleration, both about their means over the last second, is the square of a time; that
-times the correlation of both is the evidence, where it is above zero.
+Smoothing displaces a path in the direction of its acceleration: at a turning point the markers swing less
+far than their bone. Soft tissue lags behind and is displaced in the opposite direction. The regression of
+the mean residual of a segment on its acceleration, both about their means over the last second, is the
+square of a time. This square times the correlation of both is the evidence, where it is above zero.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOVING = 3.0
 
 
 class Smoothing(NamedTuple):
-    """Means and second moments over the frames, by segment, and what they tell."""
+    """Means and second moments over the frames of each segment, and the smoothing that follows from them."""
 
     limit: np.ndarray  # (n_body,) - evidence from which it was smoothed [s^2]; inf = not judged
     time: Annotated[np.ndarray, Floats("n_body")]  # that the means stand for [s]
@@ -51,12 +51,14 @@ def new_smoothing(limit):
 def find_smoothed(markers, rotation, off, dt, health, state):
     """Take in a solved frame; return how many segments were smoothed.
 
-    markers : ModelMarkers
-    rotation : (n_body, 3, 3) - axes of the bodies in ground
-    off : (n_body,) int64 - above 0 = a segment that is known to be off in it, which teaches nothing
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    rotation : (n_body, 3, 3) - axes of the bodies in ground, as columns
+    off : (n_body,) int64 - above 0 = the segment is known to be wrong in this frame, which is then not added
+        to the means
     dt : float - since the last frame [s], 0 = unknown
-    health : Health - labelled, weight, fault, residual
-    state : Smoothing - written
+    health : Health - state of each marker, kept from frame to frame; its fields labelled, weight, fault and
+        residual are read
+    state : Smoothing - means of each segment over the frames, and the smoothing found, written
     """
     n_found = 0
     for b in range(state.limit.shape[0]):
@@ -81,7 +83,7 @@ def find_smoothed(markers, rotation, off, dt, health, state):
 
 @njit
 def learn_acceleration(b, half, dt, state):
-    """Add the frame `half` frames before the newest one to the moments of body b."""
+    """Add an earlier frame, `half` frames before the newest one, to the moments of body b."""
     past, acceleration = state.past[b], state.now[0]
     for i in range(3):
         bend = past[0, 0, i] - 2.0 * past[half, 0, i] + past[2 * half, 0, i]
@@ -91,7 +93,9 @@ def learn_acceleration(b, half, dt, state):
 
 @njit
 def judge_smoothing(b, state):
-    """Write the evidence of body b and whether it is off; while it hardly accelerates, both stay."""
+    """Write the evidence for smoothing of body b, and whether the body counts as smoothed; while the body
+    hardly accelerates, both keep their values.
+    """
     ar, aa, rr = state.moment[b, 0], state.moment[b, 1], state.moment[b, 2]
     if state.time[b] < KNOWN or aa < MOVING * MOVING:
         return

@@ -29,12 +29,12 @@ def weigh_worst(markers, options, health, segments):
     """Mark the marker with the most unusual residual at the solution as at fault, and leave it out where
     faults are to be left out; return False if none is unusual.
 
-    Only the worst one is: a wrong marker changes its neighbours' residuals as well.
+    Only the worst marker is marked, because a wrong marker changes its neighbours' residuals as well.
 
-    markers : ModelMarkers
-    options : HealthOptions
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    options : HealthOptions - settings of the checks of single markers
     health : Health - residual of the solution; fault, weight written
-    segments : Segments
+    segments : Segments - state of each segment, kept from frame to frame
     """
     worst, most = -1, 1.0
     for m in range(markers.body.shape[0]):
@@ -55,11 +55,12 @@ def judge_solved(markers, dt, options, health, segments):
     """Find faults at the solution and the times for which segments have been in doubt; return how many
     markers are at fault.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     dt : float - time since the last frame [s]
-    options : HealthOptions
+    options : HealthOptions - settings of the checks of single markers
     health : Health - residual of the solution; fault, good_age written
-    segments : Segments - doubted, barred, calm written
+    segments : Segments - state of each segment, kept from frame to frame; its fields doubted, barred and
+        calm are written
     """
     n_fault, gone, back = 0, False, False
     for m in range(markers.body.shape[0]):
@@ -98,8 +99,8 @@ def is_calm(b, dt, options, segments):
 
     b : int - body
     dt : float - time since the last frame [s]
-    options : HealthOptions
-    segments : Segments - calm written
+    options : HealthOptions - settings of the checks of single markers
+    segments : Segments - state of each segment, kept from frame to frame; its field calm is written
     """
     segments.calm[b] += dt
     enough = min(segments.barred[b], CALM) - 0.5 * dt  # to the nearest frame
@@ -108,19 +109,20 @@ def is_calm(b, dt, options, segments):
 
 @njit
 def find_leaps(markers, b, dt, comparable, options, health, segments):
-    """Mark markers of body b whose residuals leap, or are not yet usual after a doubt;
-    they keep their weight.
+    """Mark markers of body b whose residuals leap, or are not yet usual after a doubt; they keep their
+    weight.
 
-    Where markers become visible again the pose leaps to a better one. Return how many markers are where they
-    were predicted, so that the pose has leapt: these prove nothing about the end of a doubt.
+    Return how many markers are where they were predicted although their residual leaps. There the pose has
+    leapt, as it does when markers become visible again, so these markers do not show whether the doubt is
+    over.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
     dt : float - time since the last frame [s]
     comparable : bool - whether the pose can be compared with the last one
-    options : HealthOptions
+    options : HealthOptions - settings of the checks of single markers
     health : Health - residual of the solution; fault, good, good_age written
-    segments : Segments - doubted
+    segments : Segments - state of each segment, kept from frame to frame; its field doubted is read
     """
     doubted, n_pose = in_doubt(b, options, segments), 0
     for m in range(markers.body.shape[0]):
@@ -141,13 +143,14 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
 
 @njit
 def is_unsettled(m, options, health):
-    """Return whether the residual of marker m, on a segment in doubt, has not yet returned to its usual size.
+    """Return whether the residual of marker m, on a segment in doubt, has not yet returned to its usual
+    size.
 
     A residual that was often farther from its slow mean than half of its bound is not required to be nearer.
     A marker that is not known yet is compared with the frames before the doubt.
 
     m : int - marker
-    options : HealthOptions
+    options : HealthOptions - settings of the checks of single markers
     health : Health - residual of the solution
     """
     if unusual(m, options, health) <= SETTLED:
@@ -164,9 +167,9 @@ def is_bumped(markers, b, options, health):
     """Return whether the mean residual of the markers of body b is too large, as after a bump that displaced
     its cluster.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    options : HealthOptions
+    options : HealthOptions - settings of the checks of single markers
     health : Health - residual of the solution
     """
     n, x, y, z, bound = 0, 0.0, 0.0, 0.0, 0.0

@@ -72,13 +72,14 @@ def new_steps(n_marker: int, n_body: int) -> Steps:
 def find_steps(markers, parent, rotation, dt, options, health, steps):
     """Find segments that are off since they stepped, after a solved frame; return how many.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     parent : (n_body,) int64 - the body that carries each, -1 = none
     rotation : (n_body, 3, 3) - axes of the bodies in ground, of the solution
     dt : float - time since the last frame [s]; 0 = unknown
-    options : HealthOptions
-    health : Health - labelled, weight, residual, mean_residual
-    steps : Steps - written
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame; its fields labelled, weight, residual
+        and mean_residual are read
+    steps : Steps - state of each segment in the search for steps, written
     """
     motion, n_body = steps.motion, steps.state.shape[0]
     find_added(markers.body, dt, health, motion)
@@ -111,7 +112,7 @@ def find_steps(markers, parent, rotation, dt, options, health, steps):
 def follow_step(b, parent, dt, steps):
     """Update the step state of body b, which can be judged in the current frame.
 
-    parent : (n_body,) int64
+    parent : (n_body,) int64 - parent of each body, -1 = none
     dt : float - time since the last frame [s]
     steps : Steps - net, state, and where it begins to be off quiet, lasted, before, step written
     """
@@ -151,7 +152,7 @@ def bear_out(b, dt, steps):
     it by as much again.
 
     dt : float - time since the last frame [s]
-    steps : Steps - quiet, state written
+    steps : Steps - state of each segment in the search for steps; its fields quiet and state are written
     """
     steps.quiet[b] += dt
     if steps.quiet[b] >= QUIET_S:
@@ -184,9 +185,10 @@ def count_departures(body, options, health, steps):
     into steps.seen.
 
     body : (n_marker,) int64 - body of each marker
-    options : HealthOptions
-    health : Health - residual, mean_residual
-    steps : Steps - departing, seen written
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame; its fields residual and mean_residual
+        are read
+    steps : Steps - state of each segment in the search for steps; its fields departing and seen are written
     """
     steps.departing[:, :] = 0.0
     steps.seen[:] = 0
@@ -207,7 +209,8 @@ def about(b, parent, departures):
 
     b : int - body
     parent : (n_body,) int64 - -1 = none
-    departures : (n_body, 2) - as Steps.departing
+    departures : (n_body, 2) - sum of squared departures and number of markers of each body, as in
+        Steps.departing
     """
     total, n = 0.0, 0.0
     for k in range(parent.shape[0]):
@@ -222,7 +225,7 @@ def fits_better(b, parent, steps):
     """Return whether body b, alone or with its neighbours, is far nearer to its usual positions than in the
     last frame.
 
-    parent : (n_body,) int64
+    parent : (n_body,) int64 - parent of each body, -1 = none
     """
     now, then = steps.departing[b], steps.departed[b]
     if then[0] >= TELLS * TELLS * then[1] and now[0] * then[1] <= BETTER * then[0] * now[1]:
@@ -233,13 +236,13 @@ def fits_better(b, parent, steps):
 
 @njit
 def outlive(b, parent, dt, options, steps):
-    """End the state "off" of body b after the time `relearn` in which no residual has confirmed it.
+    """End the state "off" of body b if no residual has confirmed it for the time `relearn`.
 
     b : int - body
-    parent : (n_body,) int64
+    parent : (n_body,) int64 - parent of each body, -1 = none
     dt : float - time since the last frame [s]
-    options : HealthOptions
-    steps : Steps - lasted, state written
+    options : HealthOptions - settings of the checks of single markers
+    steps : Steps - state of each segment in the search for steps; its fields lasted and state are written
     """
     usual = max(steps.before[b], TELLS * TELLS) / BETTER
     steps.lasted[b] = steps.lasted[b] + dt if about(b, parent, steps.departing) <= usual else 0.0

@@ -106,10 +106,12 @@ def place_thigh(k, markers, health, shape, legs):
     """Write axes and knee's centre of the thigh of leg k in ground; return whether they are known.
 
     k : int - leg
-    markers : ModelMarkers
-    health : Health - labelled, weight
-    shape : CalibratedShape - carries, turned, middle
-    legs : LegTurns - R, point written
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    health : Health - state of each marker, kept from frame to frame; its fields labelled and weight are read
+    shape : CalibratedShape - points of the segments by the calibration; its fields carries, turned and
+        middle are read
+    legs : LegTurns - legs, and mean rotations of their markers about the bones; its fields R and point are
+        written
     """
     b, pelvis, knee = legs.body[k, THIGH], legs.body[k, PELVIS], legs.point[1]
     if shape.carries[b] == BY_MARKERS:
@@ -135,10 +137,12 @@ def place_shank(k, markers, health, shape, legs):
     known.
 
     k : int - leg
-    markers : ModelMarkers
-    health : Health - labelled, weight
-    shape : CalibratedShape - carries, turned, middle
-    legs : LegTurns - R, point written
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    health : Health - state of each marker, kept from frame to frame; its fields labelled and weight are read
+    shape : CalibratedShape - points of the segments by the calibration; its fields carries, turned and
+        middle are read
+    legs : LegTurns - legs, and mean rotations of their markers about the bones; its fields R and point are
+        written
     """
     b = legs.body[k, SHANK]
     if shape.carries[b] == BY_MARKERS:
@@ -194,8 +198,8 @@ def carry_point(shape, b, place, x_out):
 def place_from(markers, health, m, place, R, x_out):
     """Write the position in ground of a point of a body, as seen from one of its markers, into x_out.
 
-    markers : ModelMarkers
-    health : Health - labelled
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    health : Health - state of each marker, kept from frame to frame; its field labelled is read
     m : int - marker
     place : (3,) - the point in the body [m]
     R : (3, 3) - axes of the body in ground
@@ -258,7 +262,7 @@ def take_in(k, dt, shape, legs):
 
 @njit
 def judge(k, legs):
-    """Write the faults of leg k from the means; where the means tell nothing, the last faults stay."""
+    """Write the faults of leg k from the means; where the means are not known yet, the last faults stay."""
     turn, swing, found, off = legs.turn[k], legs.swing[k], legs.found[k], legs.off[k]
     if turn[0] >= KNOWN:
         found[0] = since_standing(turn[1], turn[2])
@@ -276,8 +280,9 @@ def since_standing(hip, knee):
     """Return the rotation [rad] of the markers about a thigh or shank, from the rotations of hip and knee
     since standing.
 
-    A wand of the thigh turns both against each other. Where the shank is placed by the thigh it goes along,
-    and the knee shows about half: so the hip's turn counts, too, up to twice the knee's.
+    A displaced wand of the thigh changes the rotations of hip and knee in opposite directions. If the pose
+    of the shank is computed from that of the thigh, the shank rotates along, and the knee shows only about
+    half of the rotation. So the rotation of the hip counts, too, up to twice that of the knee.
     """
     against = hip * knee < 0.0
     return max(abs(knee), min(abs(hip), 2.0 * abs(knee))) if against else abs(knee)

@@ -38,8 +38,9 @@ def bear(sharing, at, balance):
     """Compute the activations, multipliers and reactions that bear balance.load; return BALANCED, NOT_BORNE
     or NOT_RECRUITED.
 
-    sharing : RowRecruitment - state updated
-    at : Smooth
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows; its field state is
+        updated
+    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
     balance : MuscleBalance - all but load written
     """
     n_held, n_borne = at.row.shape
@@ -109,9 +110,10 @@ def across(row, basis):
 def take_over(sharing, n_held, balance):
     """Copy the activations, multipliers and elements between their bounds from the result of recruitment.
 
-    sharing : RowRecruitment
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     n_held : int - number of rows of constraints
-    balance : MuscleBalance - activation, multiplier, free written
+    balance : MuscleBalance - activations and reactions that bear the load; its fields activation, multiplier
+        and free are written
     """
     state, scale, n = sharing.state, sharing.work.scale, balance.load.shape[0]
     for k in range(n):
@@ -137,9 +139,10 @@ def drive_of(at, i, multiplier):
 def polish(sharing, at, balance):
     """Solve the conditions of optimality by Newton's method; return False where it does not converge.
 
-    sharing : RowRecruitment
-    at : Smooth
-    balance : MuscleBalance - activation, multiplier, reaction, free, K, bend written
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    balance : MuscleBalance - activations and reactions that bear the load; its fields activation,
+        multiplier, reaction, free, K and bend are written
     """
     n = balance.load.shape[0]
     weight, p = sharing.work.weight, sharing.options.power
@@ -172,11 +175,13 @@ def polish(sharing, at, balance):
 def settle(sharing, at, balance):
     """Update the set of elements between their bounds.
 
-    Elements at rest with a drive begin to act; those with hardly any activation and no drive are set to rest.
+    Elements at activation 0 whose drive is above 0 begin to act. Elements with hardly any activation and no
+    drive are set to 0.
 
-    sharing : RowRecruitment
-    at : Smooth
-    balance : MuscleBalance - activation, free written
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    balance : MuscleBalance - activations and reactions that bear the load; its fields activation and free
+        are written
     """
     p = sharing.options.power
     for i in range(balance.activation.shape[0]):
@@ -195,12 +200,13 @@ def settle(sharing, at, balance):
 
 @njit
 def conditions(sharing, at, balance):
-    """Factor [C' W^-1 C, A'; A, 0] over the elements between their bounds, W in bend;
-    return False if it is singular.
+    """Factor [C' W^-1 C, A'; A, 0] over the elements between their bounds, W in bend; return False if it is
+    singular.
 
-    sharing : RowRecruitment
-    at : Smooth
-    balance : MuscleBalance - K, pivot, bend written
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    balance : MuscleBalance - activations and reactions that bear the load; its fields K, pivot and bend are
+        written
     """
     n, n_held, K = balance.load.shape[0], balance.reaction.shape[0], balance.K
     K[:, :] = 0.0
@@ -221,11 +227,11 @@ def conditions(sharing, at, balance):
 
 @njit
 def residuals(sharing, at, balance):
-    """Write the right-hand side of the Newton step:
-    residuals of load, stationarity and the rows of constraints.
+    """Write the right-hand side of the Newton step: residuals of load, stationarity and the rows of
+    constraints.
 
-    sharing : RowRecruitment
-    at : Smooth
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
     balance : MuscleBalance - rhs written; its solution has the reactions themselves as last entries
     """
     n, rhs = balance.load.shape[0], balance.rhs
@@ -250,8 +256,9 @@ def remainder(at, balance):
     """Write the load that remains along the constraint rows into balance.reaction : (n_held,), by least
     squares.
 
-    at : Smooth
-    balance : MuscleBalance - reaction, rhs written
+    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    balance : MuscleBalance - activations and reactions that bear the load; its fields reaction and rhs are
+        written
     """
     n, rhs = balance.load.shape[0], balance.rhs
     for k in range(n):
@@ -266,8 +273,8 @@ def along_rows(at, balance, out):
     """Write the factors of the constraint rows whose weighted sum is nearest to balance.rhs, by least
     squares.
 
-    at : Smooth
-    balance : MuscleBalance
+    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    balance : MuscleBalance - activations and reactions that bear the load
     out : (n_held,) - factors, written
     """
     n, n_held, rhs = balance.load.shape[0], out.shape[0], balance.rhs

@@ -53,11 +53,11 @@ def bands_at(bands, tree, pose, q, borne, work, out):
     Return False where a path fails.
 
     bands : Bands - None: there are none
-    tree : Tree
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     q : (n_q,) - coordinates [rad, m]
     borne : (n_borne,) int64 - dofs of the demand
-    work : PathWork - written
+    work : PathWork - pieces, lengths and gradients of all muscle paths, written
     out : Smooth - v; tension, demand written
     """
     if bands is None:

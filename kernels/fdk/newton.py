@@ -36,8 +36,8 @@ def find_balance(joint, options, sharing, state, work, out):
     Return (BALANCED or the reason of failure, number of Newton steps).
 
     joint : FdkModel - the frame; its targets written
-    options : FdkOptions
-    sharing : RowRecruitment - updated
+    options : FdkOptions - settings of the search for the equilibrium
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows, updated
     state : FdkState - updated, with the Jacobian at the solution; without one, alpha is where |f| was least
     work : FdkWork - of the solution, written
     out : FdkOut - of the solution, written
@@ -80,12 +80,12 @@ def follow_flow(n_done, joint, options, sharing, state, work, out):
     is as before.
 
     n_done : int - steps so far; all together are at most options.n_iteration
-    joint : FdkModel
-    options : FdkOptions
-    sharing : RowRecruitment
-    state : FdkState - updated
-    work : FdkWork - written
-    out : FdkOut - updated
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    options : FdkOptions - settings of the search for the equilibrium
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    state : FdkState - solution of the last frame, the start of the next one, updated
+    work : FdkWork - working space of one frame, written
+    out : FdkOut - results of the frame, updated
     """
     drag = 0.0
     for k in range(state.alpha.shape[0]):
@@ -111,7 +111,7 @@ def follow_flow(n_done, joint, options, sharing, state, work, out):
 
 @njit
 def is_known(status):
-    """Return whether an evaluation with this status gave f."""
+    """Return whether an evaluation of f with this status computed f."""
     return status == BALANCED or status == NOT_BORNE
 
 
@@ -120,12 +120,12 @@ def slopes(joint, options, sharing, status, state, work, out):
     """Write the Jacobian df/dalpha into state.J by the method that the options state; return BALANCED or the
     reason of failure.
 
-    joint : FdkModel
-    options : FdkOptions
-    sharing : RowRecruitment
-    status : int - of the current evaluation
-    state : FdkState - J written
-    work : FdkWork - written
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    options : FdkOptions - settings of the search for the equilibrium
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    status : int - status of the current evaluation
+    state : FdkState - solution of the last frame, the start of the next one; its field J is written
+    work : FdkWork - working space of one frame, written
     out : FdkOut - of the current evaluation, again
     """
     if options.difference > 0.0:
@@ -135,16 +135,17 @@ def slopes(joint, options, sharing, status, state, work, out):
 
 @njit
 def finish(joint, options, sharing, status, state, work, out):
-    """Compute the Jacobian at the solution, for its stability and for the next frame;
-    return the status of the frame.
+    """Compute the Jacobian at the solution, for its stability and for the next frame; return the status of
+    the frame.
 
-    joint : FdkModel
-    options : FdkOptions
-    sharing : RowRecruitment
-    status : int - of the current evaluation
-    state : FdkState - J, known written
-    work : FdkWork - written
-    out : FdkOut
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    options : FdkOptions - settings of the search for the equilibrium
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    status : int - status of the current evaluation
+    state : FdkState - solution of the last frame, the start of the next one; its fields J and known are
+        written
+    work : FdkWork - working space of one frame, written
+    out : FdkOut - results of the frame
     """
     known = slopes(joint, options, sharing, status, state, work, out)
     state.known[0] = int(known == BALANCED)
@@ -156,12 +157,12 @@ def step(n_part, joint, options, sharing, state, work, out):
     """Take one step from state.alpha; return the status of its last evaluation.
 
     n_part : int - number of step lengths that are tried, the whole step first
-    joint : FdkModel
-    options : FdkOptions
-    sharing : RowRecruitment
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    options : FdkOptions - settings of the search for the equilibrium
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     state : FdkState - alpha and its evaluation updated
-    work : FdkWork - step, trial, factor written
-    out : FdkOut - updated
+    work : FdkWork - working space of one frame; its fields step, trial and factor are written
+    out : FdkOut - results of the frame, updated
     """
     before, part = out.size[0], 1.0
     if not direction(0.0, options, state, work, out):
@@ -180,10 +181,10 @@ def against(drag, options, state, work, out):
     there is none.
 
     drag : float - its least value [N/m]
-    options : FdkOptions
-    state : FdkState
-    work : FdkWork - written
-    out : FdkOut
+    options : FdkOptions - settings of the search for the equilibrium
+    state : FdkState - solution of the last frame, the start of the next one
+    work : FdkWork - working space of one frame, written
+    out : FdkOut - results of the frame
     """
     for _ in range(N_STIFFER):
         if not direction(drag, options, state, work, out):
@@ -200,7 +201,7 @@ def direction(drag, options, state, work, out):
 
     drag : float - [N/m]
     options : FdkOptions - no entry of the step is longer than its longest step
-    state : FdkState
+    state : FdkState - solution of the last frame, the start of the next one
     work : FdkWork - step : (n_fdk,), trial[1] = state.alpha, factor, pivot written
     out : FdkOut - of the current evaluation
     """
@@ -225,16 +226,16 @@ def direction(drag, options, state, work, out):
 
 @njit
 def look(part, joint, options, sharing, state, work, out):
-    """Evaluate f at a part of the step from work.trial[1]; return its status. Where f cannot be computed, |f|
-    is set to infinity.
+    """Evaluate f at a part of the step from work.trial[1]; return its status. Where f cannot be computed,
+    |f| is set to infinity.
 
     part : float - part of the step [1]
-    joint : FdkModel
-    options : FdkOptions
-    sharing : RowRecruitment
-    state : FdkState - alpha written
-    work : FdkWork
-    out : FdkOut - written
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    options : FdkOptions - settings of the search for the equilibrium
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    state : FdkState - solution of the last frame, the start of the next one; its field alpha is written
+    work : FdkWork - working space of one frame
+    out : FdkOut - results of the frame, written
     """
     for k in range(state.alpha.shape[0]):
         state.alpha[k] = work.trial[1, k] + part * work.step[k]

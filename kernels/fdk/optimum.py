@@ -32,8 +32,9 @@ def optimum_rates(joint, q, work, out):
     Afterwards the rows of constraints are at q, as after kernels/fdk/rates.rates.
 
     joint : FdkModel - its fit's measured and its velocity written, and restored
-    q : (n_q,) [rad, m]
-    work : FdkWork - fit, dynamics, constraint, kept, answer, q_moved written
+    q : (n_q,) - generalized coordinates [rad, m]
+    work : FdkWork - working space of one frame; its fields fit, dynamics, constraint, kept, answer and
+        q_moved are written
     out : Smooth - v, v_dot : (n_v,) written
     """
     tree, kept, part = joint.system.tree, work.kept, 0.5 / MOMENT
@@ -64,9 +65,10 @@ def optimum_rates(joint, q, work, out):
 def optimum_velocity(joint, q, work, v_out):
     """Write dq/dt of the optimum at q; return False where it is no minimum.
 
-    joint : FdkModel
-    q : (n_q,) [rad, m]
-    work : FdkWork - fit, dynamics.pose, marker.model, g, answer written
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    q : (n_q,) - generalized coordinates [rad, m]
+    work : FdkWork - working space of one frame; its fields fit, dynamics.pose, marker.model, g and answer
+        are written
     v_out : (n_v,) - speeds [rad/s, m/s], may be work.g, written
     """
     tree, at = joint.system.tree, work.dynamics.pose

@@ -197,7 +197,7 @@ def n_element_of(joint: FdkModel) -> int:
 
 
 def new_smooth(joint: FdkModel) -> Smooth:
-    """Allocate a Smooth."""
+    """Allocate a Smooth: the quantities that depend smoothly on the pose."""
     return allocate(
         Smooth,
         n_v=len(joint.fit.hold),
@@ -210,13 +210,13 @@ def new_smooth(joint: FdkModel) -> Smooth:
 
 
 def new_balance(joint: FdkModel) -> MuscleBalance:
-    """Allocate a MuscleBalance."""
+    """Allocate a MuscleBalance: activations and reactions that bear the load."""
     n_borne, n_held = len(joint.borne), len(joint.held)
     return allocate(MuscleBalance, n_borne=n_borne, n_element=n_element_of(joint), n_held=n_held)
 
 
 def new_fdk_work(joint: FdkModel) -> FdkWork:
-    """Allocate an FdkWork."""
+    """Allocate an FdkWork: working space of one frame."""
     tree = joint.system.tree
     n_body, n_v, n_q = len(tree.parent), len(tree.dof_body), int(tree.q_start[-1])
     n_marker, (n_element, n_path) = len(joint.fit.markers.body), joint.fit.elements.path.shape
@@ -258,7 +258,7 @@ def new_fdk_state(joint: FdkModel, q: np.ndarray) -> FdkState:
 
 
 def new_fdk_out(joint: FdkModel) -> FdkOut:
-    """Allocate an FdkOut."""
+    """Allocate an FdkOut: results of the frame."""
     return allocate(FdkOut, n_fdk=len(joint.fdk))
 
 

@@ -36,10 +36,10 @@ relative pivot of a dependent row."""
 def moving_pose(tree, q, v, dynamics):
     """Write dynamics.pose and the velocities of all bodies.
 
-    tree : Tree
-    q : (n_q,) [rad, m]
+    tree : Tree - joint tree of the bodies
+    q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) [rad/s, m/s]
-    dynamics : DynamicsWork - written
+    dynamics : DynamicsWork - intermediate results of the dynamics, and working space, written
     """
     pose(tree, q, dynamics.pose)
     velocities(tree, dynamics.pose, v, dynamics.velocities)
@@ -52,8 +52,8 @@ def rates(joint, q, work, out):
     Return False where markers are missing, or where drivers and independent constraints are not as many as
     dofs.
 
-    joint : FdkModel
-    q : (n_q,) [rad, m]
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    q : (n_q,) - generalized coordinates [rad, m]
     work : FdkWork - constraint rows, P, Y, S, drift written
     out : Smooth - v, v_dot : (n_v,) written
     """
@@ -130,10 +130,10 @@ def gather(joint, rate, moving, work):
     Rates of driven dofs times their weights are added. The bias is the acceleration of each marker at zero
     v-dot, or 0.
 
-    joint : FdkModel
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     rate : (n_marker, 3) - of the markers [m/s] or [m/s^2]
     moving : bool - whether rates are accelerations, so that the bias counts
-    work : FdkWork - pull, point, g written
+    work : FdkWork - working space of one frame; its fields pull, point and g are written
     """
     fit, tree, at, pull = joint.fit, joint.system.tree, work.dynamics.pose, work.pull
     origin, away = at.position[0], work.point[1]

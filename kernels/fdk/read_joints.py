@@ -51,9 +51,9 @@ def new_joint_frames(n_joint: int) -> JointFrames:
 def place_frames(cuts, dynamics, kinetics, frames):
     """Write the axes and motions of all joints, after joint_kinetics.
 
-    cuts : Cuts
-    dynamics : DynamicsWork
-    kinetics : Kinetics
+    cuts : Cuts - joints across which loads are computed, and the root body
+    dynamics : DynamicsWork - intermediate results of the dynamics, and working space
+    kinetics : Kinetics - joint moments, forces and powers of the frame
     frames : JointFrames - written
     """
     joints, pose, V = cuts.joints, dynamics.pose, dynamics.velocities.body
@@ -85,11 +85,11 @@ def place_frames(cuts, dynamics, kinetics, frames):
 def read_joints(tree, cuts, rates, dynamics, kinetics, work, out):
     """Add the squared changes of all joint results by one error to the variances in out.
 
-    tree : Tree
-    cuts : Cuts
-    rates : (3,) - z, z', z'' of the error
-    dynamics : DynamicsWork
-    kinetics : Kinetics
+    tree : Tree - joint tree of the bodies
+    cuts : Cuts - joints across which loads are computed, and the root body
+    rates : (3,) - size z of the error, and its first and second time derivative
+    dynamics : DynamicsWork - intermediate results of the dynamics, and working space
+    kinetics : Kinetics - joint moments, forces and powers of the frame
     work : ErrorWork - shift and force of the error; frames.change, spatial written
     out : KineticDeviations - variances, written
     """
@@ -139,12 +139,13 @@ def read_wrench(cuts, j, rates, kinetics, work, out):
     """Add the variances of moment and force of joint j; write their changes in ground into
     work.frames.change[0], [1].
 
-    cuts : Cuts
+    cuts : Cuts - joints across which loads are computed, and the root body
     j : int - joint
-    rates : (3,) - z, z', z''
-    kinetics : Kinetics
-    work : ErrorWork - frames.change written
-    out : KineticDeviations - moment, force written
+    rates : (3,) - size z of the error, and its first and second time derivative
+    kinetics : Kinetics - joint moments, forces and powers of the frame
+    work : ErrorWork - working space of kinetic_deviations; its field frames.change is written
+    out : KineticDeviations - standard deviations of joint loads and generalized forces; its fields moment
+        and force are written
     """
     p, d, frames = cuts.joints.proximal[j], cuts.joints.distal[j], work.frames
     moment, force, wrench = frames.change[0], frames.change[1], work.spatial[0]
@@ -214,12 +215,13 @@ def add_turned(change, x, axes, xi, z, total):
 def read_motion(cuts, j, rates, kinetics, work, out):
     """Add the variances of the angle rates and the power of joint j; called after read_wrench.
 
-    cuts : Cuts
+    cuts : Cuts - joints across which loads are computed, and the root body
     j : int - joint
-    rates : (3,) - z, z', z''
-    kinetics : Kinetics
-    work : ErrorWork - frames.change written
-    out : KineticDeviations - angle_rate, power written
+    rates : (3,) - size z of the error, and its first and second time derivative
+    kinetics : Kinetics - joint moments, forces and powers of the frame
+    work : ErrorWork - working space of kinetic_deviations; its field frames.change is written
+    out : KineticDeviations - standard deviations of joint loads and generalized forces; its fields
+        angle_rate and power are written
     """
     p, d, frames = cuts.joints.proximal[j], cuts.joints.distal[j], work.frames
     change, arm, turning = frames.change, frames.arm[j], frames.motion[j, 0]

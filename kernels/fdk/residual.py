@@ -18,11 +18,13 @@ def fdk_residual(joint, options, sharing, alpha, state, work, out):
     """Compute the remaining load f at alpha; return BALANCED, NOT_BORNE, or the reason why f cannot be
     computed.
 
-    joint : FdkModel - its targets written
-    options : FdkOptions
-    sharing : RowRecruitment - updated
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame; its field targets is
+        written
+    options : FdkOptions - settings of the search for the equilibrium
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows, updated
     alpha : (n_fdk,) [m]
-    state : FdkState - q, multiplier updated
+    state : FdkState - solution of the last frame, the start of the next one; its fields q and multiplier are
+        updated
     work : FdkWork - at, balance and their intermediate results written
     out : FdkOut - residual : (n_fdk,), size, evaluations written; NaN where f is not known
     """
@@ -69,11 +71,11 @@ def per_metre(joint, k):
 
 @njit
 def element_forces(joint, q, work):
-    """Write the generalized forces of contacts, ligaments and springs,
-    at the pose of the last smooth_parts in work.at.
+    """Write the generalized forces of contacts, ligaments and springs, at the pose of the last smooth_parts
+    in work.at.
 
-    joint : FdkModel
-    q : (n_q,) [rad, m]
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    q : (n_q,) - generalized coordinates [rad, m]
     work : FdkWork - forces, tau_e : (n_v,) [N, N m] written
     """
     generalized_forces(joint.forces, work.dynamics.pose, q, work.at.v, work.forces, work.tau_e)

@@ -10,14 +10,14 @@ from kernels.joints.tree import integrate, pose
 
 @entry
 def rows_beside(tree, constraints, q, step, at, q_out, work):
-    """Write the values and rows of all hard constraints, couplers last, at q moved by step;
-    return their number.
+    """Write the values and rows of all hard constraints, couplers last, at q moved by step; return their
+    number.
 
-    tree : Tree
-    constraints : Constraints
+    tree : Tree - joint tree of the bodies
+    constraints : Constraints - all hard constraints of the system
     q : (n_q,) - coordinates [rad, m]
     step : (n_v,) - along the tangent of q [rad, m]
-    at : Pose - written
+    at : Pose - positions and orientations of the bodies in ground, and twists of all dofs, written
     q_out : (n_q,) - coordinates of the rows, written
     work : ConstraintWork - value, row written; NaN in value where a path is not found
     """

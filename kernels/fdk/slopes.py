@@ -33,8 +33,8 @@ from kernels.uncertainty.sensitivity import answer, stand_at
 def fdk_slopes(joint, options, status, state, work):
     """Write df/dalpha at the last fdk_residual; return BALANCED or the reason of failure.
 
-    joint : FdkModel
-    options : FdkOptions
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    options : FdkOptions - settings of the search for the equilibrium
     status : int - of that evaluation
     state : FdkState - J : (n_fdk, n_fdk) [N/m] written
     work : FdkWork - near, beside, way and derivatives of the forces written; at and balance unchanged
@@ -72,7 +72,7 @@ def fdk_slopes(joint, options, status, state, work):
 def slopes_of_elements(joint, work):
     """Write the derivatives of the forces of contacts, ligaments and springs, right after fdk_residual.
 
-    joint : FdkModel
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     work : FdkWork - tau_q, tau_v : (n_v, n_v), forces, derivatives written
     """
     tree, dynamics, at = joint.system.tree, work.dynamics, work.at
@@ -107,10 +107,10 @@ def column(joint, way, status, work):
     """Write the directional derivative of the reactions along dq into work.mu : (n_held,), from the changes
     in work.near.
 
-    joint : FdkModel
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     way : (n_v,) - direction dq
     status : int - NOT_BORNE = activations are kept
-    work : FdkWork - balance.rhs, mu written
+    work : FdkWork - working space of one frame; its fields balance.rhs and mu are written
     """
     at, change, balance = work.at, work.near, work.balance
     n, n_held, rhs = balance.load.shape[0], balance.reaction.shape[0], balance.rhs
@@ -142,12 +142,14 @@ def fdk_differences(joint, options, sharing, state, work, out):
 
     Return BALANCED or the reason why f cannot be computed. Afterwards the evaluation is that at state.alpha.
 
-    joint : FdkModel - its targets written
-    options : FdkOptions
-    sharing : RowRecruitment - updated
-    state : FdkState - q, multiplier, J written
-    work : FdkWork - written
-    out : FdkOut - written
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame; its field targets is
+        written
+    options : FdkOptions - settings of the search for the equilibrium
+    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows, updated
+    state : FdkState - solution of the last frame, the start of the next one; its fields q, multiplier and J
+        are written
+    work : FdkWork - working space of one frame, written
+    out : FdkOut - results of the frame, written
     """
     worst, trial, h, n = BALANCED, work.trial[0], options.difference, joint.fdk.shape[0]
     for s in range(2 * n + 1):  # up and down along each, then back

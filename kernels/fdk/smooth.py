@@ -23,10 +23,10 @@ def smooth_parts(joint, q, work, out):
     Andersen et al. 2017, eqs 9, 10, 12 and 13, or rates of the optimum. The load is without contacts and
     straight ligaments; external wrenches, which keep their position in ground, are subtracted.
 
-    joint : FdkModel
-    q : (n_q,) [rad, m]
-    work : FdkWork - dynamics, constraint, path written
-    out : Smooth - written
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    q : (n_q,) - generalized coordinates [rad, m]
+    work : FdkWork - working space of one frame; its fields dynamics, constraint and path are written
+    out : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles, written
     """
     system, dynamics = joint.system, work.dynamics
     moving_pose(system.tree, q, out.v, dynamics)
@@ -56,9 +56,10 @@ def others_at(joint, row, out):
     """Write the rows of out.action that follow those of muscles: one-way reactions, then reserves in both
     directions.
 
-    joint : FdkModel
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     row : (n_row, n_v) - of the constraints
-    out : Smooth - action written
+    out : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles; its field action
+        is written
     """
     borne, first = joint.borne, joint.acting.shape[0]
     for r in range(joint.pushing.shape[0]):
@@ -76,9 +77,9 @@ def muscles_at(joint, q, work, out):
     """Compute lengths, speeds, strengths and actions of muscles; return False where a path or a muscle's
     fibre equilibrium fails.
 
-    joint : FdkModel
-    q : (n_q,) [rad, m]
-    work : FdkWork - path written
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame
+    q : (n_q,) - generalized coordinates [rad, m]
+    work : FdkWork - working space of one frame; its field path is written
     out : Smooth - length, speed, strength, passive, action written; passive forces subtracted from demand
     """
     path, tree, stations = work.path, joint.system.tree, joint.stations

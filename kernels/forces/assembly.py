@@ -63,7 +63,7 @@ class ForceWork(NamedTuple):
 
 
 def new_force_work(forces: ForceElements, tree: Tree) -> ForceWork:
-    """Allocate a ForceWork."""
+    """Allocate a ForceWork: results of the force elements, and working space."""
     return ForceWork(
         pairs=new_pair_work(len(forces.pairs.body_a), tree),
         lines=new_line_work(len(forces.lines.pair)),

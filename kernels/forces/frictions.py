@@ -46,7 +46,7 @@ class FrictionWork(NamedTuple):
 
 
 def new_friction_work(n_friction: int) -> FrictionWork:
-    """Allocate a FrictionWork."""
+    """Allocate a FrictionWork: results of the friction elements."""
     return allocate(FrictionWork, n_friction=n_friction)
 
 

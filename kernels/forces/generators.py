@@ -81,8 +81,9 @@ def set_activations(driven, t, h, work):
 
 @njit
 def keep_activations(driven, work):
-    """Set the activations at the start of the next time step to those at the end of this one (driven None: no
-    generators)."""
+    """Set the activations at the start of the next time step to those at the end of this one ; do nothing if
+    driven is None.
+    """
     if driven is None:
         return
     for g in range(driven.dof.shape[0]):

@@ -44,7 +44,7 @@ class LineWork(NamedTuple):
 
 
 def new_line_work(n_line: int) -> LineWork:
-    """Allocate a LineWork."""
+    """Allocate a LineWork: tensions of the lines of force, and their derivatives."""
     return allocate(LineWork, n_line=n_line)
 
 

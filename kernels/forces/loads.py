@@ -36,7 +36,7 @@ class LoadWork(NamedTuple):
 
 
 def new_load_work(n_load: int) -> LoadWork:
-    """Allocate a LoadWork."""
+    """Allocate a LoadWork: working space of the loads."""
     return allocate(LoadWork, n_load=n_load)
 
 

@@ -3,10 +3,10 @@ generalized forces.
 
 Every element of a pair gives a wrench on body A (on B the opposite acts) that depends on where A lies
 relative to B, and how it moves. Wrenches and twists are about the reference point of
-kernels/joints/tree.Pose, in ground axes. Their derivatives are taken with B held fixed: slopes[BY_PLACE] . xi
-is the change of the wrench where A is displaced by the twist xi, and slopes[BY_SPEED] . eta its change where
-the relative velocity grows by eta. A motion of both bodies together only turns the wrench along, so that only
-the dofs between the two bodies matter.
+kernels/joints/tree.Pose, in ground axes. Their derivatives are taken with B held fixed: slopes[BY_PLACE] .
+xi is the change of the wrench where A is displaced by the twist xi, and slopes[BY_SPEED] . eta its change
+where the relative velocity grows by eta. A common motion of both bodies only rotates the wrench with them,
+so that only the dofs between the two bodies matter.
 """
 
 from __future__ import annotations
@@ -56,13 +56,14 @@ class PairWork(NamedTuple):
 
 
 def new_pair_work(n_pair: int, tree: Tree) -> PairWork:
-    """Allocate a PairWork."""
+    """Allocate a PairWork: sums of wrenches and derivatives over the elements of each pair."""
     return allocate(PairWork, n_pair=n_pair, turning=turning_table(tree))
 
 
 def turning_table(tree: Tree) -> np.ndarray:
-    """Return a table (n_v, n_v) int64 that states how dof e moves the twist of dof d, if one dof carries the
-    other."""
+    """Return a table (n_v, n_v) int64 that states how dof e changes the twist of dof d, if one dof carries
+    the other: STAYS, TURNS or SHIFTS.
+    """
     n_v = len(tree.dof_body)
     table = np.zeros((n_v, n_v), np.int64)
     order = motion_order(tree)
@@ -199,14 +200,14 @@ def passing_speed(s, rate, velocities, body, out):
 
 @inlined
 def wrench_changes(s, side, w, slopes, change):
-    """Write the changes of a pair's wrench by one dof, as seen from B: row 0 for q, row 1 for v, row 2 the
-    term s x* w.
+    """Write the derivatives of a pair's wrench with respect to one dof, as seen from body B: row 0 with
+    respect to its coordinate, row 1 with respect to its speed; row 2 is the term s x* w.
 
-    s : (6,) - twist of the dof; change[3] : what passing_speed left
+    s : (6,) - twist of the dof
     side : float - +1 = the dof moves A, -1 = B
     w : (6,) - wrench on A [N m, N]
-    slopes : (2, 6, 6) - slopes of the pair, transposed
-    change : (4, 6) - rows 0 to 2 are written; row 3 is what passing_speed has left
+    slopes : (2, 6, 6) - derivatives of the pair's wrench with respect to position and velocity, transposed
+    change : (4, 6) - rows 0 to 2 are written; row 3 is read: the result of passing_speed
     """
     speed, turned = change[3], change[2]
     x0, x1, x2, x3, x4, x5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

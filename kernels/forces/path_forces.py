@@ -85,7 +85,7 @@ class PathForceWork(NamedTuple):
 
 
 def new_path_force_work(pulls: PathForces, tree: Tree) -> PathForceWork:
-    """Allocate a PathForceWork."""
+    """Allocate a PathForceWork: results of muscles and ligaments, and working space."""
     n, n_v = len(pulls.excitation), len(tree.dof_body)
     stations, surfaces = pulls.stations, pulls.surfaces
     closed = wraps_in_closed_form(stations, surfaces)
@@ -102,7 +102,9 @@ def new_path_force_work(pulls: PathForces, tree: Tree) -> PathForceWork:
 
 @njit
 def set_excitations(pulls, t, work):
-    """Write work.excitation : (n_pull,) at the time t [s]; pulls is None without muscles and ligaments."""
+    """Write work.excitation : (n_pull,) at the time t [s]; do nothing if pulls is None, as without muscles
+    and ligaments.
+    """
     if pulls is None:
         return
     for m in range(work.excitation.shape[0]):

@@ -41,13 +41,13 @@ class CouplerWork(NamedTuple):
 
 
 def new_coupler_work(n_v: int) -> CouplerWork:
-    """Allocate a CouplerWork."""
+    """Allocate a CouplerWork: slopes of the couplers at the present coordinates."""
     return allocate(CouplerWork, n_v=n_v)
 
 
 @njit
 def place_followers(couplers, functions, q):
-    """Set every follower in q : (n_q,) to the value that its driver gives; couplers None: nothing follows."""
+    """Set every follower in q : (n_q,) to the value that its driver gives; do nothing if couplers is None."""
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0]):

@@ -86,7 +86,7 @@ class Pose(NamedTuple):
 
 
 def new_pose(n_body: int, n_v: int, n_motion: int = 0) -> Pose:
-    """Allocate a Pose."""
+    """Allocate a Pose: positions and orientations of the bodies in ground, and twists of all dofs."""
     return allocate(Pose, n_body=n_body, n_v=n_v, n_motion=n_motion)
 
 

@@ -55,8 +55,8 @@ def draw_feet(positions, scale, z_up, shape, feet, lines_out):
     positions : (n_label, 3) - as received, in a unit of `scale` metres
     scale : float - metres per unit of the stream
     z_up : int - 1 = turn Z up to Y up
-    shape : FootShape
-    feet : MarkedFeet - reach, n_seen, place written
+    shape : FootShape - tip of the toes relative to the foot's markers
+    feet : MarkedFeet - markers of the feet; its fields reach, n_seen and place are written
     lines_out : (2, 2, 3) - heel and tip of the toes of right and left foot [m], written
     """
     take_in(positions, feet.source, scale, z_up, 0, feet.group, feet.place)
@@ -66,12 +66,12 @@ def draw_feet(positions, scale, z_up, shape, feet, lines_out):
 
 @njit
 def draw_foot(feet, f, shape, line_out):
-    """Write the heel and the tip of the toes of foot f;
-    NaN where it is not known, or a marker that it needs is occluded.
+    """Write the heel and the tip of the toes of foot f; NaN where it is not known, or a marker that it needs
+    is occluded.
 
-    feet : MarkedFeet - reach, n_seen, place written
+    feet : MarkedFeet - markers of the feet; its fields reach, n_seen and place are written
     f : int - foot
-    shape : FootShape
+    shape : FootShape - tip of the toes relative to the foot's markers
     line_out : (2, 3) - heel and tip of the toes [m], written
     """
     heel, end, place = feet.first[f], feet.first[f + 1], feet.place

@@ -49,7 +49,7 @@ class MarkerWork(NamedTuple):
 
 
 def new_marker_work(n_marker: int, n_body: int) -> MarkerWork:
-    """Allocate a MarkerWork."""
+    """Allocate a MarkerWork: working space of the marker terms."""
     return allocate(MarkerWork, n_marker=n_marker, n_body=n_body)
 
 
@@ -74,13 +74,13 @@ def weight_of(own, m, weight):
 def marker_moments(tree, markers, pose, measured, weight, work):
     """Write the moments of every subtree at a pose and return the cost 1/2 sum w |x - m|^2 [m^2].
 
-    tree : Tree
-    markers : ModelMarkers
-    pose : Pose
-    measured : (n_marker, 3) - in ground [m]
+    tree : Tree - joint tree of the bodies
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    measured : (n_marker, 3) - measured marker positions in ground [m]
     weight : (n_marker,) - of this frame, a factor of markers.weight; 0 = the marker is not used, as where
         occluded
-    work : MarkerWork - model, moments, wrench written
+    work : MarkerWork - working space of the marker terms; its fields model, moments and wrench are written
     """
     model_markers(markers, pose, work.model)
     moments, origin = work.moments, pose.position[0]
@@ -131,8 +131,8 @@ def marker_hessian(tree, pose, work, second_order, H_out):
     Entry (i, j), with i nearer to ground: with the motion w X x + v of dof i, it is w . moment + v . push of
     column j (`column_vectors`); kernels/joints/kinds.order_joint then corrects for the dofs of one joint.
 
-    tree : Tree
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     work : MarkerWork - after marker_moments; push, moment written
     second_order : float - 0 = Gauss-Newton, 1 = all second derivatives
     H_out : (n_v, n_v) - written
@@ -156,13 +156,13 @@ def column_vectors(moments, twist, second_order, work):
     """Write the force and the moment that give one column of the Hessian, from the moments of a dof's
     subtree.
 
-    They are work.push : (3,) = sum w J and work.moment : (3,) = sum w x X J + second_order * sum J X f, where
-    J = a X x + v is the motion of a marker by a dof with the twist (a, v).
+    They are work.push : (3,) = sum w J and work.moment : (3,) = sum w x X J + second_order * sum J X f,
+    where J = a X x + v is the motion of a marker by a dof with the twist (a, v).
 
     moments : (N_MOMENT,) - of the dof's subtree
     twist : (6,) - of the dof
     second_order : float - 0 = Gauss-Newton
-    work : MarkerWork - push, moment written
+    work : MarkerWork - working space of the marker terms; its fields push and moment are written
     """
     push, moment = work.push, work.moment
     a0, a1, a2, v0, v1, v2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]

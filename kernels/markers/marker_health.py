@@ -124,17 +124,18 @@ def is_known(m, options, health):
 
 @njit
 def expect(markers, pose, model, options, health):
-    """Write where each marker is expected into health.expected : (n_marker, 3) [m]:
-    the model marker plus a residual.
+    """Write where each marker is expected into health.expected : (n_marker, 3) [m]: the model marker plus a
+    residual.
 
     It is the last residual where that is recent, else the mean one. The first frames may be wrong: until a
     marker is known it is expected at the position of the model.
 
-    markers : ModelMarkers
-    pose : Pose - predicted
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs; its field
+        predicted is read
     model : (n_marker, 3) - model markers in ground [m]
-    options : HealthOptions
-    health : Health - expected written
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame; its field expected is written
     """
     for m in range(markers.body.shape[0]):
         b, usual = markers.body[m], health.mean[m]
@@ -167,7 +168,8 @@ def expect_nothing(health):
 def forget_unseen(health):
     """Write NaN into health.expected : (n_marker, 3) for markers that were occluded in the last frame.
 
-    Where dofs were held, the pose of what was not visible is not known.
+    A dof that no marker determined was held fixed in that frame, so the positions of invisible markers are
+    not known.
     """
     for m in range(health.gap_age.shape[0]):
         if health.gap_age[m] > 0.0:
@@ -203,14 +205,14 @@ def median(x, n):
 
 @njit
 def residuals(markers, pose, model, measured, health):
-    """Write the residuals measured - model at a pose into health.residual, in the bodies' frames;
-    NaN where occluded.
+    """Write the residuals measured - model at a pose into health.residual, in the bodies' frames; NaN where
+    occluded.
 
-    markers : ModelMarkers
-    pose : Pose
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     model : (n_marker, 3) - model markers in ground [m]
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    health : Health - residual written
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
+    health : Health - state of each marker, kept from frame to frame; its field residual is written
     """
     for m in range(measured.shape[0]):
         b = markers.body[m]
@@ -256,10 +258,10 @@ def keep_near(centre, radius, x):
 def learn(markers, dt, options, health, silent):
     """Update the mean residuals of the markers that are not at fault, after a solved frame and `residuals`.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     dt : float - time since the last frame [s]
-    options : HealthOptions
-    health : Health - written
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame, written
     silent : (n_body,) int64 - 1 = means of the body's markers are not updated: other markers of it were
         filled in by means so far, or its pose depends on a dof that was held
     """
@@ -305,12 +307,12 @@ def is_blamed(m, health):
 
 @njit
 def watch(m, dt, options, health):
-    """Observe marker m, which is at fault, and learn its position anew if it stays elsewhere on its body long
-    enough.
+    """Observe marker m, which is at fault, and learn its position anew if it stays elsewhere on its body
+    long enough.
 
     m : int - marker
     dt : float - time since the last frame [s]
-    options : HealthOptions
+    options : HealthOptions - settings of the checks of single markers
     health : Health - still, still_at written; where it is learnt anew also mean, mean_residual, origin, fault
     """
     r, at = health.residual[m], health.still_at[m]

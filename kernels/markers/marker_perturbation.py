@@ -10,12 +10,12 @@ from kernels.joints.couplers import fold_vector
 def perturbation_gradient(tree, b, w, place, i, solver, along_out):
     """Write w J'e_i, the decrease of the cost's gradient per unit shift of a marker along axis i of ground.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     b : int - body of the marker
     w : float - weight of the marker
     place : (3,) - of the marker in ground [m]
     i : int - axis
-    solver : Work - pose, coupler
+    solver : Work - working space of the solver; its fields pose and coupler are read
     along_out : (n_v,) - written
     """
     twist, origin = solver.pose.twist, solver.pose.position[0]

@@ -90,16 +90,17 @@ def new_segments(n_body: int, n_marker: int) -> Segments:
 
 @njit
 def fill_in(markers, measured, dt, options, health, segments, fit):
-    """Write the positions, weights and deviations of a frame's markers,
-    with missing ones filled in, into segments.
+    """Write the positions, weights and deviations of a frame's markers, with missing ones filled in, into
+    segments.
 
-    markers : ModelMarkers
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]; 0 = unknown, then nothing is filled in
-    options : FrameOptions
+    options : FrameOptions - settings for solving a frame
     health : Health - weight of the markers that are visible
-    segments : Segments - place, weight, doubt, filled, turned written
-    fit : BodyFitWork - written
+    segments : Segments - state of each segment, kept from frame to frame; its fields place, weight, doubt,
+        filled and turned are written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     for m in range(measured.shape[0]):
         copy(measured[m], segments.place[m])
@@ -123,9 +124,9 @@ def is_missed(m, dt, options, health, segments):
 
     m : int - marker
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health
-    segments : Segments
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame
+    segments : Segments - state of each segment, kept from frame to frame
     """
     known = health.weight[m] == 0.0 and is_known(m, options.health, health)
     return known and segments.away[m] + dt <= options.fill.longest
@@ -138,12 +139,12 @@ def missed_for(markers, b, dt, options, health, segments):
 
     Markers that are missing in turn say little about a segment that is never completely visible.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health
-    segments : Segments
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame
+    segments : Segments - state of each segment, kept from frame to frame
     """
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b and is_missed(m, dt, options, health, segments):
@@ -166,14 +167,14 @@ def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
     """Estimate the orientation of body b from its visible markers and the prediction, and write it; return
     False with too few.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
-    measured : (n_marker, 3) - in ground [m]
+    measured : (n_marker, 3) - measured marker positions in ground [m]
     age : float - time since the segment was complete [s]
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health
-    segments : Segments - turned[b] written
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame
+    segments : Segments - state of each segment, kept from frame to frame; its field turned[b] is written
     fit : BodyFitWork - written: vectors[0], [1] mean of the markers in the body and in ground; matrices[4]
         their second moments in the body
     """
@@ -227,13 +228,14 @@ def predict_turn(b, time, segments, fit):
 def place_missed(markers, b, age, dt, options, health, segments, fit):
     """Write the positions, weights and deviations of a segment's missing markers, after turn_segment.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
     age : float - time since the segment was complete [s]
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    health : Health
-    segments : Segments - place, weight, doubt written
+    options : FrameOptions - settings for solving a frame
+    health : Health - state of each marker, kept from frame to frame
+    segments : Segments - state of each segment, kept from frame to frame; its fields place, weight and doubt
+        are written
     fit : BodyFitWork - as turn_segment leaves it; vectors[2], matrices[1] written
     """
     local, middle, a, spread = fit.vectors[0], fit.vectors[1], fit.vectors[2], fit.matrices[1]
@@ -292,7 +294,7 @@ def find_silent(tree, is_open, floating_inner, segments):
     """Mark the bodies with a pose that is no measurement: their markers are filled in, or a dof that moves
     them was held.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     is_open : (n_v,) int64 - 1 = held, as no marker determines it
     floating_inner : (n_v,) int64 - 1 = undetermined in every frame
     segments : Segments - filled; silent : (n_body,) int64 written
@@ -311,20 +313,20 @@ def find_silent(tree, is_open, floating_inner, segments):
 
 @njit
 def learn_segments(markers, pose, rms, dt, options, health, segments, fit):
-    """Update orientations, rates and ages after a frame;
-    segments with missing markers do not update their rate.
+    """Update orientations, rates and ages after a frame; segments with missing markers do not update their
+    rate.
 
     A segment with too few markers left to fill in the others keeps its orientation: the pose that the joints
     give it may be far off.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     pose : Pose - of the solution
     rms : float - of the distances of markers from the model [m]; NaN = the frame was not solved
     dt : float - time since the last frame [s]
-    options : FrameOptions
+    options : FrameOptions - settings for solving a frame
     health : Health - weight of the markers
-    segments : Segments - written
-    fit : BodyFitWork - written
+    segments : Segments - state of each segment, kept from frame to frame, written
+    fit : BodyFitWork - working space of rigid fits, written
     """
     began = segments.begun[0] == 1
     segments.begun[0] = int(math.isfinite(rms))
@@ -355,8 +357,9 @@ def learn_rate(b, R, dt, smoothing, segments, fit):
     R : (3, 3) - orientation of the body now
     dt : float - time since the last frame [s]
     smoothing : float - time constant of the rate [s]; that of its mean square is ten times as long
-    segments : Segments - rate, swing written
-    fit : BodyFitWork - matrices[1] written
+    segments : Segments - state of each segment, kept from frame to frame; its fields rate and swing are
+        written
+    fit : BodyFitWork - working space of rigid fits; its field matrices[1] is written
     """
     turn, rate = fit.matrices[1], segments.rate[b]
     multiply_transposed(R, segments.rotation[b], turn)

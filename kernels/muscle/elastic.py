@@ -77,14 +77,12 @@ def fibre_speed(active, passive, cosine, damping, tendon):
 def elastic_tendon(muscles, m, length, activation, fibre_along):
     """Return tendon force of muscle m, speed of its fibre, and their derivatives, for any speed of the path.
 
-    Returns
-    force [N], never negative;
-    dx/dt [m/s];
-    derivative of the force with respect to length [N/m] (by x it is the negative of this, by activation 0);
-    derivatives of dx/dt with respect to length and x [1/s], and to activation [m/s];
+    Returns force [N], never negative; dx/dt [m/s]; derivative of the force with respect to length [N/m] (by
+    x it is the negative of this, by activation 0); derivatives of dx/dt with respect to length and x [1/s],
+    and to activation [m/s];
     status : OK, or NOT_CONVERGED (only where an input is not a number, or fibre_damping is not positive).
 
-    muscles : Muscles
+    muscles : Muscles - parameters of the muscle-tendon units
     m : int - index of the muscle
     length : float - length of the whole path [m]
     activation : float - 0 to 1

@@ -56,7 +56,7 @@ def all_strengths(muscles, length, speed, strength_out, passive_out):
     It is OK, or NOT_CONVERGED where the equilibrium of an elastic muscle was not found (an input is not a
     number).
 
-    muscles : Muscles
+    muscles : Muscles - parameters of the muscle-tendon units
     length, speed : (n_muscle,) - of the paths [m], [m/s], lengthening positive
     strength_out, passive_out : (n_muscle,) - forces along the tendon [N], never negative
     """

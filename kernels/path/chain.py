@@ -45,7 +45,7 @@ class ChainWork(NamedTuple):
 
 
 def new_chain_work(n_station: int) -> ChainWork:
-    """Allocate a ChainWork."""
+    """Allocate a ChainWork: frames and Jacobi fields of the path points, and working space."""
     return allocate(ChainWork, n_station=n_station)
 
 

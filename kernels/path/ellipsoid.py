@@ -182,12 +182,14 @@ def rotate_tangent(p, e, angle):
 
 @njit
 def newton(size, s, work):
-    """Take Newton steps for a path near the tangents work[E_P], work[E_Q] and the arc s; return (arc [m],
-    field / length).
+    """Find the shortest path by Newton's method, beginning near the tangents work[E_P] and work[E_Q] and the
+    arc s. Return the length of the arc [m], and the Jacobi field y + d2 y' at Q divided by the length of the
+    path [1].
 
-    The arc is FAILED where no path is found. Unknown are the turn u of the first direction, the turn v of the
-    last one, and the change of the arc. With the offset o of Q's tangent from the end of the geodesic, and
-    the angle w between them, y u + d2 v = o_b and y' u - v = w.
+    The arc is FAILED where no path is found. The unknowns are the rotation u of the first tangent's
+    direction, the rotation v of the last one's, and the change of the arc. Let d2 be the distance from Q to
+    its point of contact, o the offset of this point from the end of the geodesic, with the component o_b
+    across the path, and w the angle between the tangents there. Then y u + d2 v = o_b and y' u - v = w.
     """
     p, q, e_p, e_q, x, t = work[P_S], work[Q_S], work[E_P], work[E_Q], work[X], work[T_X]
     mean = (size[0] + size[1] + size[2]) / 3.0

@@ -80,7 +80,7 @@ class JointLeverageWork(NamedTuple):
 
 
 def new_joint_leverage_work(leverage: JointLeverage) -> JointLeverageWork:
-    """Allocate a JointLeverageWork."""
+    """Allocate a JointLeverageWork: moment arms about joint angles, and working space."""
     n_v = len(leverage.tree.dof_body)
     closed_form = wraps_in_closed_form(leverage.stations, leverage.surfaces)
     constraint = new_constraint_work(leverage.constraints, n_v)

@@ -70,7 +70,7 @@ class LeverageWork(NamedTuple):
 
 
 def new_leverage_work(leverage: Leverage) -> LeverageWork:
-    """Allocate a LeverageWork."""
+    """Allocate a LeverageWork: results of moment arms, and working space."""
     tree = leverage.tree
     n_body, n_v = len(tree.parent), len(tree.dof_body)
     n_angle = len(leverage.angles.start) - 1
@@ -129,7 +129,7 @@ def arms_by_force(tree, stations, moving_work, work, arms_out):
     """Write arms_out = C . f / s with the generalized forces f of unit tension (eqs 16-18).
 
     tree : Tree - the joint tree
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     moving_work : int - 1 = with the generalized forces of moving points, 0 = without
     work : LeverageWork - results and working space, written
     arms_out : (n_muscle, n_angle) - moment arms [m], written
@@ -147,7 +147,7 @@ def muscle_force(tree, stations, m, tension, moving_work, work):
     work.wrench is overwritten.
 
     tree : Tree - the joint tree
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     m : int - index of the muscle
     tension : float - tension of the muscle [N]
     moving_work : int - 1 = with the generalized forces of moving points, 0 = without

@@ -91,7 +91,7 @@ def follow_paths(tree, stations, surfaces, pose, q, work):
     """Write work.length, work.status and the pieces of all muscles at a pose.
 
     tree : Tree - the joint tree
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     surfaces : Surfaces - the wrapping surfaces
     pose : Pose - positions and orientations of all bodies in ground
     q : (n_q,) - generalized coordinates [rad, m]
@@ -107,7 +107,7 @@ def follow_path(tree, stations, surfaces, pose, q, m, work):
     """Write work.length, status, n_piece and the pieces of muscle m, after wrap.place_surfaces.
 
     tree : Tree - the joint tree
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     surfaces : Surfaces - the wrapping surfaces
     pose : Pose - positions and orientations of all bodies in ground
     q : (n_q,) - generalized coordinates [rad, m]
@@ -142,7 +142,7 @@ def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
     conditional point between two such stations is not active, both stations lie between the same points. A
     surface that contains an end point is left out if it yields; then work.inside is 1.
 
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     surfaces : Surfaces - the wrapping surfaces
     m : int - index of the muscle
     before, after : int - stations of the two points
@@ -172,7 +172,7 @@ def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
 def choose(stations, surfaces, m, i, first_wrap, P, Q, work):
     """Choose the surface of a wrap station between two points; return its number, -1 if it is left out here.
 
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     surfaces : Surfaces - the wrapping surfaces
     m : int - index of the muscle
     i : int - index of the wrap station
@@ -207,7 +207,7 @@ def choose(stations, surfaces, m, i, first_wrap, P, Q, work):
 def join(stations, pose, m, before, after, first_wrap, work):
     """Write the straight pieces of muscle m between two points, over the surfaces touched between them.
 
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     pose : Pose - positions and orientations of all bodies in ground
     m : int - index of the muscle
     before : int - station of the point before
@@ -229,7 +229,7 @@ def join(stations, pose, m, before, after, first_wrap, work):
 def add_piece(stations, pose, m, s_from, s_to, x_from, x_to, work):
     """Write the wrench of one straight piece of muscle m, and add its length to that of the path.
 
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     pose : Pose - positions and orientations of all bodies in ground
     m : int - index of the muscle
     s_from : int - station where it begins
@@ -268,7 +268,7 @@ def gradients(tree, stations, pose, moving_work, work):
     """Write work.gradient of all muscles, after follow_paths: the derivative of the length along each dof.
 
     tree : Tree - the joint tree
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     pose : Pose - positions and orientations of all bodies in ground
     moving_work : int - 1 = with the part of moving points that virtual work demands, 0 = without
     work : PathWork - results and working space of all paths, written
@@ -282,7 +282,7 @@ def gradient(tree, stations, pose, moving_work, m, work):
     """Write work.gradient of muscle m, after follow_path.
 
     tree : Tree - the joint tree
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     pose : Pose - positions and orientations of all bodies in ground
     moving_work : int - 1 = with the part of moving points that virtual work demands, 0 = without
     m : int - index of the muscle
@@ -340,7 +340,7 @@ def piece_gradient(tree, pose, body_a, body_b, w, row):
 def add_forces(stations, m, tension, moving_work, work, wrench, tau):
     """Add the forces of muscle m under a tension, after follow_paths (Sherman, Seth, Delp 2010, eq. 2).
 
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     m : int - index of the muscle
     tension : float - tension of the muscle [N]
     moving_work : int - 1 = with the generalized forces of moving points, 0 = without
@@ -363,7 +363,7 @@ def add_forces(stations, m, tension, moving_work, work, wrench, tau):
 def lengthening_speed(stations, velocities, v, m, work):
     """Return the lengthening speed dl/dt of muscle m [m/s], after follow_paths.
 
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     m : int - index of the muscle

@@ -39,7 +39,7 @@ def place_station(tree, stations, pose, q, s, local, point_out, slip_out):
     """Write the position of station s in ground; return False for a conditional point that is not there.
 
     tree : Tree - the joint tree
-    stations : Stations - stations of all paths
+    stations : Stations - path points and wrapping surfaces (stations) of all paths
     pose : Pose - positions and orientations of all bodies in ground
     q : (n_q,) - generalized coordinates [rad, m]
     s : int - index of the station, which is a point

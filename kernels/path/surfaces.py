@@ -38,7 +38,7 @@ class Placement(NamedTuple):
 
 
 def new_placement(n_surface: int) -> Placement:
-    """Allocate a Placement."""
+    """Allocate a Placement: positions and axes of the surfaces in ground, as `place` writes them."""
     return allocate(Placement, n_surface=n_surface)
 
 

@@ -81,7 +81,7 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
 def wrap_several(run, work, chain):
     """Write the path over a run of more than one station, as wrap_run does; return its status.
 
-    run : WrapRun - the wrap stations between two points
+    run : WrapRun - the successive wrapping surfaces (wrap stations) between two points
     work : WrapWork - results of every wrap station, and working space, written
     chain : ChainWork - that of work; an argument of its own so that None lets the compiler drop the rest
     """
@@ -103,8 +103,9 @@ def wrap_several(run, work, chain):
 
 @njit
 def some_side_open(side, first, last):
-    """Return whether no side is given for some station of the run, so that it takes the shortest way
-    round."""
+    """Return whether the run has a surface for which no side is given, so that the path takes the shortest
+    way round it.
+    """
     n_open = 0
     for i in range(first, last):
         n_open += side[i, 0] == 0.0 and side[i, 1] == 0.0 and side[i, 2] == 0.0
@@ -113,7 +114,7 @@ def some_side_open(side, first, last):
 
 @njit
 def run_length(run, work):
-    """Return the length of the path of a run that has been found [m]."""
+    """Return the length of the path over the surfaces of a run, once it has been found [m]."""
     total, at = 0.0, run.P
     for i in range(run.first, run.last):
         if work.touching[i] == 1:
@@ -126,7 +127,7 @@ def run_length(run, work):
 def settle(run, backwards, work):
     """Find the path over several stations without a first guess; return its status.
 
-    run : WrapRun - the wrap stations between two points
+    run : WrapRun - the successive wrapping surfaces (wrap stations) between two points
     backwards : bool - whether each sweep begins at the last station, not at the first one
     work : WrapWork - results of every wrap station, and working space, written
     """
@@ -231,7 +232,7 @@ def sweep(run, backwards, work):
 
     The largest move is over the size of the surface [1].
 
-    run : WrapRun - the wrap stations between two points
+    run : WrapRun - the successive wrapping surfaces (wrap stations) between two points
     backwards : bool - whether the last station comes first
     work : WrapWork - results of every wrap station, and working space, written
     """
@@ -249,7 +250,7 @@ def sweep(run, backwards, work):
 def wrap_between(run, i, work):
     """Write the path over station i between the touched ones before and after it, as wrap_station does.
 
-    The way round is that of work.way.
+    The path passes the surface on the side that is stored in work.way.
     """
     before, after = neighbours(i, run.first, run.last, work.touching)
     start = run.P if before < 0 else work.exit[before]

@@ -46,12 +46,12 @@ def tell_given(status, share, force, body_force, off, errors, told):
     """Write the published results: status of plates, their shares on the bodies, and standard deviations of
     the wrenches.
 
-    status : (n_plate,) int64
+    status : (n_plate,) int64 - status bits of the plates
     share : (n_plate, n_body) [1]
-    force : (n_plate, 3) - of the plates [N]
+    force : (n_plate, 3) - forces of the plates [N]
     body_force : (n_body, 3) - on the bodies [N]
     off : float - error of the centre of pressure [m]
-    errors : PlateErrors
+    errors : PlateErrors - noise of moments and forces of the force plates
     told : ToldPlates - of n_body bodies, written
     """
     told.foot_deviation[:] = 0.0

@@ -65,8 +65,8 @@ class PlateAssignment(NamedTuple):
 
 def new_rules() -> AssignmentRules:
     """Return the default rules: half the width of a shod foot, with a margin for its markers' positions, and
-    the moment error of plates in several laboratories (docs/forces.md), by which centres of pressure are
-    off by 0.2 m.
+    the moment error of plates in several laboratories (docs/forces.md), which is the error at which centres
+    of pressure are wrong by 0.2 m.
     """
     return AssignmentRules(
         reach=0.06, keep=0.09, nearer=0.03, patience=3, low=0.1, slip=0.8, moment=2.5, edge=0.02, stray=0.3
@@ -88,8 +88,8 @@ def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out
     loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts
     feet : (n_foot, 2, 3) - heel and tip of the toes of each foot [m]; NaN = occluded
     dt : float - time since the frame before [s]; not positive where there was none
-    rules : AssignmentRules
-    state : PlateAssignment - written
+    rules : AssignmentRules - limits of the plate assignment
+    state : PlateAssignment - state of plates and feet, kept from frame to frame, written
     share_out : (n_plate, n_foot) int64 - NONE, BEARS the whole plate, or UNSURE: may bear any part of it
     status_out : (n_plate,) int64 - bits: OFF_PLATE: the centre of pressure is outside the edges; FAR: it is
         far from every foot; TWO_FEET: two feet are on the plate; CHANGED: another foot took over; UNSEEN: an
@@ -122,11 +122,11 @@ def is_outlier(plates, p, force, centre, feet, rules):
     """Return whether the centre of pressure of plate p is so far from all feet that the nearest is as
     unlikely as the others.
 
-    plates : Plates
+    plates : Plates - positions of the force plates in ground
     p : int - the plate
     force, centre : (3,) - force on the person [N], and centre of pressure [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m], all visible
-    rules : AssignmentRules
+    rules : AssignmentRules - limits of the plate assignment
     """
     nearest = math.inf
     for f in range(feet.shape[0]):
@@ -138,10 +138,10 @@ def is_outlier(plates, p, force, centre, feet, rules):
 def doubt_idle_feet(plates, p, feet, rules, share_out):
     """Mark every foot that is on no plate, but low enough for plate p, as UNSURE on it.
 
-    plates : Plates
+    plates : Plates - positions of the force plates in ground
     p : int - the plate
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
-    rules : AssignmentRules
+    rules : AssignmentRules - limits of the plate assignment
     share_out : (n_plate, n_foot) int64 - as in assign_feet; row p is written
     """
     for f in range(feet.shape[0]):
@@ -197,13 +197,13 @@ def find_speeds(feet, dt, state):
 def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
     """Assign a loaded plate to the foot on it; return the plate's status.
 
-    plates : Plates
+    plates : Plates - positions of the force plates in ground
     p : int - the plate
     force : (3,) - on the person [N]
     centre : (3,) - centre of pressure [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
-    rules : AssignmentRules
-    state : PlateAssignment - written
+    rules : AssignmentRules - limits of the plate assignment
+    state : PlateAssignment - state of plates and feet, kept from frame to frame, written
     share_out : (n_foot,) int64 - as in assign_feet, written
     """
     n_foot = feet.shape[0]
@@ -243,12 +243,13 @@ def pressing_force(plates, p, force):
 
 @njit
 def choose(p, nearest, blur, rules, state):
-    """Choose the foot on plate p by state.distance, -1 = none; in doubt the foot that had the plate keeps it.
+    """Return the foot on plate p, chosen by state.distance, -1 = none; in doubt it is the foot that was on
+    the plate before.
 
     p : int - the plate
     nearest : int - the nearest foot, -1 = none is visible
     blur : float - error of the centre of pressure [m]
-    rules : AssignmentRules
+    rules : AssignmentRules - limits of the plate assignment
     state : PlateAssignment - distance, bearer and rival are read, rival is written
     """
     old = state.bearer[p]
@@ -280,15 +281,15 @@ def is_under(nearest, blur, rules, state):
 
 @njit
 def other_foot(plates, p, centre, blur, feet, rules, state):
-    """Return whether two feet stand on plate p together: both on its surface or, if its edges are unknown, on
-    either side of a centre of pressure that is under neither of them.
+    """Return whether two feet stand on plate p together: both on its surface or, if its edges are unknown,
+    on either side of a centre of pressure that is under neither of them.
 
-    plates : Plates
+    plates : Plates - positions of the force plates in ground
     p : int - the plate
     centre : (3,) - centre of pressure [m]
-    blur : float - its error [m]
+    blur : float - error of the centre of pressure [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
-    rules : AssignmentRules
+    rules : AssignmentRules - limits of the plate assignment
     state : PlateAssignment - distance and speed are read
     """
     bounded = math.isfinite(plates.half[p, 0] + plates.half[p, 1])
@@ -308,10 +309,10 @@ def other_foot(plates, p, centre, blur, feet, rules, state):
 def stand_together(plates, p, feet, f, g, rules, state):
     """Return whether feet f and g each have a point on plate p, without relative motion of these points.
 
-    plates : Plates
+    plates : Plates - positions of the force plates in ground
     p, f, g : int - the plate and the two feet
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
-    rules : AssignmentRules
+    rules : AssignmentRules - limits of the plate assignment
     state : PlateAssignment - speed is read
     """
     for k in range(2):
@@ -332,10 +333,10 @@ def stand_together(plates, p, feet, f, g, rules, state):
 def mark_possible(plates, p, feet, rules, share_out):
     """Mark every foot as UNSURE that has a point on plate p or is occluded, as it may be on the plate.
 
-    plates : Plates
+    plates : Plates - positions of the force plates in ground
     p : int - the plate
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
-    rules : AssignmentRules
+    rules : AssignmentRules - limits of the plate assignment
     share_out : (n_foot,) int64 - written
     """
     for f in range(feet.shape[0]):

@@ -92,9 +92,9 @@ def contacts(plates, force, moment, threshold, centre_out, free_moment_out, load
 def gather_tare(plates, values, tare):
     """Add n samples of empty plates to the sums for settle_tare; samples that are not finite are left out.
 
-    plates : Plates
+    plates : Plates - positions of the force plates in ground
     values : (n, 6 n_plate) - force and moment of each plate in turn, as measured [N], [N m]
-    tare : Tare - total, extent and n_sample written
+    tare : Tare - wrenches of the empty force plates; its fields total, extent and n_sample are written
     """
     for s in range(values.shape[0]):
         for p in range(tare.n_sample.shape[0]):
@@ -116,10 +116,11 @@ def gather_tare(plates, values, tare):
 def settle_tare(tare, spread, most, found_out):
     """Set each plate's baseline to the mean of its samples since the last call, and begin a new mean.
 
-    tare : Tare - written
-    spread : float - range of the normal force above which a plate was not empty [N]; its baseline is kept
-    most : float - largest absolute midpoint of that range for an empty plate [N]: a person may stand still on
-        it
+    tare : Tare - wrenches of the empty force plates, written
+    spread : float - range of the normal force above which a plate was not empty [N]; its field baseline is
+        kept
+    most : float - largest absolute midpoint of that range for an empty plate [N]: a person may stand still
+        on it
     found_out : (n_plate,) int64 - EMPTY: the baseline is new; LOADED, or NOT_MEASURED = without a sample: it
         is kept
     """

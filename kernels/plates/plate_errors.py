@@ -64,7 +64,7 @@ def learn_plate_errors(loaded, moment, force, errors):
 
     loaded : (n_plate,) int64 - as written by kernels/plates/plate_contact.contacts
     moment, force : (n_plate, 3) - about ground's origin [N m], [N]
-    errors : PlateErrors - written
+    errors : PlateErrors - noise of moments and forces of the force plates, written
     """
     for p in range(loaded.shape[0]):
         if loaded[p] != EMPTY:
@@ -92,16 +92,16 @@ def learn_plate_errors(loaded, moment, force, errors):
 
 @njit
 def tell_plates(status, share, force, foot_force, off, errors, told):
-    """Write the published results: status of plates, their shares on the feet, and standard deviations of the
-    wrenches.
+    """Write the published results: status of plates, their shares on the feet, and standard deviations of
+    the wrenches.
 
-    status : (n_plate,) int64
+    status : (n_plate,) int64 - status bits of the plates
     share : (n_plate, 2) int64 - 1 = the foot is on the whole plate
-    force : (n_plate, 3) - of the plates [N]
+    force : (n_plate, 3) - forces of the plates [N]
     foot_force : (2, 3) - on the feet [N]
     off : float - error of the centre of pressure [m]
-    errors : PlateErrors
-    told : ToldPlates - written
+    errors : PlateErrors - noise of moments and forces of the force plates
+    told : ToldPlates - published results of the force plates, written
     """
     told.foot_deviation[:] = 0.0
     for p in range(status.shape[0]):

@@ -23,7 +23,7 @@ def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out)
     feet, former : (n_foot, 2, 3) - heel and tip of the toes now and in the frame before [m]; NaN = occluded
     dt : float - time between the two [s]; not positive where there was no frame before
     floor : float - height of the floor [m]
-    rules : AssignmentRules
+    rules : AssignmentRules - limits of the plate assignment
     stands_out : (n_foot,) int64 - 1 = the foot may stand on the floor, else 0, written
     Returns the number of feet that may.
     """
@@ -50,7 +50,7 @@ def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out)
 def is_above_plate(plates, loaded, point):
     """Return whether a point (3,) [m] is inside the edges of a plate that was measured and has known edges.
 
-    plates : Plates
+    plates : Plates - positions of the force plates in ground
     loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts
     point : (3,) - in ground [m]
     """

@@ -11,8 +11,8 @@ from kernels.rates.manifold import IGNORED, OK, RESTARTED, is_usable
 def arrival(t, q, started, before, longest_gap):
     """Classify a new frame; return OK, RESTARTED or IGNORED.
 
-    RESTARTED is the first frame, or the first after too long a gap; IGNORED is one that is not finite, or not
-    later than the frame before.
+    RESTARTED is the first frame, or the first after too long a gap; IGNORED is a frame that is not finite,
+    or not later than the frame before.
 
     t : float - time of the frame [s]
     q : (n_q,) - coordinates of the frame [rad, m]

@@ -59,12 +59,12 @@ def butterworth(manifold, options, t, q, state, rates_out):
 
     Return OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
 
-    manifold : Manifold
-    options : Butterworth
+    manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
+    options : Butterworth - options of the Butterworth filter
     t : float - time of the frame [s]
     q : (n_q,) - coordinates of the frame [rad, m]
     state : ButterworthState - updated
-    rates_out : Rates
+    rates_out : Rates - filtered coordinates with speeds and accelerations
     """
     h = t - state.time[0]
     said = arrival(t, q, state.started[0] != 0, state.time[0], options.longest_gap)
@@ -93,7 +93,7 @@ def follow(manifold, u, half, w, zeta, s, state):
 
     The step is done in the tangent space at the present output, where each dof is a scalar channel.
 
-    manifold : Manifold
+    manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
     u : (n_q,) - input of the section at the end of the step [rad, m]
     half : float - half of the step [s]
     w : float - prewarped angular frequency [rad/s]

@@ -78,7 +78,7 @@ def at_rest(q, q_out, v_out, v_dot_out):
 def reflect(manifold, centre, q, step, q_out):
     """Compute the mirror image of the pose q in the pose centre, along the tangent step between them.
 
-    manifold : Manifold
+    manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
     centre, q : (n_q,) - two poses
     step : (n_v,) - working space
     q_out : (n_q,) - centre moved by minus the tangent step to q

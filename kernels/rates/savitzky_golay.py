@@ -57,15 +57,14 @@ def savitzky_golay(manifold, options, t, q, state, rates_out):
     """Filter the frame q at time t; write coordinates, speeds and accelerations at t - delay into rates_out.
 
     While the window fills, the order is as low as the number of frames requires (two frames for each
-    coefficient).
-    Return OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
+    coefficient). Return OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
 
-    manifold : Manifold
-    options : SavitzkyGolay
+    manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
+    options : SavitzkyGolay - options of the Savitzky-Golay filter
     t : float - time of the frame [s]
     q : (n_q,) - coordinates of the frame [rad, m]
     state : SavitzkyGolayState - updated
-    rates_out : Rates
+    rates_out : Rates - filtered coordinates with speeds and accelerations
     """
     said = arrival(t, q, state.at[1] > 0, state.time[state.at[0]], options.longest_gap)
     if said == IGNORED:
@@ -169,11 +168,11 @@ def weigh(time, newest, n, order, read, P, weight_out):
 def combine(manifold, state, base, n, rates_out):
     """Compute the weighted sums of the n newest poses, as tangent steps from one of them.
 
-    manifold : Manifold
-    state : SavitzkyGolayState - its weight is read; its step and total are overwritten
+    manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
+    state : SavitzkyGolayState - its weight is read; its fields step and total are overwritten
     base : int - row of the pose from which the steps are counted
     n : int - number of frames used
-    rates_out : Rates
+    rates_out : Rates - filtered coordinates with speeds and accelerations
     """
     q, v, v_dot = rates_out.q, rates_out.v, rates_out.v_dot
     n_v, n_ring = v.shape[0], state.time.shape[0]

@@ -103,8 +103,9 @@ def again(problem, options, state, work, out):
 def bear_most(problem, options, state, work, out):
     """Minimise the sum of squares of the rows' violations; return (status, iterations).
 
-    At last the residual of stationarity is rounding: if it is waited for, mu may stand still; if not, mu may
-    fall to where steps are rounding, too. Few frames are lost either way, and other ones, so both are tried.
+    Near the end the residual of stationarity is only rounding error. If the iteration waits for it to fall,
+    mu may stop falling; if it does not wait, mu may become so small that the steps are rounding errors, too.
+    Each variant fails in a few frames, but in different ones, so both are tried.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances

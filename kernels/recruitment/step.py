@@ -215,8 +215,8 @@ def advance(options, mu, dpeak, state, work):
 
 @njit
 def overshot(options, part, state, work):
-    """Return the largest product of x and the difference of its slope from the tangent, after a part of the
-    step.
+    """Return by how much the criterion's slopes differ from their linear prediction after a part of the
+    step: the largest product of this difference and the activation x.
 
     options : RecruitmentOptions - the criterion and tolerances
     part : float - part of the step [1]

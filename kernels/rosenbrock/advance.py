@@ -13,14 +13,15 @@ from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
 
 @njit
 def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
-    """Take many steps; return the status of the last one, and end early where that is worse than ERROR_LARGE.
+    """Take many steps; return the status of the last one, and end early where that is worse than
+    ERROR_LARGE.
 
-    simulation : Simulation
+    simulation : Simulation - bodies, and the force elements between them
     tableau : Tableau - coefficients of the Rosenbrock method
-    options : StepOptions
-    plan : (start, n_step, every, last) - time of step 0 [s], so that step k begins at start + k options.step,
-      and loads and excitations are constant over it; number of steps to do; steps from one row of the trace
-      to the next, 0 = none; 1 = write one more row at the end
+    options : StepOptions - options of the time steps
+    plan : (start, n_step, every, last) - time of step 0 [s], so that step k begins at start + k
+        options.step, and loads and excitations are constant over it; number of steps to do; steps from one
+        row of the trace to the next, 0 = none; 1 = write one more row at the end
     gain : (n_load,) - factor of each load
     q : (n_q,) - generalized coordinates [rad, m], updated
     v : (n_v,) - generalized speeds [rad/s, m/s], updated

@@ -89,7 +89,7 @@ class HoldWork(NamedTuple):
 
 
 def new_hold_work(holds: Holds, tree: Tree) -> HoldWork:
-    """Allocate a HoldWork."""
+    """Allocate a HoldWork: rows, multipliers and derivatives of the hard constraints."""
     n_v = len(tree.dof_body)
     return allocate(
         HoldWork,
@@ -105,7 +105,7 @@ def new_hold_work(holds: Holds, tree: Tree) -> HoldWork:
 def spread(couplers, coupler_work, L, own):
     """Compute own.Y = G L'^-1 and own.reach of the acting rows G, and own.rows.kernel = Y Y' (lower half).
 
-    couplers : Couplers
+    couplers : Couplers - coordinates that are functions of others
     coupler_work : CouplerWork - slopes of the couplers at this state
     L : (n_v, n_v) - Cholesky factor of E'ME
     own : HoldWork - its Y, reach and rows.kernel are written
@@ -133,7 +133,7 @@ def spread(couplers, coupler_work, L, own):
 def spread_active(couplers, coupler_work, L, own):
     """Do the same as spread, and factorise own.rows.kernel.
 
-    couplers : Couplers
+    couplers : Couplers - coordinates that are functions of others
     coupler_work : CouplerWork - slopes of the couplers at this state
     L : (n_v, n_v) - Cholesky factor of E'ME
     own : HoldWork - its Y, reach and rows.kernel are written
@@ -146,7 +146,7 @@ def spread_active(couplers, coupler_work, L, own):
 def choose_rows(couplers, coupler_work, L, own):
     """Write the rows that do not depend on earlier ones into own.active, and do as spread_active.
 
-    couplers : Couplers
+    couplers : Couplers - coordinates that are functions of others
     coupler_work : CouplerWork - slopes of the couplers at this state
     L : (n_v, n_v) - Cholesky factor of E'ME
     own : HoldWork - its active, n_active, Y, reach and rows.kernel are written
@@ -172,7 +172,7 @@ def push_back(L, own, x):
     """Add M^-1 G' lambda to x : (n_v,); lambda, which solves G M^-1 G' lambda = own.left, replaces own.left.
 
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - after spread_active; its left and delta are written
+    own : HoldWork - after spread_active; its fields left and delta are written
     """
     n_v, k, delta = x.shape[0], own.n_active[0], own.delta
     solve_lower(own.rows.kernel, k, own.left)
@@ -192,12 +192,12 @@ def held_accelerations(holds, couplers, tree, q, v, starting, work, v_dot):
     """Add the effect of constraints to unconstrained accelerations, and the constraint forces to work.tau.
 
     holds : Holds - None where the simulation has no constraints
-    couplers : Couplers
-    tree : Tree
+    couplers : Couplers - coordinates that are functions of others
+    tree : Tree - joint tree of the bodies
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     starting : int - 1 = a step starts, and the acting rows are chosen
-    work : SimulationWork - after reduced_accelerations; its holds and tau are written
+    work : SimulationWork - after reduced_accelerations; its fields holds and tau are written
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2], updated
     """
     if holds is None:
@@ -230,7 +230,7 @@ def add_hold_slopes(holds, system, work):
     """Add the slopes of constraint forces at fixed multipliers to work.stages; write own.by_q, by_v, force.
 
     holds : Holds - None where the simulation has no constraints
-    system : System
+    system : System - joint tree of bodies with mass, in a gravitational field
     work : SimulationWork - after derivatives_after_rates at these accelerations; holds and stages are written
     """
     if holds is None:
@@ -255,8 +255,8 @@ def add_hold_slopes(holds, system, work):
 def press(holds, pose, own):
     """Compute the constraint forces own.force and their wrenches on pairs of bodies, from own.multiplier.
 
-    holds : Holds
-    pose : Pose
+    holds : Holds - hard constraints of the simulation
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     own : HoldWork - its force and pairs are written
     """
     elements, sums, origin = holds.constraints.elements, own.pairs, pose.position[0]
@@ -289,7 +289,7 @@ def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
     """Reduce held.folded, by_q, by_v to the independent coordinates as reduce_slopes; compute held.by_time.
 
     holds : Holds - None where the simulation has no constraints
-    couplers : Couplers
+    couplers : Couplers - coordinates that are functions of others
     own : ReductionWork - after follow
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
@@ -317,11 +317,11 @@ def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
 
 @inlined
 def hold_onset(holds, L, own, onset):
-    """Convert onset : (n_v,), the partial derivative of v_dot in time, into that under the constraints.
+    """Convert the partial derivative of v_dot with respect to time, onset : (n_v,), into the constrained one.
 
     holds : Holds - None where the simulation has no constraints
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - after reduce_hold_slopes; its left and delta are written
+    own : HoldWork - after reduce_hold_slopes; its fields left and delta are written
     """
     if holds is None:
         return
@@ -336,7 +336,7 @@ def hold_jerk(holds, L, own, v, v_dot, jerk):
 
     holds : Holds - None where the simulation has no constraints
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - after reduce_hold_slopes; its left and delta are written
+    own : HoldWork - after reduce_hold_slopes; its fields left and delta are written
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     jerk : (n_v,) - time derivative of v_dot along the motion [rad/s^3, m/s^3], updated
@@ -353,7 +353,7 @@ def hold_jerk(holds, L, own, v, v_dot, jerk):
 def factor_bordered(tree, v, shift, stages, own):
     """Factorise the stage matrix, bordered by the constraints unless own is None; return False if singular.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
     shift : float - 1/(h g) [1/s]
     stages : StageWork - without a border its S becomes the LU factors; row 0 of its row is overwritten

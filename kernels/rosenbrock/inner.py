@@ -36,7 +36,7 @@ class Inner(NamedTuple):
 
 
 def new_inner(n_pull: int, n_v: int) -> Inner:
-    """Allocate an Inner."""
+    """Allocate an Inner: inner states of all muscles in a step."""
     return allocate(Inner, n_state=2 * n_pull, n_pull=n_pull, n_v=n_v)
 
 
@@ -151,7 +151,7 @@ def next_inner(tableau, i, inverse_h, inner):
     """Compute the muscles' inner state at stage i and the contribution of earlier stages, inner.state and
     inner.past.
 
-    tableau : Tableau
+    tableau : Tableau - coefficients of the Rosenbrock method
     i : int - index of the stage
     inverse_h : float - 1/h [1/s]
     inner : Inner - written; None where there are no muscles
@@ -166,7 +166,7 @@ def end_inner(tableau, inner):
     """Compute the muscles' inner state at the end of the step; return whether it is finite (True without
     muscles).
 
-    tableau : Tableau
+    tableau : Tableau - coefficients of the Rosenbrock method
     inner : Inner - its state is written; None where there are no muscles
     """
     if inner is None:

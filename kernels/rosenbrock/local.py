@@ -26,7 +26,7 @@ def local_solve(tree, v, shift, sign, x, out):
 
     A is -w~/2 for rotations, and zero for other coordinates.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
     shift : float - 1/(h g), with the step h and the diagonal g of the method [1/s]
     sign : float - +1 for this matrix, -1 for its transpose

@@ -91,7 +91,7 @@ class SimulationWork(NamedTuple):
 
 
 def new_simulation_work(simulation: Simulation) -> SimulationWork:
-    """Allocate a SimulationWork."""
+    """Allocate a SimulationWork: working space of the simulation."""
     tree = simulation.system.tree
     n_body, n_v, pulls = len(tree.parent), len(tree.dof_body), simulation.pulls
     return allocate(
@@ -148,13 +148,14 @@ def mirror(M):
 
 @inlined
 def acceleration(simulation, q, v, moving, work, v_dot_out):
-    """Compute the accelerations at q and v; where the inertia is constant, only force elements are evaluated.
+    """Compute the accelerations at q and v; where the inertia is constant, only force elements are
+    evaluated.
 
-    simulation : Simulation
+    simulation : Simulation - bodies, and the force elements between them
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     moving : int - 1 = a step starts here, and velocities of the bodies are computed in every case, for
-      linearise
+        linearise
     work : SimulationWork - working space, overwritten; its tau has the generalized forces
     v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     """
@@ -184,11 +185,11 @@ def pull_along(pulls, tree, q, v, inner, work):
     """Add the forces of muscles and ligaments to work.tau; compute the rates of the muscles' inner states.
 
     pulls : PathForces - None where no muscle pulls
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     inner : Inner - its rate is written; it is an argument of its own so that the compiler drops the body for
-      None
+        None
     work : SimulationWork - its tau and pulls are written
     """
     if inner is not None:
@@ -202,7 +203,7 @@ def solve_motion(couplers, system, v, work, v_dot_out):
     It is done by articulated bodies, or by the reduced equations of motion where there are couplers.
 
     couplers : Couplers - an argument of its own so that the compiler drops the branch for None
-    system : System
+    system : System - joint tree of bodies with mass, in a gravitational field
     v : (n_v,) - generalized speeds [rad/s, m/s]
     work : SimulationWork - working space, overwritten
     v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
@@ -224,7 +225,7 @@ def linearise(simulation, q, v, v_dot, step, work):
     tau_q and tau_v are the derivatives of the forces less M v_dot + bias, with respect to q and v at fixed
     v_dot.
 
-    simulation : Simulation
+    simulation : Simulation - bodies, and the force elements between them
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
@@ -274,7 +275,7 @@ def linearise_reduced(couplers, holds, tree, v, v_dot, work):
 
     couplers : Couplers - None where no coordinate is given
     holds : Holds - None where the simulation has no constraints
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     work : SimulationWork - its stages and its reduction are written

@@ -75,7 +75,7 @@ def gap_left(constraints, pose, own):
     accepted size does not count.
 
     constraints : Constraints - all of its elements are hard
-    pose : Pose
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     own : HoldWork - after spread_active
     """
     largest, a = 0.0, 0
@@ -95,7 +95,7 @@ def borne(constraints, pose, rows, e):
     It is valid after constraint_rows.
 
     constraints : Constraints - all of its elements are hard
-    pose : Pose
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     rows : ConstraintWork - its element is read
     e : int - index of the element
     """
@@ -110,7 +110,7 @@ def close(holds, simulation, ahead, q, v, work):
     """Project q and v onto the constraints as `project` does; return True at once where there are none.
 
     holds : Holds - None where the simulation has no constraints
-    simulation : Simulation
+    simulation : Simulation - bodies, and the force elements between them
     ahead : float - time of the projection after the time of the clock [s]
     q : (n_q,) - generalized coordinates [rad, m], changed
     v : (n_v,) - generalized speeds [rad/s, m/s], changed
@@ -125,12 +125,12 @@ def close(holds, simulation, ahead, q, v, work):
 def project(simulation, ahead, q, v, work):
     """Project q and v onto the constraints; return False where that fails or needs too large a correction.
 
-    simulation : Simulation
+    simulation : Simulation - bodies, and the force elements between them
     ahead : float - time of the projection after the time of the clock [s]
     q : (n_q,) - generalized coordinates [rad, m], changed
     v : (n_v,) - generalized speeds [rad/s, m/s], changed
     work : SimulationWork - its dynamics hold the Cholesky factor of the mass matrix; working space,
-      overwritten
+        overwritten
     """
     holds, couplers, tree = simulation.holds, simulation.couplers, simulation.system.tree
     own, dynamics, step = work.holds, work.dynamics, work.state[0, : v.shape[0]]
@@ -161,11 +161,11 @@ def project(simulation, ahead, q, v, work):
 
 @njit
 def correction(L, own, step_out):
-    """Compute Newton's correction of the coordinates towards Phi = 0 of the acting rows; no dof moves by more
-    than MOST.
+    """Compute Newton's correction of the coordinates towards Phi = 0 of the acting rows; no dof moves by
+    more than MOST.
 
     L : (n_v, n_v) - Cholesky factor of E'ME
-    own : HoldWork - after spread_active; its left and delta are written
+    own : HoldWork - after spread_active; its fields left and delta are written
     step_out : (n_v,) - correction along the tangent of q [rad, m]
     """
     largest = MOST
@@ -182,17 +182,16 @@ def correction(L, own, step_out):
 
 @entry
 def put_on_constraints(simulation, q, v, work, before_out, after_out):
-    """Project q and v onto the constraints from a greater distance; return False where the coordinates cannot
-    satisfy them.
+    """Project q and v onto the constraints from a greater distance; return False where the coordinates
+    cannot satisfy them.
 
     Dofs that work.holds.kept marks keep their coordinates and their speeds.
 
-    simulation : Simulation
+    simulation : Simulation - bodies, and the force elements between them
     q : (n_q,) - generalized coordinates [rad, m], changed
     v : (n_v,) - generalized speeds [rad/s, m/s], changed
     work : SimulationWork - at the time of its clock; working space, overwritten
-    before_out, after_out : (n_row, 2) - violation of each element [m] and its rate [m/s], before
-      and after
+    before_out, after_out : (n_row, 2) - violation of each element [m] and its rate [m/s], before and after
     """
     holds, couplers, system = simulation.holds, simulation.couplers, simulation.system
     tree, own, dynamics, n_v = system.tree, work.holds, work.dynamics, v.shape[0]
@@ -225,7 +224,7 @@ def write_gaps(constraints, pose, own, v, out):
     The rate of a row that does not act is written as 0 as long as it is no more than rounding error.
 
     constraints : Constraints - all of its elements are hard
-    pose : Pose
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     own : HoldWork - its rows and active are read
     v : (n_v,) - generalized speeds [rad/s, m/s]
     out : (n_row, 2) - violation and rate of each element

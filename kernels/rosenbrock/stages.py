@@ -36,7 +36,7 @@ class StageWork(NamedTuple):
 
 
 def new_stage_work(n_v: int) -> StageWork:
-    """Allocate a StageWork."""
+    """Allocate a StageWork: matrices and stages of one Rosenbrock step."""
     return allocate(StageWork, n_v=n_v)
 
 
@@ -44,7 +44,7 @@ def new_stage_work(n_v: int) -> StageWork:
 def factor(tree, v, shift, work, held):
     """Compute the LU factors of M shift - tau_v - tau_q B; return False where the matrix is singular.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
     shift : float - 1/(h g) [1/s]
     work : StageWork - its M, tau_q and tau_v are read, its S and pivot are written
@@ -64,7 +64,7 @@ def next_stage(tableau, i, inverse_h, start, work, state_out):
     """Compute the state at stage i, and the contribution of earlier stages to the right-hand side of this
     stage.
 
-    tableau : Tableau
+    tableau : Tableau - coefficients of the Rosenbrock method
     i : int - index of the stage
     inverse_h : float - 1/h [1/s]
     start : (2 n_v,) - theta and v at the start of the step
@@ -98,14 +98,14 @@ def combine(a, C, i, inverse_h, start, u, past_out, state_out):
 def stage_solve(tree, i, shift, v, rate, push, work, held):
     """Solve stage i from the rates there and write it into work.u[i].
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     i : int - index of the stage
     shift : float - 1/(h g) [1/s]
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
     rate : (2 n_v,) - theta-dot and v-dot at the stage
     push : (n_v,) - generalized forces that inner states of muscles add (kernels/rosenbrock/inner); None =
-      there are none
-    work : StageWork - after factor and next_stage; its u[i] is written
+        there are none
+    work : StageWork - after factor and next_stage; its field u[i] is written
     held : HoldWork - of the constraints; None = there are none
     """
     n = v.shape[0]

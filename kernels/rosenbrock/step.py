@@ -56,8 +56,8 @@ class StepOptions(NamedTuple):
 def part(options, simulation, rest, v, work):
     """Return the length [s] of the next part of a step, from the derivatives at its start.
 
-    options : StepOptions
-    simulation : Simulation
+    options : StepOptions - options of the time steps
+    simulation : Simulation - bodies, and the force elements between them
     rest : float - remaining time of the step [s]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     work : SimulationWork - working space, overwritten
@@ -106,9 +106,9 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
     tolerance, the status is ERROR_LARGE. The length [s] is that of the part that was done; it is 0 if the
     state has not advanced.
 
-    simulation : Simulation
+    simulation : Simulation - bodies, and the force elements between them
     tableau : Tableau - coefficients of the Rosenbrock method
-    options : StepOptions
+    options : StepOptions - options of the time steps
     rest : float - remaining time of the step [s]
     record : bool - write a row of the trace where the step starts
     halt : bool - return after the row of the trace, with length 0
@@ -184,7 +184,7 @@ def factor_stages(tree, v, shift, work):
 
     Inner states of muscles are eliminated.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
     shift : float - 1/(h g) [1/s]
     work : SimulationWork - its stages are written
@@ -197,7 +197,7 @@ def factor_stages(tree, v, shift, work):
 def move_on(tableau, i, h, work):
     """Compute the states of the motion and of the muscles at stage i from the earlier stages.
 
-    tableau : Tableau
+    tableau : Tableau - coefficients of the Rosenbrock method
     i : int - index of the stage
     h : float - length of the step [s]
     work : SimulationWork - its state, stages and inner are written
@@ -210,8 +210,8 @@ def move_on(tableau, i, h, work):
 def solve_stage(simulation, tableau, i, h, v, work):
     """Solve stage i of the motion and of the muscles' inner states, once the rates at the stage are known.
 
-    simulation : Simulation
-    tableau : Tableau
+    simulation : Simulation - bodies, and the force elements between them
+    tableau : Tableau - coefficients of the Rosenbrock method
     i : int - index of the stage
     h : float - length of the step [s]
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
@@ -245,7 +245,7 @@ def weigh(tableau, h, start, v_dot, stages, state_out):
     If the method has no embedded method, the difference from an explicit Euler step is used as the embedded
     error.
 
-    tableau : Tableau
+    tableau : Tableau - coefficients of the Rosenbrock method
     h : float - length of the step [s]
     start : (2 n_v,) - theta and v at the start
     v_dot : (n_v,) - generalized accelerations at the start [rad/s^2, m/s^2]

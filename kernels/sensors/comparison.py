@@ -44,7 +44,8 @@ LEAP_RAD = math.radians(1.0)
 class Allowed(NamedTuple):
     """Limits for the comparison of a device with the model.
 
-    agreement : [rad]; n_late : outputs by which a device may be late; most_s : time for which it may be wrong
+    agreement : allowed difference of angles [rad]; n_late : number of outputs by which a device may be late;
+        most_s : time for which it may be wrong [s]
     speed_max : greatest speed of the joint [rad/s]
     """
 
@@ -61,11 +62,11 @@ def compare(state, told, allowed, at, awaited, angle, speed, passed_s, by_device
 
     state : (N_STATE,) - updated
     told : (n, 4) - outputs, as of kernels/sensors/told
-    allowed : Allowed
+    allowed : Allowed - limits for the comparison of the device with the model
     at, awaited : int, int - numbers of the output that it answers, and of the newest one
     angle, speed : float, float - measured [rad, rad/s]
-    passed_s, by_device_s : float, float - since the measurement before [s], by ticks, and by the device's
-      clock, NaN where that means nothing
+    passed_s, by_device_s : float, float - time since the previous measurement [s], by ticks, and by the
+        device's clock (NaN where the clock cannot be used)
     """
     reference = angle_told(told, at)
     if reference != reference:
@@ -146,8 +147,8 @@ def compare_speed(state, told, allowed, at, angle, speed, passed_s, by_device_s)
 
 @njit
 def speed_found(state, agreement, passed_s):
-    """Return SPEED_OFF where the integral of the speed disagrees with the angle, GAIN_OFF where its gain is
-    off, or 0.
+    """Return SPEED_OFF where the integral of the speed disagrees with the angle, GAIN_OFF where the ratio of
+    speed to rate of the angle is wrong, or 0.
 
     state : (N_STATE,) - as of `compare`; its products are updated
     agreement, passed_s : float, float - allowed [rad], time since the measurement before [s]

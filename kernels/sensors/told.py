@@ -16,7 +16,7 @@ def angle_told(told, seq):
     """Return the angle that was sent in an output [rad]; NaN if it was not known, was never sent or is too
     old.
 
-    told : (n, 4) - SEQ, TIME, ANGLE, SPEED
+    told : (n, 4) - outputs that were sent; columns SEQ, TIME, ANGLE, SPEED
     """
     if seq < 0:
         return math.nan
@@ -28,7 +28,7 @@ def angle_told(told, seq):
 def time_between(told, one, other):
     """Return the model's time between two outputs [s]; NaN if one of them is not stored.
 
-    told : (n, 4) - SEQ, TIME, ANGLE, SPEED
+    told : (n, 4) - outputs that were sent; columns SEQ, TIME, ANGLE, SPEED
     """
     if one < 0 or other < 0:
         return math.nan
@@ -42,7 +42,7 @@ def time_between(told, one, other):
 def beyond(told, measured, first, last):
     """Return how far an angle is outside the range of the angles sent between two outputs [rad]; 0 inside.
 
-    told : (n, 4) - SEQ, TIME, ANGLE, SPEED
+    told : (n, 4) - outputs that were sent; columns SEQ, TIME, ANGLE, SPEED
     """
     low, high = math.inf, -math.inf
     for seq in range(first, last + 1):

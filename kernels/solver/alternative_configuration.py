@@ -99,7 +99,7 @@ def new_alternative_configuration(
 def new_alternative_work(
     n_q: int, n_v: int, n_marker: int, n_joint: int, n_ligament: int, n_contact: int, K: int
 ) -> AlternativeWork:
-    """Allocate an AlternativeWork."""
+    """Allocate an AlternativeWork: working space for alternative configurations, beside that of the frame."""
     return allocate(
         AlternativeWork,
         n_q=n_q,
@@ -112,19 +112,19 @@ def new_alternative_work(
 
 @inlined
 def follow_others(model, problem, track, dt, options, solver_options, variance, frame, state, work):
-    """Update the alternative configurations of all joints,
-    as the last step of a frame that needs its factors.
+    """Update the alternative configurations of all joints, as the last step of a frame that needs its
+    factors.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     problem : FrameProblem - of the frame
     track : TrackState - holds the published pose of this frame and of the one before
     dt : float - time since the last frame [s]; 0 = unknown
-    options : DeviationOptions
-    solver_options : SolverOptions
+    options : DeviationOptions - settings of the standard deviations
+    solver_options : SolverOptions - settings of the constrained least-squares solver
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
     frame : TrackWork - its solver is at the published pose, but loses its factors where a configuration is
         solved
-    state : AlternativeConfiguration - written
+    state : AlternativeConfiguration - state of the alternative configurations of joints, written
     work : AlternativeWork - written
     """
     for r in range(state.body.shape[0]):
@@ -142,10 +142,10 @@ def has_changed_over(tree, track, r, state, work):
     It has if it moved by more than half of the distance to the alternative configuration. What was known of
     the alternative configuration then applies to the published one.
 
-    tree : Tree
-    track : TrackState
+    tree : Tree - joint tree of the bodies
+    track : TrackState - state of one solution that is followed from frame to frame
     r : int - index of the joint among those of state
-    state : AlternativeConfiguration
+    state : AlternativeConfiguration - state of the alternative configurations of joints
     work : AlternativeWork - the step from the former to the present pose is written into its delta
     """
     if state.there[r] == 0:
@@ -160,15 +160,15 @@ def follow_other(model, problem, q, options, solver_options, variance, frame, r,
 
     Afterwards the solver's pose is the published one again, without its factors.
 
-    model : Skeleton
-    problem : FrameProblem
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    problem : FrameProblem - model, roles of its elements, and measured markers
     q : (n_q,) - published pose [m, rad]
-    options : DeviationOptions
-    solver_options : SolverOptions
+    options : DeviationOptions - settings of the standard deviations
+    solver_options : SolverOptions - settings of the constrained least-squares solver
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
-    frame : TrackWork - solver written
+    frame : TrackWork - working space of one frame; its field solver is written
     r : int - index of the joint among those of state
-    state : AlternativeConfiguration - written
+    state : AlternativeConfiguration - state of the alternative configurations of joints, written
     work : AlternativeWork - written
     """
     at, known = frame.solver, state.there[r] == 1
@@ -199,18 +199,18 @@ def follow_other(model, problem, q, options, solver_options, variance, frame, r,
 
 @njit
 def solve_again(tree, problem, how, q, r, at, state, work):
-    """Solve the alternative configuration near its last step from the published pose; return whether it still
-    exists.
+    """Solve the alternative configuration near its last step from the published pose; return whether it
+    still exists.
 
     The published pose may have changed to the alternative configuration in the meantime. The configuration
     that it has left then lies on the opposite side, and the logarithm of the odds changes its sign.
 
-    tree : Tree
-    problem : FrameProblem
-    how : SolverOptions
+    tree : Tree - joint tree of the bodies
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    how : SolverOptions - settings of the constrained least-squares solver
     q : (n_q,) - published pose [m, rad]
     r : int - index of the joint among those of state
-    at : Work - written
+    at : Work - working space of the solver, written
     state : AlternativeConfiguration - its gap, multiplier and odds are written
     work : AlternativeWork - written
     """
@@ -236,9 +236,9 @@ def look(model, problem, how, q, size, frame, r, state, work):
 
     Return whether there is one; if not, the next search goes to the other side.
 
-    model : Skeleton
-    problem : FrameProblem
-    how : SolverOptions
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    how : SolverOptions - settings of the constrained least-squares solver
     q : (n_q,) - published pose [m, rad]
     size : (n_marker,) - standard deviation of each marker along one axis [m]
     frame : TrackWork - solver at the published pose; written
@@ -265,14 +265,14 @@ def solve_beside(tree, problem, how, q, r, at, state, work):
 
     If it differs, the tangent step from q to that optimum is written into state.gap[r].
 
-    tree : Tree
-    problem : FrameProblem
-    how : SolverOptions
+    tree : Tree - joint tree of the bodies
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    how : SolverOptions - settings of the constrained least-squares solver
     q : (n_q,) - published pose [m, rad]
     r : int - index of the joint among those of state
-    at : Work - written
+    at : Work - working space of the solver, written
     state : AlternativeConfiguration - its gap and multiplier are written
-    work : AlternativeWork - its delta is read; its q and delta are written
+    work : AlternativeWork - its delta is read; its fields q and delta are written
     """
     integrate(tree, q, work.delta, 1.0, work.q)
     if solve(problem, how, at, work.q, state.multiplier[r]).status != CONVERGED:
@@ -290,7 +290,7 @@ def find_shifts(model, mode, displaced, at, work, shift_out):
 
     Angles differ by at most pi. Lengths of hard elements are the same in both configurations.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     mode : (n_element,) int64 - OFF, SOFT or HARD of kernels/solver/constraints
     displaced : (n_displaced,) int64 - joints with published displacements, ascending
     at : Work - of the alternative configuration
@@ -317,7 +317,7 @@ def add_others(due, state, C, value):
     p is the probability of such a configuration, and d the difference of the numbers.
 
     due : bool - whether C was computed anew in this frame
-    state : AlternativeConfiguration
+    state : AlternativeConfiguration - state of the alternative configurations of joints
     C : (n_v, n_v) - covariance of the pose, written where due
     value : (K,) - variances of the published numbers, written
     """

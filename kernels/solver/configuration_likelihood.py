@@ -29,13 +29,13 @@ def evidence(model, problem, skin, variance, at, work):
     """Return the logarithm of the odds for the published pose against the alternative one, from the markers
     of one frame.
 
-    model : Skeleton
-    problem : FrameProblem
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    problem : FrameProblem - model, roles of its elements, and measured markers
     skin : SkinMotion - errors that the markers of a segment share
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
     at : Work - of the alternative configuration
-    work : AlternativeWork - its here holds the markers of the published pose; its drawn and vectors are
-      written
+    work : AlternativeWork - its here holds the markers of the published pose; its fields drawn and vectors
+        are written
     """
     markers, here, beyond, drawn = model.markers, work.here, at.marker.model, work.drawn
     more, apart, spread = 0.0, 0.0, 0.0
@@ -58,11 +58,11 @@ def evidence(model, problem, skin, variance, at, work):
 def shared_spread(markers, pose, place, b, skin, work):
     """Return the variance of sum drawn . error [m^4] that comes from the skin of body b moving as one piece.
 
-    markers : ModelMarkers
-    pose : Pose
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     place : (n_marker, 3) - model markers in ground [m]
     b : int - body
-    skin : SkinMotion
+    skin : SkinMotion - soft tissue artefact that all markers of a segment share
     work : AlternativeWork - drawn; vectors written
     """
     force, centre, lever = work.vectors[0], work.vectors[1], work.vectors[2]

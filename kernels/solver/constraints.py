@@ -93,8 +93,8 @@ def element_values(elements, pose, target, work):
 
     Values of path lengths are written by kernels/path/lengths.length_values instead.
 
-    elements : Elements
-    pose : Pose
+    elements : Elements - geometry of the constraint elements
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     target : (n_element,) [m, rad]
     work : ElementWork - its value, end_a, end_b and normal are written
     """
@@ -294,14 +294,16 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
 
     With x the vector between the ends (DISTANCE) or the normal (plane), and m the first derivatives of an
     end, its second derivative along x is x . (w_i x m_k) = (x X w_i) . m_k, with i nearer to ground than k:
-    levers x X w_i are computed once per dof. kernels/joints/kinds.order_joint corrects for dofs of one joint.
+    levers x X w_i are computed once per dof. kernels/joints/kinds.order_joint corrects for dofs of one
+    joint.
 
-    tree : Tree
-    elements : Elements
-    pose : Pose
-    e : int - element
-    factor : float
-    work : ElementWork - motion, turn, lever, lever_turn, wrench written
+    tree : Tree - joint tree of the bodies
+    elements : Elements - geometry of the constraint elements
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    e : int - index of the element
+    factor : float - factor of the second derivatives
+    work : ElementWork - end points, deviations and motions of the elements; its fields motion, turn, lever,
+        lever_turn and wrench are written
     H : (n_v, n_v) - written
     """
     if elements.kind[e] == PATH_LENGTH:
@@ -341,12 +343,13 @@ def add_angle_curvature(elements, pose, e, factor, work, H):
     The derivative of the angle along dof k with the rotation w_k is w_k . m. A dof i nearer to ground turns
     w_k, by w_i X w_k, where both move the same body, and it changes the couple m.
 
-    elements : Elements
-    pose : Pose
-    e : int - element
-    factor : float
-    work : ElementWork - motion, turn, lever, wrench written
-    H : (n_v, n_v) - lower triangle, written
+    elements : Elements - geometry of the constraint elements
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    e : int - index of the element
+    factor : float - factor of the second derivatives
+    work : ElementWork - end points, deviations and motions of the elements; its fields motion, turn, lever
+        and wrench are written
+    H : (n_v, n_v) - sum of second derivatives; its lower triangle is written
     """
     kind, a, n, w = elements.kind[e], work.end_a[e], work.normal[e], work.wrench
     mx, my, mz = couple(kind, a, n)
@@ -373,13 +376,13 @@ def add_angle_curvature(elements, pose, e, factor, work, H):
 def order_path(tree, elements, pose, e, factor, work, H):
     """Add the second derivatives between dofs of one joint to H, by kernels/joints/kinds.order_joint.
 
-    tree : Tree
-    elements : Elements
-    pose : Pose
-    e : int - element
-    factor : float
-    work : ElementWork - wrench written
-    H : (n_v, n_v) - lower triangle, written
+    tree : Tree - joint tree of the bodies
+    elements : Elements - geometry of the constraint elements
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    e : int - index of the element
+    factor : float - factor of the second derivatives
+    work : ElementWork - end points, deviations and motions of the elements; its field wrench is written
+    H : (n_v, n_v) - sum of second derivatives; its lower triangle is written
     """
     w = work.wrench
     w[0], w[1], w[2], w[3], w[4], w[5] = element_wrench(elements, pose, e, work)

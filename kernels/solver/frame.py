@@ -129,14 +129,14 @@ def estimate(model, method, measured, dt, options, state, work, out):
 
     If the same frame is sent a second time after it was solved, everything stays unchanged.
 
-    model : Skeleton
-    method : SolverMethod
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    method : SolverMethod - modes, weights and targets of the elements
     measured : (n_marker, 3) - markers in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]; 0 = unknown
-    options : FrameOptions
-    state : FrameState - updated
-    work : TrackWork - written
-    out : Outputs - written
+    options : FrameOptions - settings for solving a frame
+    state : FrameState - state of the solver, kept from frame to frame, updated
+    work : TrackWork - working space of one frame, written
+    out : Outputs - results of the frame, written
     Returns (status of kernels.solver.kkt or SENT_AGAIN, iterations, residual, number of undetermined dofs,
     number of visible markers, number of exchanged labels, number of markers at fault).
     """
@@ -186,11 +186,11 @@ def estimate(model, method, measured, dt, options, state, work, out):
 def learn_frame(model, dt, status, options, state, work, out):
     """Update the statistics of markers and segments by this frame; return how many markers are at fault.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     dt : float - time since the last frame [s]; 0 = unknown
     status : int - status of kernels.solver.kkt
-    options : FrameOptions
-    state : FrameState - updated
+    options : FrameOptions - settings for solving a frame
+    state : FrameState - state of the solver, kept from frame to frame, updated
     work : TrackWork - of the solution
     out : Outputs - of the solution
     """
@@ -220,11 +220,11 @@ def learn_frame(model, dt, status, options, state, work, out):
 def foresee(model, dt, options, state, work):
     """Predict the position of every marker from the previous frame, into state.health.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     dt : float - time since the last frame [s]
-    options : FrameOptions
-    state : FrameState - health.expected written
-    work : Work - pose, marker written
+    options : FrameOptions - settings for solving a frame
+    state : FrameState - state of the solver, kept from frame to frame; its field health.expected is written
+    work : Work - working space of the solver; its fields pose and marker are written
     """
     track, health = state.track, state.health
     predict(model.tree, dt, options.track, track, track.q_try)
@@ -242,12 +242,12 @@ def solve_method(model, method, dt, options, state, work, out):
 
     Return (status, iterations, residual, number of undetermined dofs).
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - the targets of its elements, roles.target, are written
     dt : float - time since the last frame [s]; 0 = unknown
-    options : TrackOptions
+    options : TrackOptions - settings of how a solution is followed and restarted
     state : FrameState - track, first updated; segments has the places and weights of the markers to fit
-    work : TrackWork - written
+    work : TrackWork - working space of one frame, written
     out : Outputs - its axes, angles and displacements are written
     """
     track, first, more = state.track, state.first, 0
@@ -295,12 +295,12 @@ def lengths_at(model, flexion, angles, target_out):
 def report(model, roles, measured, q, work, out):
     """Write the results of the frame at its solution into out.
 
-    model : Skeleton
-    roles : Roles
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    roles : Roles - mode, weight and target of each element in the method
     measured : (n_marker, 3) - in ground, labels corrected where that is certain, NaN = occluded [m]
     q : (n_q,) - the solution [m, rad]
-    work : Work - pose, marker.model, element written
-    out : Outputs - written
+    work : Work - working space of the solver; its fields pose, marker.model and element are written
+    out : Outputs - results of the frame, written
     """
     pose(model.tree, q, work.pose)
     model_markers(model.markers, work.pose, work.marker.model)

@@ -41,28 +41,28 @@ class BodyFitWork(NamedTuple):
 
 
 def new_fit_work() -> BodyFitWork:
-    """Allocate a BodyFitWork."""
+    """Allocate a BodyFitWork: working space of rigid fits."""
     return allocate(BodyFitWork)
 
 
 @njit
 def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_out):
-    """Fit each body to its own markers and write the joint coordinates into q_out;
-    return how many were fitted.
+    """Fit each body to its own markers and write the joint coordinates into q_out; return how many were
+    fitted.
 
-    Bodies with fewer than three visible markers, or with markers on a line, keep q_neutral. A chain is fitted
-    by least squares (kernels/joints/chain_fit). For a free joint inside the tree, only the rotation is taken
-    from the fit. Its translation is set to the neutral one, which nearly satisfies the constraints: the true
-    translation is small compared with the soft tissue artefact.
+    Bodies with fewer than three visible markers, or with markers on a line, keep q_neutral. A chain is
+    fitted by least squares (kernels/joints/chain_fit). For a free joint inside the tree, only the rotation
+    is taken from the fit. Its translation is set to the neutral one, which nearly satisfies the constraints:
+    the true translation is small compared with the soft tissue artefact.
 
-    tree : Tree
-    markers : ModelMarkers
-    measured : (n_marker, 3) - in ground [m]
-    weight : (n_marker,) - 0 = not used
-    q_neutral : (n_q,) [m, rad]
-    pose_work : Pose - written
-    fit : BodyFitWork - written
-    q_out : (n_q,) - written [m, rad]
+    tree : Tree - joint tree of the bodies
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    measured : (n_marker, 3) - measured marker positions in ground [m]
+    weight : (n_marker,) - weights of the markers, 0 = not used
+    q_neutral : (n_q,) - coordinates of the neutral pose [m, rad]
+    pose_work : Pose - positions and orientations of the bodies in ground, and twists of all dofs, written
+    fit : BodyFitWork - working space of rigid fits, written
+    q_out : (n_q,) - generalized coordinates [m, rad], written
     """
     copy(q_neutral, q_out)
     n_fitted = 0
@@ -121,11 +121,11 @@ def place_chain(chains, tree, b, pose_work, fit, q_out):
     """Write the coordinates of chain joint b from its body's fit, after fit_body; without chains do nothing.
 
     chains : Chains - those of tree; None lets the compiler leave out the rest
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     b : int - body that the joint carries
-    pose_work : Pose - written
-    fit : BodyFitWork - written
-    q_out : (n_q,) - written [m, rad]
+    pose_work : Pose - positions and orientations of the bodies in ground, and twists of all dofs, written
+    fit : BodyFitWork - working space of rigid fits, written
+    q_out : (n_q,) - generalized coordinates [m, rad], written
     """
     if chains is None:
         return
@@ -138,11 +138,11 @@ def fit_body(markers, body, measured, weight, fit):
     """Fit one rigid body to its visible markers: write its rotation into fit.matrices[0], its origin into
     fit.vectors[0]. Return False if fewer than three markers are visible or they lie on a line.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     body : int
-    measured : (n_marker, 3) - in ground [m]
-    weight : (n_marker,) - 0 = not used
-    fit : BodyFitWork - written
+    measured : (n_marker, 3) - measured marker positions in ground [m]
+    weight : (n_marker,) - weights of the markers, 0 = not used
+    fit : BodyFitWork - working space of rigid fits, written
     """
     R, C = fit.matrices[0], fit.matrices[4]
     local_mean, mean = fit.vectors[1], fit.vectors[2]

@@ -45,8 +45,8 @@ class SolverEnd(NamedTuple):
 def solve(problem, options, work, q, multiplier):
     """Solve one frame from q and multiplier, and overwrite both by the solution; return a SolverEnd.
 
-    problem : FrameProblem
-    options : SolverOptions
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    options : SolverOptions - settings of the constrained least-squares solver
     work : Work - written; belongs to the solution afterwards
     q : (n_q,) - written [m, rad]
     multiplier : (n_element,) - written; packed: entry k belongs to the k-th hard element
@@ -91,11 +91,11 @@ def solve(problem, options, work, q, multiplier):
 def search(problem, max_step, residual, cost, n_hard, work, q, multiplier):
     """Take the step work.delta, work.mu, halved until the residual or the merit function decreases.
 
-    problem : FrameProblem
+    problem : FrameProblem - model, roles of its elements, and measured markers
     max_step : float - largest entry of the step [rad, m]
     residual : float - residual at the start
     cost : float - objective at the start
-    n_hard : int
+    n_hard : int - number of hard elements
     work : Work - after find_step; q_trial, multiplier_trial and what objective and optimality compute are
         written
     q : (n_q,) - pose at the start [m, rad]

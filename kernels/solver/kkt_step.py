@@ -34,12 +34,12 @@ def find_step(problem, multiplier, n_hard, second_order, work, q):
     """Write the step and the new multipliers within the ranges of coordinates; return False where the matrix
     is not positive definite.
 
-    problem : FrameProblem
-    multiplier : (n_element,) - of the hard elements, packed
-    n_hard : int
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    multiplier : (n_element,) - multipliers of the hard elements, one after the other
+    n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
     work : Work - as optimality has left it; the step is written into its delta, the new multipliers into its
-      mu
+        mu
     q : (n_q,) - pose at which the step begins [m, rad]
     """
     limits = problem.roles.limits
@@ -56,11 +56,11 @@ def build_hessian(problem, multiplier, n_hard, second_order, work):
     """Write the Cholesky factor of H + rho A'A into work.H and rho into work.scale; return False if the
     matrix is not positive definite.
 
-    problem : FrameProblem
-    multiplier : (n_element,) - of the hard elements, packed
-    n_hard : int
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    multiplier : (n_element,) - multipliers of the hard elements, one after the other
+    n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as optimality has left it; its H, scale, slope and aim are written
+    work : Work - as optimality has left it; its fields H, scale, slope and aim are written
     """
     size = lagrangian_hessian(problem, multiplier, n_hard, second_order, work)
     augment(n_hard, AUGMENTATION * size, work)
@@ -72,11 +72,11 @@ def lagrangian_hessian(problem, multiplier, n_hard, second_order, work):
     """Write the Hessian of the Lagrangian into work.H, with followers and fixed coordinates eliminated;
     return the mean absolute entry of its diagonal.
 
-    problem : FrameProblem
-    multiplier : (n_element,) - of the hard elements, packed
-    n_hard : int
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    multiplier : (n_element,) - multipliers of the hard elements, one after the other
+    n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as optimality has left it; its H, slope and aim are written
+    work : Work - as optimality has left it; its fields H, slope and aim are written
     """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     H, n_v = work.H, work.g.shape[0]

@@ -26,14 +26,14 @@ def lever_of(elements, pose, e, work):
     """Return the lever of element e: an upper bound of the sum of squares of its derivatives along the dofs
     of its path.
 
-    The derivative along a dof is the force of the element times the part of its end's motion that is parallel
-    to the force. The bound takes the whole motion, as if motion and force were parallel. Call it after
-    element_values, and not for path lengths.
+    The derivative along a dof is the force of the element times the part of its end's motion that is
+    parallel to the force. The bound takes the whole motion, as if motion and force were parallel. Call it
+    after element_values, and not for path lengths.
 
-    elements : Elements
-    pose : Pose
-    e : int - element
-    work : ElementWork
+    elements : Elements - geometry of the constraint elements
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    e : int - index of the element
+    work : ElementWork - end points, deviations and motions of the elements
     """
     mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work)
     twist, a, origin, turns = pose.twist, work.end_a[e], pose.position[0], is_angle(elements.kind[e])

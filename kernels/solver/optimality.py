@@ -150,10 +150,10 @@ def optimality(problem, multiplier, work):
     Where a coordinate is pressed against its bound, its entry of the gradient is left out of the residual,
     but is kept in work.lagrangian.
 
-    problem : FrameProblem
+    problem : FrameProblem - model, roles of its elements, and measured markers
     multiplier : (n_element,) - entry k belongs to the k-th hard element
-    work : Work - as objective has left it; its g, A, span, phi, lagrangian, unbound, fixed, gap and aim are
-      written
+    work : Work - as objective has left it; its fields g, A, span, phi, lagrangian, unbound, fixed, gap and
+        aim are written
     """
     tree, elements, roles, hold = problem.tree, problem.elements, problem.roles, problem.hold
     marker_gradient(tree, work.pose, work.marker, work.g)
@@ -195,8 +195,8 @@ def hard_row(couplers, elements, e, n, work):
     an element up to a small fraction of the lever (BORNE).
 
     couplers : Couplers - or None
-    elements : Elements
-    e : int - element
+    elements : Elements - geometry of the constraint elements
+    e : int - index of the element
     n : int - row
     work : Work - rows n of work.A and work.span are written
     """

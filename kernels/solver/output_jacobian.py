@@ -40,7 +40,7 @@ class JacobianWork(NamedTuple):
 
 
 def new_jacobian_work() -> JacobianWork:
-    """Allocate a JacobianWork."""
+    """Allocate a JacobianWork: working space for derivatives of published numbers."""
     return allocate(JacobianWork)
 
 
@@ -48,11 +48,11 @@ def new_jacobian_work() -> JacobianWork:
 def output_jacobian(model, displaced, pose, element, work, F_out):
     """Write the derivatives of all published numbers at a pose, after element_values.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     displaced : (n_displaced,) int64 - joints with published displacements, ascending
-    pose : Pose
-    element : ElementWork
-    work : JacobianWork - written
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    element : ElementWork - end points, deviations and motions of the elements
+    work : JacobianWork - working space for derivatives of published numbers, written
     F_out : (n_v, n_output) - derivatives of each number in a column [rad, m, 1 per rad or m], written
     """
     F_out[:, :] = 0.0
@@ -76,11 +76,11 @@ def add_column(tree, pose, body_a, body_b, wrench, column, F_out):
     """Write one column of derivatives: the power of a wrench on the relative twist of two bodies, per unit
     speed of each dof.
 
-    tree : Tree
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     body_a, body_b : int - -1 = ground; the wrench acts on A and its opposite on B
     wrench : (6,) - moment about the reference point, and force
-    column : int
+    column : int - index of the column
     F_out : (n_v, n_output) - entries of the dofs between the two bodies written
     """
     i = tree.last_dof[body_a] if body_a >= 0 else -1
@@ -121,15 +121,15 @@ def joint_frame(joints, pose, j, work):
 
 @njit
 def angle_rows(model, pose, j, work, column, F_out):
-    """Write three columns: the derivatives of the angles of joint j, whose rates are
-    dual . (relative angular velocity).
+    """Write three columns: the derivatives of the angles of joint j, whose rates are dual . (relative
+    angular velocity).
 
-    model : Skeleton
-    pose : Pose
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     j : int - joint
     work : JacobianWork - after joint_frame
-    column : int - the first of them
-    F_out : (n_v, n_output) - written
+    column : int - index of the first of these columns
+    F_out : (n_v, n_output) - derivatives of the published numbers, one in each column; written
     """
     w = work.wrench
     for k in range(3):
@@ -140,17 +140,18 @@ def angle_rows(model, pose, j, work, column, F_out):
 
 @njit
 def displacement_rows(model, pose, j, work, column, F_out):
-    """Write three columns: the derivatives of the displacements c of joint j, with x = c1 e1 + c2 e2 + c3 e3.
+    """Write three columns: the derivatives of the displacements c of joint j, with x = c1 e1 + c2 e2 + c3
+    e3.
 
     Relative to the proximal body, x moves with the distal point, e1 is fixed, e2 turns about e1 by the rate
     of the first angle and e3 turns with the distal body: c-dot = dual . (x-dot - c2 e2-dot - c3 e3-dot).
 
-    model : Skeleton
-    pose : Pose
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     j : int - joint
     work : JacobianWork - after joint_frame; point written
-    column : int - the first of them
-    F_out : (n_v, n_output) - written
+    column : int - index of the first of these columns
+    F_out : (n_v, n_output) - derivatives of the published numbers, one in each column; written
     """
     joints, axis, dual, point, w = model.joints, work.axis, work.dual, work.point, work.wrench
     point_in_ground(pose, joints.proximal[j], joints.point_proximal[j], point[0])
@@ -176,16 +177,16 @@ def displacement_rows(model, pose, j, work, column, F_out):
 
 @njit
 def lengthening_row(model, pose, k, element, work, column, F_out):
-    """Write one column: the derivatives of the lengthening of ligament k,
-    from the derivative 2 L dL of its square.
+    """Write one column: the derivatives of the lengthening of ligament k, from the derivative 2 L dL of its
+    square.
 
-    model : Skeleton
-    pose : Pose
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     k : int - index among the published ligaments
     element : ElementWork - after element_values
-    work : JacobianWork - wrench written
-    column : int
-    F_out : (n_v, n_output) - written
+    work : JacobianWork - working space for derivatives of published numbers; its field wrench is written
+    column : int - index of the column
+    F_out : (n_v, n_output) - derivatives of the published numbers, one in each column; written
     """
     e, w = model.ligaments[k], work.wrench
     w[0], w[1], w[2], w[3], w[4], w[5] = element_wrench(model.elements, pose, e, element)
@@ -201,13 +202,14 @@ def contact_rows(model, pose, e, element, work, column, F_out):
     """Write three columns: the derivatives of the contact point of element e in the body of its plane, on
     which it slides.
 
-    model : Skeleton
-    pose : Pose
-    e : int - element
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    e : int - index of the element
     element : ElementWork - after element_values
-    work : JacobianWork - point, wrench written
-    column : int - the first of them
-    F_out : (n_v, n_output) - written
+    work : JacobianWork - working space for derivatives of published numbers; its fields point and wrench are
+        written
+    column : int - index of the first of these columns
+    F_out : (n_v, n_output) - derivatives of the published numbers, one in each column; written
     """
     a, b = model.elements.body_a[e], model.elements.body_b[e]
     lever, slide, w = work.point[0], work.point[1], work.wrench

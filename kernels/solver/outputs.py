@@ -11,11 +11,11 @@ from kernels.solver.frame import report_elements
 def read_outputs(model, displaced, pose, element, out, value_out):
     """Write the published numbers of a pose into one vector, after element_values.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     displaced : (n_displaced,) int64 - joints with published displacements, ascending
-    pose : Pose
-    element : ElementWork
-    out : Outputs - written
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    element : ElementWork - end points, deviations and motions of the elements
+    out : Outputs - results of the frame, written
     value_out : (K,) - the numbers [rad, m, 1], written
     """
     joint_angles(model.joints, pose, out.axes, out.angles, out.displacements)

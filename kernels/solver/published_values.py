@@ -67,7 +67,7 @@ def new_published_values(found: FrameValues) -> PublishedValues:
 def show(found, unknown, shown):
     """Write the results of a frame in the form in which they are published.
 
-    found : FrameValues
+    found : FrameValues - results as the kernels compute them
     unknown : (n_angle,) bool - whether an angle is not known; it and its deviation become NaN
     shown : PublishedValues - written
     """
@@ -89,7 +89,7 @@ def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
     become NaN in found, too.
 
     found : Kinetics - its angle_rate and power may become NaN
-    deviations : KineticDeviations
+    deviations : KineticDeviations - standard deviations of joint loads and generalized forces
     unknown : (3 n_joint,) bool - whether an angle is not known; all three of a joint if any; where any is
         not, the residual at the root is NaN
     lateral : (n_joint, 3) - signs of forces

@@ -95,11 +95,11 @@ class TrackWork(NamedTuple):
 def predict(tree, dt, options, track, q_out):
     """Predict the pose some time after the last frame, at constant speed.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     dt : float - that time [s]; if it is 0 = unknown, or above max_prediction, the pose stays
-    options : TrackOptions
-    track : TrackState
-    q_out : (n_q,) - written [m, rad]
+    options : TrackOptions - settings of how a solution is followed and restarted
+    track : TrackState - state of one solution that is followed from frame to frame
+    q_out : (n_q,) - generalized coordinates [m, rad], written
     """
     step = dt if 0.0 < dt <= options.max_prediction else 0.0
     integrate(tree, track.q, track.speed, step, q_out)
@@ -112,13 +112,13 @@ def find_open_dofs(problem, q, work, floating_inner):
 
     Each gets a weight in problem.hold and is marked in work.open.
 
-    The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by those before it.
-    Floating inner dofs, which no frame determines, and coordinates at a bound, which the bound determines, do
-    not count.
+    The pivots of J'WJ + rho A'A, factored in the order of the tree, are the curvatures that remain for each
+    dof after the dofs before it are eliminated. Floating inner dofs, which no frame determines, and
+    coordinates at a bound, which the bound determines, do not count.
 
     problem : FrameProblem - its hold, the weights that hold dofs, is written
-    q : (n_q,) [m, rad]
-    work : TrackWork - open, solver written
+    q : (n_q,) - generalized coordinates [m, rad]
+    work : TrackWork - working space of one frame; its fields open and solver are written
     floating_inner : (n_v,) int64 - 1 = undetermined even where all markers are seen
     """
     tree, elements, mode = problem.tree, problem.elements, problem.roles.mode
@@ -168,7 +168,7 @@ def remember(track):
 
 @njit
 def rewind(track):
-    """Restore the state before the frame."""
+    """Restore the state of the solver from before the frame, so that the frame can be solved again."""
     copy(track.q_begin, track.q)
     copy(track.multiplier_begin, track.multiplier)
     track.doubt[0] = track.doubt_begin[0]
@@ -180,9 +180,9 @@ def rewind(track):
 def conclude(tree, dt, followed, solved, track):
     """Compute the speed for the next prediction, after the frame's last solution, and how far to trust it.
 
-    A speed is a difference of two solutions: in the first frame after one that was not solved it is zero.
+    The speed, a difference of two solutions, is zero in the first frame after one that was not solved.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     dt : float - time since the frame before [s]
     followed : bool - whether the frame was solved from a frame before
     solved : int - WHOLLY, PARTLY, or 0 where it did not converge; held dofs have no speed
@@ -202,12 +202,12 @@ def conclude(tree, dt, followed, solved, track):
 def follow(model, roles, measured, weight, dt, options, track, work):
     """Solve one frame from the last one, or restart where that fails.
 
-    model : Skeleton
-    roles : Roles
-    measured : (n_marker, 3) - in ground [m]
-    weight : (n_marker,) - 0 = not used
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    roles : Roles - mode, weight and target of each element in the method
+    measured : (n_marker, 3) - measured marker positions in ground [m]
+    weight : (n_marker,) - weights of the markers, 0 = not used
     dt : float - time since the last frame [s]; 0 = unknown
-    options : TrackOptions
+    options : TrackOptions - settings of how a solution is followed and restarted
     track : TrackState - written; q becomes the solution
     work : TrackWork - written; solver.pose is that of the solution
     Returns (status, iterations, residual, objective, n_open): status of kernels.solver.kkt, n_open = number
@@ -256,7 +256,7 @@ def follow(model, roles, measured, weight, dt, options, track, work):
 
 @njit
 def visible_weight(markers, weight):
-    """Return (whether every marker is used, sum of the weights of those used);
+    """Return (whether every marker is used, sum of the weights of the used markers).
     weight : (n_marker,) of the frame.
     """
     complete, visible = True, 0.0
@@ -269,13 +269,13 @@ def visible_weight(markers, weight):
 
 @inlined
 def set_out(model, limits, dt, options, track):
-    """Store the last pose in track.q_before; write its prediction, the solver's start, into track.q : (n_q,).
+    """Store the last pose in track.q_before; write its prediction, the solver's start, into track.q.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     limits : CoordinateRanges - or None
     dt : float - time since the last frame [s]; 0 = unknown
-    options : TrackOptions
-    track : TrackState - written
+    options : TrackOptions - settings of how a solution is followed and restarted
+    track : TrackState - state of one solution that is followed from frame to frame, written
     """
     if track.started[0] != 1:
         copy(model.q_neutral, track.q)
@@ -288,11 +288,11 @@ def set_out(model, limits, dt, options, track):
 
 @inlined
 def fits_worse(found, visible, track):
-    """Return whether a solution fits so much worse than the best since the last restart as to need a restart.
+    """Return whether a solution fits so much worse than the best since the last restart that one is due.
 
-    found : SolverEnd
+    found : SolverEnd - result of one solve: status, iterations, residual, objective
     visible : float - sum of the weights of the visible markers
-    track : TrackState
+    track : TrackState - state of one solution that is followed from frame to frame
     """
     usual = visible * max(track.fit[0], 0.5 * LEAST_RMS**2)
     return found.status == CONVERGED and found.cost > track.patience[0] * usual
@@ -301,7 +301,7 @@ def fits_worse(found, visible, track):
 @inlined
 def forget_fit(in_vain, track):
     """Reset the best fit after a restart;
-    in_vain : bool - whether a worse fit was its reason, and no better one was found.
+    in_vain : bool - whether the restart was made because of a worse fit, and found no better one.
     """
     track.fit[0] = math.inf
     track.patience[0] = WORSE * track.patience[0] if in_vain else WORSE
@@ -325,13 +325,13 @@ def survey(n_open, complete, work, track):
 
 @inlined
 def is_ruined(problem, found, limit, track, work):
-    """Return whether a solution did not converge, or fits so badly that a restart may be better.
+    """Return whether a solution did not converge, or fits so badly that a restart might find a better one.
 
-    problem : FrameProblem
-    found : SolverEnd
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    found : SolverEnd - result of one solve: status, iterations, residual, objective
     limit : float - largest objective, without the terms that hold dofs [m^2]
     track : TrackState - with the solution in q
-    work : TrackWork - solver.hold_gap written
+    work : TrackWork - working space of one frame; its field solver.hold_gap is written
     """
     if found.status != CONVERGED:
         return True
@@ -342,16 +342,18 @@ def is_ruined(problem, found, limit, track, work):
 def restart(problem, q_neutral, options, found, track, work):
     """Solve from several starts without a prediction, and keep the best converged result, or the one given.
 
-    Start 0 fits every body to its markers. Start 1 does so too, but has inner free joints and chains in their
-    neutral pose: a knee mechanism has two configurations, and the fitted knee may be in the wrong one. Where
-    the tree has several inner free joints, one more start for each has that joint alone in the neutral pose.
+    Start 0 fits every body to its markers. Start 1 does so too, but has inner free joints and chains in
+    their neutral pose: a knee mechanism has two configurations, and the fitted knee may be in the wrong one.
+    Where the tree has several inner free joints, one more start for each has that joint alone in the neutral
+    pose.
 
-    problem : FrameProblem
-    q_neutral : (n_q,) [m, rad]
-    options : SolverOptions
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    q_neutral : (n_q,) - coordinates of the neutral pose [m, rad]
+    options : SolverOptions - settings of the constrained least-squares solver
     found : SolverEnd - of the result in track
-    track : TrackState - q, multiplier written
-    work : TrackWork - written
+    track : TrackState - state of one solution that is followed from frame to frame; its fields q and
+        multiplier are written
+    work : TrackWork - working space of one frame, written
     Returns a SolverEnd, with the iterations of all starts.
     """
     tree, best = problem.tree, found
@@ -383,8 +385,8 @@ def restart(problem, q_neutral, options, found, track, work):
 def relax(tree, q_neutral, only, q_out):
     """Write the neutral pose of inner free joints and chains into q_out : (n_q,); leave others unchanged.
 
-    tree : Tree
-    q_neutral : (n_q,) [m, rad]
+    tree : Tree - joint tree of the bodies
+    q_neutral : (n_q,) - coordinates of the neutral pose [m, rad]
     only : int - index of the one inner free joint to set, -1 = set all free joints and chains inside the tree
     q_out : (n_q,) - written
     """

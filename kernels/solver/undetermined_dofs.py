@@ -40,13 +40,13 @@ def age(hold, is_open, dt, held_for):
 
 @njit
 def add_held(tree, hold, is_open, held_for, M):
-    """Add the variances of held dofs to the covariance of the gradient:
-    squared weights times squared deviations.
+    """Add the variances of held dofs to the covariance of the gradient: squared weights times squared
+    deviations.
 
     A dof that nothing determines is held near its last pose, which is a measurement that is less certain the
     longer the dof was not determined.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     hold : (n_v,) - weights that hold dofs, 0 = free
     is_open : (n_v,) int64 - 1 = held because it was undetermined
     held_for : (n_v,) - time since it was determined [s]
@@ -79,9 +79,9 @@ def age_folded(model, enough, weight, dt, sight, folded_for):
     only pelvis and foot are visible. There are then two optima, and the curvature at one contains nothing
     about the other. Bodies without markers are skipped.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     enough : (n_body,) int64 - number of visible markers that a body needs; 0 = it has no markers
-    weight : (n_marker,) - of the frame
+    weight : (n_marker,) - weights of the markers in this frame
     dt : float - time since the last frame [s]
     sight : (n_body,) int64 - number of visible markers, or FOLDED, written
     folded_for : (n_body,) - grows by dt where FOLDED, else 0 [s], written

@@ -26,14 +26,14 @@ LEAST_TURN, MOST_TURN = 0.1, 0.6
 def weak_turn(tree, markers, place, weight, size, pose, b, fit, delta_out):
     """Write the tangent step that rotates free joint b about the axis that its markers resist least.
 
-    tree : Tree
-    markers : ModelMarkers
+    tree : Tree - joint tree of the bodies
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     place : (n_marker, 3) - model markers in ground [m]
-    weight : (n_marker,) - of the frame
+    weight : (n_marker,) - weights of the markers in this frame
     size : (n_marker,) - standard deviation of each marker along one axis [m]
-    pose : Pose
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     b : int - body that the joint carries
-    fit : BodyFitWork - K, V, vectors written
+    fit : BodyFitWork - working space of rigid fits; its fields K, V and vectors are written
     delta_out : (n_v,) - the step [rad], zero where the body has no markers, written
     """
     K, V, middle, axis = fit.K, fit.V, fit.vectors[0], fit.vectors[1]

@@ -73,7 +73,7 @@ def write_pieces(demands, x, k, out):
 def write_rows(demands, x, piece, value_out, slope_out):
     """Compute all rows and their derivatives at x.
 
-    demands : Demands
+    demands : Demands - the motion, and the inequalities that it sets for a generator
     x : (5,) - fitted parameters, columns S_A to S_TAU
     piece : (14,) - working space
     value_out : (3 n,) - rows; those of frame k begin at 3 k
@@ -106,7 +106,7 @@ def write_rows(demands, x, piece, value_out, slope_out):
 def largest_violation(demands, x, piece, value_out):
     """Return the largest violation of a row at x, which is 0 where all are fulfilled.
 
-    demands : Demands
+    demands : Demands - the motion, and the inequalities that it sets for a generator
     x : (5,) - fitted parameters, columns S_A to S_TAU
     piece : (14,) - working space
     value_out : (3 n,) - rows; those of frame k begin at 3 k
@@ -126,7 +126,7 @@ def largest_violation(demands, x, piece, value_out):
 def add_curvatures(demands, x, weight, piece, H):
     """Subtract the sum of weight times second derivative of all rows from H, in both triangles.
 
-    demands : Demands
+    demands : Demands - the motion, and the inequalities that it sets for a generator
     x : (5,) - fitted parameters, columns S_A to S_TAU
     weight : (3 n,) or longer - multipliers of the rows
     piece : (14,) - working space
@@ -145,7 +145,9 @@ def add_curvatures(demands, x, weight, piece, H):
 
 @njit
 def add_active(piece, weight, s, H):
-    """Subtract weight times the second derivatives of s t^A t^V from H : (5, 5); piece : (14,), the terms."""
+    """Subtract weight times the second derivatives of the active torque s t^A t^V with respect to the fitted
+    parameters from the Hessian H : (5, 5). piece : (14,) - terms of the frame, as write_pieces writes them
+    """
     H[S_A, S_A] -= weight * s * piece[A_2] * piece[V]
     H[S_V, S_V] -= weight * s * piece[A] * piece[V_2]
     take(H, S_A, S_V, weight * s * piece[A_1] * piece[V_1])
@@ -155,8 +157,8 @@ def add_active(piece, weight, s, H):
 
 @njit
 def add_passive(piece, weight, s, H):
-    """Subtract weight times the second derivatives of s t^PE (1 - beta w) from H : (5, 5), as for passive
-    torque.
+    """Subtract weight times the second derivatives of the passive torque s t^PE (1 - beta w) with respect to
+    the fitted parameters from the Hessian H : (5, 5).
 
     piece : (14,) - terms of the frame
     """

@@ -91,8 +91,8 @@ def fit(demands, options, work, x):
     Multipliers of the last program stay in the work: those of the rows, of t >= 0, and of the bounds of each
     parameter, low and high.
 
-    demands : Demands
-    options : FitOptions
+    demands : Demands - the motion, and the inequalities that it sets for a generator
+    options : FitOptions - target, bounds and tolerances of the fit
     work : GeneratorFitWork - working space, overwritten
     x : (5,) - start, replaced by the result
     """
@@ -133,7 +133,7 @@ def fit(demands, options, work, x):
 def add_bends(demands, x, work):
     """Compute the second derivatives of the rows, weighted by minus their multipliers, in work.H.
 
-    demands : Demands
+    demands : Demands - the motion, and the inequalities that it sets for a generator
     x : (5,) - fitted parameters
     work : GeneratorFitWork - its H is written
     """
@@ -147,7 +147,7 @@ def least_violation(options, violation, work):
 
     It is at least the allowed violation.
 
-    options : FitOptions
+    options : FitOptions - target, bounds and tolerances of the fit
     violation : float - violation without a step [tau_o]
     work : GeneratorFitWork - its program and quadratic are overwritten
     """
@@ -172,7 +172,7 @@ def least_violation(options, violation, work):
 def pose(options, x, left, work):
     """Set up the quadratic program of the best step, with the rows relaxed by the violation that is left.
 
-    options : FitOptions
+    options : FitOptions - target, bounds and tolerances of the fit
     x : (5,) - fitted parameters
     left : float - violation by which the rows are relaxed [tau_o]
     work : GeneratorFitWork - its program is written
@@ -210,7 +210,7 @@ def bound(options, x, trust, work):
     """Write the last rows of the quadratic program: t >= 0, and steps d within the trust region and the
     bounds of x.
 
-    options : FitOptions
+    options : FitOptions - target, bounds and tolerances of the fit
     x : (5,) - fitted parameters
     trust : float - largest step [1, rad]
     work : GeneratorFitWork - its program is written
@@ -246,7 +246,7 @@ def largest_step(y):
 def merit(options, x, violation, penalty):
     """Return the objective plus the penalty of a violation that exceeds the allowed one.
 
-    options : FitOptions
+    options : FitOptions - target, bounds and tolerances of the fit
     x : (5,) - fitted parameters
     violation : float - largest violation of a row [tau_o]
     penalty : float - factor of the violation
@@ -283,8 +283,8 @@ def foreseen_gain(work):
 def attempt(demands, options, x, penalty, work):
     """Write the point at the end of the program's step, within its bounds, into work.x; return its merit.
 
-    demands : Demands
-    options : FitOptions
+    demands : Demands - the motion, and the inequalities that it sets for a generator
+    options : FitOptions - target, bounds and tolerances of the fit
     x : (5,) - fitted parameters before the step
     penalty : float - factor of the violation
     work : GeneratorFitWork - its x and tried are written

@@ -14,7 +14,7 @@ def needed_activations(driven, q, v, tau, activation_out, torque_out, point, par
     of Millard et al. 2019, without co-contraction). An activation below 0 means that the passive torque is
     too high, one above 1 that the generator is too weak.
 
-    driven : DrivenGenerators
+    driven : DrivenGenerators - torque generators, and their activations over time
     q : (n_q,) - generalized coordinates [rad]
     v : (n_v,) - generalized speeds [rad/s]
     tau : (n_v,) - generalized forces [N m]

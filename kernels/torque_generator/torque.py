@@ -76,7 +76,7 @@ def angle_multiplier(curves, p, theta, s):
     """Return t^A of eq. 4, its derivatives with respect to theta and s_A, and its second derivative with
     respect to s_A.
 
-    curves : BezierCurves
+    curves : BezierCurves - table of curves
     p : (14,) - parameters of the generator
     theta : float - angle [rad]
     s : float - s_A [1]
@@ -93,7 +93,7 @@ def angle_multiplier(curves, p, theta, s):
 def speed_multiplier(curves, p, c, omega, s):
     """Return t^V of eq. 5, its derivatives with respect to omega and s_V, and its second derivative by s_V.
 
-    curves : BezierCurves
+    curves : BezierCurves - table of curves
     p : (14,) - parameters of the generator
     c : int - index of its curve t^V
     omega : float - speed [rad/s]
@@ -125,7 +125,7 @@ def passive_curve(curves, p, theta, delta):
 def torque(generators, g, state, out):
     """Compute the torque of generator g about the joint, and its derivatives.
 
-    generators : Generators
+    generators : Generators - table of torque generators
     g : int - index of the generator
     state : (3,) - q [rad], dq/dt [rad/s], activation [1]
     out : (9,) - columns TORQUE [N m] to BY_FIT and further, written
@@ -158,7 +158,7 @@ def torque(generators, g, state, out):
 def parts(generators, g, state, out):
     """Compute the factors of a torque: t^A, t^V, t^PE as fitted, and 1 - beta w.
 
-    generators : Generators
+    generators : Generators - table of torque generators
     g : int - index of the generator
     state : (2,) or longer - q [rad], dq/dt [rad/s]
     out : (4,) - the factors, written
@@ -177,7 +177,7 @@ def activation_of(generators, g, state, out):
 
     It is NaN or infinite where t^A t^V is zero, which is possible without blending.
 
-    generators : Generators
+    generators : Generators - table of torque generators
     g : int - index of the generator
     state : (3,) - q [rad], dq/dt [rad/s], torque about the joint [N m]
     out : (4,) - factors as of `parts`, written
@@ -199,11 +199,12 @@ def torques(generators, states, out):
 def activations(generators, g, states, activation_out, parts_out):
     """Compute the activations of one generator along a motion.
 
-    generators : Generators
+    generators : Generators - table of torque generators
     g : int - index of the generator
     states : (n_frame, 3) - q [rad], dq/dt [rad/s], torque about the joint [N m]
-    activation_out : (n_frame,) - activation at each frame [1]
-    parts_out : (n_frame, 4) - t^A, t^V, t^PE and 1 - beta w at each frame
+    activation_out : (n_frame,) - activation in each frame [1]
+    parts_out : (n_frame, 4) - factors of angle, speed and passive torque t^A, t^V, t^PE, and of damping 1 -
+        beta w, in each frame
     """
     for k in range(states.shape[0]):
         activation_out[k] = activation_of(generators, g, states[k], parts_out[k])

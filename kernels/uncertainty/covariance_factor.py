@@ -69,7 +69,7 @@ class ColumnWork(NamedTuple):
 
 
 def new_column_work(n_q: int, n_v: int, n_body: int, n_marker: int, n_element: int) -> ColumnWork:
-    """Allocate a ColumnWork."""
+    """Allocate a ColumnWork: working space of columns_in_time."""
     at_home = new_pose(n_body, n_v)
     at_home.rotation[:] = np.eye(3)
     return allocate(
@@ -85,7 +85,7 @@ def new_column_work(n_q: int, n_v: int, n_body: int, n_marker: int, n_element: i
 
 
 def new_course(n_q: int, n_v: int) -> ThreePoses:
-    """Allocate a ThreePoses."""
+    """Allocate a ThreePoses: the motion, and poses before, at and after a time."""
     return allocate(ThreePoses, n_q=n_q, n_v=n_v)
 
 
@@ -101,20 +101,21 @@ def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
 
 @njit
 def columns_in_time(model, method, course, skin, frame_state, state, solver, own, work, columns_out):
-    """Write the error of the pose, before, at and after a time, that each independent error of size 1 causes.
+    """Write the error of the pose, before, at and after a time, that each independent error of size 1
+    causes.
 
     Return how many columns are written, or 0 where one of the three poses is not determined.
 
-    model : Skeleton
-    method : SolverMethod
-    course : ThreePoses - pose written
-    skin : SkinMotion
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    method : SolverMethod - modes, weights and targets of the elements
+    course : ThreePoses - the motion, and poses before, at and after a time; its field pose is written
+    skin : SkinMotion - soft tissue artefact that all markers of a segment share
     frame_state : FrameState - weights of the markers, and weights that hold dofs
     state : DeviationState - after deviate
     solver : Work - written; a different one from that of the frame, which is read elsewhere
-    own : (TrackWork, DeviationWork) - the first has the frame's undetermined dofs and coordinates at a bound;
-        of the second, scratch is written
-    work : ColumnWork - written
+    own : (TrackWork, DeviationWork) - the first has the frame's undetermined dofs and coordinates at a
+        bound; of the second, scratch is written
+    work : ColumnWork - working space of columns_in_time, written
     columns_out : (3, 2, n_v, n_column) - tangent step for each error, of LASTING errors and of NOISE, written
     """
     scratch = own[1]
@@ -146,7 +147,7 @@ def add_other_assemblies(other, n_column, columns_out):
     The column is the square root of its probability times the step to it in the frame
     (kernels/solver/alternative_configuration).
 
-    other : AlternativeConfiguration
+    other : AlternativeConfiguration - state of the alternative configurations of joints
     n_column : int - number of columns before
     columns_out : (3, 2, n_v, n_column) - written
     """
@@ -169,7 +170,7 @@ def hold_columns(tree, hold, is_open, held_for, gradient):
 
     See kernels/solver/undetermined_dofs.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     hold : (n_v,) - weights that hold dofs, 0 = free
     is_open : (n_v,) int64 - 1 = held because it was undetermined
     held_for : (n_v,) - time since it was determined [s]
@@ -190,11 +191,11 @@ def factor_wrenches(model, skin, still, weight, errors, scratch, work):
     """Write a factor of the covariance of the wrench by which the errors of each body's markers change the
     gradient.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     skin, still : SkinMotion - shared errors of the markers of a segment, and none
-    weight : (n_marker,) - of the frame
-    errors : MarkerErrors
-    scratch : GradientErrorWork - written
+    weight : (n_marker,) - weights of the markers in this frame
+    errors : MarkerErrors - statistics of each marker over the last frames
+    scratch : GradientErrorWork - working space of gradient_covariance, written
     work : ColumnWork - variance and factor : (2, n_body, 6, 6), in the bodies' frames, written
     """
     tree, markers = model.tree, model.markers
@@ -222,12 +223,12 @@ def answers_at(model, method, frame_state, fixed, solver, own, work):
 
     Return False where the pose is not determined.
 
-    model : Skeleton
-    method : SolverMethod
-    frame_state : FrameState
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    method : SolverMethod - modes, weights and targets of the elements
+    frame_state : FrameState - state of the solver, kept from frame to frame
     fixed : (n_v,) int64 - 1 = a coordinate at its bound
-    solver : Work - written
-    own : DeviationWork - scratch written
+    solver : Work - working space of the solver, written
+    own : DeviationWork - working space of the standard deviations; its field scratch is written
     work : ColumnWork - answers.X : (n_v, n_v), gradient : (2, n_v, n_column), q, place, step written
     """
     tree, answers, track = model.tree, work.answers, frame_state.track
@@ -255,16 +256,16 @@ def answers_at(model, method, frame_state, fixed, solver, own, work):
 def stand_among(model, roles, track, weight, fixed, solver, work):
     """Factor the KKT system at work.q for markers that lie exactly where the model has them.
 
-    As kernels/uncertainty/sensitivity.stand_beside does; return n_hard, or -1 where the pose is not
-    determined.
+    Return the number of hard elements, or -1 where the pose is not determined (see stand_beside in
+    kernels/uncertainty/sensitivity).
 
-    model : Skeleton
-    roles : Roles
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    roles : Roles - mode, weight and target of each element in the method
     track : TrackState - weights that hold dofs
-    weight : (n_marker,) - of the frame
+    weight : (n_marker,) - weights of the markers in this frame
     fixed : (n_v,) int64 - 1 = a coordinate at its bound
-    solver : Work - written
-    work : ColumnWork - place written
+    solver : Work - working space of the solver, written
+    work : ColumnWork - working space of columns_in_time; its field place is written
     """
     pose(model.tree, work.q, solver.pose)
     model_markers(model.markers, solver.pose, work.place)
@@ -280,8 +281,8 @@ def gradient_columns(tree, pose, factor, wrench, gradient_out):
     """Write the changes of the gradient that unit wrench errors of the bodies cause into the first 6 n_body
     columns.
 
-    tree : Tree
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     factor : (n_body, 6, 6) - wrenches in the bodies' frames, moment first, about their origins, one a column
     wrench : (6,) - scratch, written
     gradient_out : (n_v, n_column) - written

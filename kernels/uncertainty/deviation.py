@@ -148,7 +148,7 @@ def new_answers(n_v: int, n_element: int, K: int) -> Answers:
 
 
 def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: int) -> DeviationWork:
-    """Allocate a DeviationWork."""
+    """Allocate a DeviationWork: working space of the standard deviations."""
     return allocate(
         DeviationWork,
         n_v=n_v,
@@ -174,16 +174,16 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
 
     Return how many angles are uncertain: all, where the pose is no minimum and has no deviations.
 
-    model : Skeleton
-    method : SolverMethod
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    method : SolverMethod - modes, weights and targets of the elements
     dt : float - time since the last frame [s]; 0 = unknown
-    frame_options : FrameOptions
-    options : DeviationOptions
+    frame_options : FrameOptions - settings for solving a frame
+    options : DeviationOptions - settings of the standard deviations
     frame_state : FrameState - as the frame left it
-    state : DeviationState - updated
+    state : DeviationState - state of the standard deviations, kept from frame to frame, updated
     work : (TrackWork, DeviationWork, AlternativeWork) - of the frame, of deviations, and of alternative
         configurations; written
-    out : Deviations - written
+    out : Deviations - standard deviations of the published numbers, written
     """
     track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
     at, is_open, weight, checks = work[0].solver, work[0].open, segments.weight, frame_options.health
@@ -228,17 +228,17 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
 
 @njit
 def errors_of_gradient(model, options, frame_state, is_open, due, state, solver, work):
-    """Write the covariance of the gradient into
-    work.M : (2, n_v, n_v), by ALL errors, and by NOISE where due.
+    """Write the covariance of the gradient into work.M : (2, n_v, n_v), by ALL errors, and by NOISE where
+    due.
 
-    model : Skeleton
-    options : DeviationOptions
-    frame_state : FrameState
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    options : DeviationOptions - settings of the standard deviations
+    frame_state : FrameState - state of the solver, kept from frame to frame
     is_open : (n_v,) int64 - 1 = held, as no marker determines it
     due : bool - whether the covariance of the pose is computed in this frame
     state : DeviationState - after marker_variances
     solver : Work - after stand_at
-    work : DeviationWork - gradient, M written
+    work : DeviationWork - working space of the standard deviations; its fields gradient and M are written
     """
     pose, places, weight, tree = solver.pose, solver.marker.model, frame_state.segments.weight, model.tree
     gradient_covariance(
@@ -283,7 +283,7 @@ def unknown(dt, state, out):
 
     dt : float - time since the last frame [s]
     state : DeviationState - pose, and other.since written
-    out : Deviations - written
+    out : Deviations - standard deviations of the published numbers, written
     """
     know_nothing(state.pose)
     for r in range(state.other.since.shape[0]):
@@ -298,17 +298,18 @@ def average_variances(dt, time_constant, weight, sound, state, value):
     """Replace the variances of a frame by their running mean, where that is meaningful.
 
     A variance is evaluated at the estimated pose, which has errors itself. Where the derivatives of a number
-    change within those, as near a turning point, nearby poses count as well, and those of the last frames are
-    such poses. Where other markers are used or with other weights, where markers are filled in or wrong or
-    dofs are held, the variance is that of the frame alone, but no less than the mean before. A new mean
+    change within those, as near a turning point, nearby poses count as well, and those of the last frames
+    are such poses. Where other markers are used or with other weights, where markers are filled in or wrong
+    or dofs are held, the variance is that of the frame alone, but no less than the mean before. A new mean
     begins where markers stay away for a time constant, and at once where more are used than in the one
     before.
 
     dt : float - time since the last frame [s]
     time_constant : float - of the mean [s]; 0 = none
-    weight : (n_marker,) - of the frame
+    weight : (n_marker,) - weights of the markers in this frame
     sound : bool - whether nothing is filled in, no dof is held, and no marker is wrong
-    state : DeviationState - mean, n_mean, weight, usual, most, away written
+    state : DeviationState - state of the standard deviations, kept from frame to frame; its fields mean,
+        n_mean, weight, usual, most and away are written
     value : (K,) - variances, written
     """
     same, more = 0.0 < dt < time_constant, True
@@ -340,13 +341,15 @@ def average_variances(dt, time_constant, weight, sound, state, value):
 
 @njit
 def keep_usual(weight, state):
-    """Store the mean as the usual variance, unless a marker is missing that was used for the stored one.
+    """Store the mean variance of the last frames as the usual variance, unless a marker is missing that was
+    used for the stored one.
 
-    A frame is then compared with the usual variance. What missing markers add does not become usual by
-    lasting, though the mean begins anew without them.
+    Later frames are compared with the usual variance. So the variance that missing markers add never becomes
+    usual, however long they are missing.
 
-    weight : (n_marker,) - of the frame
-    state : DeviationState - usual, most written
+    weight : (n_marker,) - weights of the markers in this frame
+    state : DeviationState - state of the standard deviations, kept from frame to frame; its fields usual and
+        most are written
     """
     for m in range(weight.shape[0]):
         if weight[m] < state.most[m]:
@@ -357,20 +360,22 @@ def keep_usual(weight, state):
 
 @njit
 def conclude_deviations(joints, folded_for, usual, limit, least, out):
-    """Convert variances in out.value : (K,) into standard deviations and mark uncertain angles; return their
-    number.
+    """Convert variances in out.value : (K,) into standard deviations and mark uncertain angles; return the
+    number of uncertain angles.
 
-    No deviation exceeds that of a number that is not known at all.
+    No standard deviation exceeds that of a number about which nothing is known, such as an angle uniform on
+    a circle.
 
-    What a frame adds to the usual variance counts with the factor FORESIGHT^2, as it comes and goes within a
-    trial.
+    The part by which the variance of this frame exceeds the usual variance is multiplied by FORESIGHT^2,
+    because this part comes and goes within a trial.
 
-    joints : JointAxes
-    folded_for : (n_body,) - time since a body began to be part of a chain that can fold [s]
+    joints : JointAxes - anatomical axes and reference points of the joints
+    folded_for : (n_body,) - time for which a body and its neighbour have had too few visible markers, so
+        that they might be bent either way [s]
     usual : (K,) - variances of frames with all markers, 0 = not known
     limit : (3,) - deviation above which a joint's angles are uncertain [rad]
     least : (K,) - lower bounds of the deviations
-    out : Deviations - uncertain written
+    out : Deviations - standard deviations of the published numbers; its field uncertain is written
     """
     n_angle, n_uncertain = out.uncertain.shape[0], 0
     for k in range(n_angle):

@@ -22,10 +22,10 @@ def first_angle_rows(model, pose, rows, work):
     """Write the derivatives of every joint's first angle into work.X_first : (n_v, n_joint), and the angles
     [deg] into work.theta.
 
-    model : Skeleton
-    pose : Pose
-    rows : JacobianWork - written
-    work : DeviationWork - X_first, theta written
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    rows : JacobianWork - working space for derivatives of published numbers, written
+    work : DeviationWork - working space of the standard deviations; its fields X_first and theta are written
     """
     work.X_first[:, :] = 0.0
     joints, w = model.joints, rows.wrench
@@ -47,12 +47,13 @@ def add_method_before(model, method, frame_state, problem, solver, work, answers
     The method that is solved before this one gives the flexion; return False where that method has no
     minimum.
 
-    model : Skeleton
-    method : SolverMethod
-    frame_state : FrameState
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    method : SolverMethod - modes, weights and targets of the elements
+    frame_state : FrameState - state of the solver, kept from frame to frame
     problem : FrameProblem - of the method
     solver : Work - written; afterwards at the method's pose again, but without its factors
-    work : DeviationWork - theta, X_first, B_first written
+    work : DeviationWork - working space of the standard deviations; its fields theta, X_first and B_first
+        are written
     answers : Answers - after answer and soft_answers; X written
     """
     track, first, segments = frame_state.track, frame_state.first, frame_state.segments
@@ -73,12 +74,13 @@ def add_answers_before(model, method, n_hard, solver, work, answers):
 
     The solver stands at the solution of the method that gives this flexion.
 
-    model : Skeleton
-    method : SolverMethod
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    method : SolverMethod - modes, weights and targets of the elements
     n_hard : int - number of hard elements in the method before
     solver : Work - after stand_at
-    work : DeviationWork - theta, X_first, B_first written
-    answers : Answers - X written
+    work : DeviationWork - working space of the standard deviations; its fields theta, X_first and B_first
+        are written
+    answers : Answers - sensitivities of the published numbers to the gradient; its field X is written
     """
     first_angle_rows(model, solver.pose, work.rows, work)
     answer(model.tree.couplers, n_hard, solver, work.X_first, work.B_first)
@@ -92,10 +94,10 @@ def add_targets(model, method, work, answers):
     A length t(theta) changes a number by 2 t t' times the x of theta times the number's sensitivity to the
     element, in B.
 
-    model : Skeleton
-    method : SolverMethod
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    method : SolverMethod - modes, weights and targets of the elements
     work : DeviationWork - theta, and X_first after answer
-    answers : Answers - X written
+    answers : Answers - sensitivities of the published numbers to the gradient; its field X is written
     """
     mode, n_hard, n_soft = method.roles.mode, 0, 0
     for e in range(mode.shape[0]):

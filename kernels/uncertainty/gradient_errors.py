@@ -47,7 +47,7 @@ class GradientErrorWork(NamedTuple):
 
 
 def new_gradient_error_work(n_body: int) -> GradientErrorWork:
-    """Allocate a GradientErrorWork."""
+    """Allocate a GradientErrorWork: working space of gradient_covariance."""
     return allocate(GradientErrorWork, n_body=n_body)
 
 
@@ -55,14 +55,14 @@ def new_gradient_error_work(n_body: int) -> GradientErrorWork:
 def gradient_covariance(tree, markers, pose, model, weight, variance, skin, work, M_out):
     """Write the covariance of the gradient, lower triangle.
 
-    tree : Tree
-    markers : ModelMarkers
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     model : (n_marker, 3) - model markers in ground [m]
-    weight : (n_marker,) - of the frame
+    weight : (n_marker,) - weights of the markers in this frame
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
-    skin : SkinMotion
-    work : GradientErrorWork - written
+    skin : SkinMotion - soft tissue artefact that all markers of a segment share
+    work : GradientErrorWork - working space of gradient_covariance, written
     M_out : (n_v, n_v) - written
     """
     body_covariances(tree, markers, pose, model, weight, variance, skin, work)
@@ -93,14 +93,14 @@ def body_covariances(tree, markers, pose, model, weight, variance, skin, work):
     """Write the covariance of the wrench by which the markers of each body change the gradient into
     work.matrix : (n_body, 6, 6), moment first, about the origin of body 0.
 
-    tree : Tree
-    markers : ModelMarkers
-    pose : Pose
+    tree : Tree - joint tree of the bodies
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     model : (n_marker, 3) - model markers in ground [m]
-    weight : (n_marker,) - of the frame
+    weight : (n_marker,) - weights of the markers in this frame
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
-    skin : SkinMotion
-    work : GradientErrorWork - written
+    skin : SkinMotion - soft tissue artefact that all markers of a segment share
+    work : GradientErrorWork - working space of gradient_covariance, written
     """
     sum_markers(markers, pose, model, weight, variance, work)
     for b in range(tree.parent.shape[0]):
@@ -114,12 +114,12 @@ def body_covariances(tree, markers, pose, model, weight, variance, skin, work):
 def sum_markers(markers, pose, model, weight, variance, work):
     """Write sums over the markers of every body, about the reference point of the twists, into work.total.
 
-    markers : ModelMarkers
-    pose : Pose
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     model : (n_marker, 3) - in ground [m]
     weight : (n_marker,)
     variance : (n_marker,) [m^2]
-    work : GradientErrorWork - written
+    work : GradientErrorWork - working space of gradient_covariance, written
     """
     work.total[:, :, :] = 0.0
     origin = pose.position[0]
@@ -163,13 +163,14 @@ def expand(total, A_out):
 
 @njit
 def add_skin(pose, b, skin, work):
-    """Add A C A' to work.matrix[b], with C the covariance of the twist of a body's soft tissue
-    and A = work.inertia.
+    """Add A C A' to work.matrix[b], with C the covariance of the twist of a body's soft tissue and A =
+    work.inertia.
 
-    pose : Pose
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     b : int - body
-    skin : SkinMotion
-    work : GradientErrorWork - matrix, point, wrench written
+    skin : SkinMotion - soft tissue artefact that all markers of a segment share
+    work : GradientErrorWork - working space of gradient_covariance; its fields matrix, point and wrench are
+        written
     """
     A, K, y, c = work.inertia, work.matrix[b], work.wrench, work.point
     point_in_ground(pose, b, skin.centre[b], c)

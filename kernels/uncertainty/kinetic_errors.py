@@ -73,22 +73,22 @@ def new_kinetic_deviations(n_joint: int, n_v: int) -> KineticDeviations:
 
 
 def new_error_work(n_body: int, n_v: int, n_joint: int) -> ErrorWork:
-    """Allocate an ErrorWork."""
+    """Allocate an ErrorWork: working space of kinetic_deviations."""
     return allocate(ErrorWork, n_v=n_v, n_body=n_body, frames=new_joint_frames(n_joint))
 
 
 @njit
 def kinetic_deviations(system, cuts, errors, dynamics, kinetics, work, out):
-    """Write the standard deviations of the results
-    of kernels/dynamics/kinetics.joint_kinetics, just after it.
+    """Write the standard deviations of the results of kernels/dynamics/kinetics.joint_kinetics, just after
+    it.
 
-    system : System
-    cuts : Cuts
-    errors : LoadErrors
+    system : System - joint tree of bodies with mass, in a gravitational field
+    cuts : Cuts - joints across which loads are computed, and the root body
+    errors : LoadErrors - errors of the input of inverse dynamics
     dynamics : DynamicsWork - as joint_kinetics left it
     kinetics : Kinetics - its results
-    work : ErrorWork - written
-    out : KineticDeviations - written
+    work : ErrorWork - working space of kinetic_deviations, written
+    out : KineticDeviations - standard deviations of joint loads and generalized forces, written
     """
     tree, shift = system.tree, work.shift
     for array in (out.moment, out.force):
@@ -142,9 +142,10 @@ def own_forces(dynamics, work):
 
 @njit
 def move_bodies(tree, twist, factor, k, shift_out):
-    """Write the error twists of all bodies that belong to column k of a lower factor of the covariance.
+    """Write the displacements (twists) of all bodies by one independent error of the pose: column k of a
+    factor of its covariance.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     twist : (n_v, 6) - of all dofs
     factor : (n_v, n_v) - lower factor
     k : int - column
@@ -162,13 +163,13 @@ def move_bodies(tree, twist, factor, k, shift_out):
 
 @njit
 def change_forces(tree, rates, dynamics, work):
-    """Write the change of the force that each joint transmits, as an error shifts all bodies, into work.force
-    : (n_body, 6).
+    """Write the change of the force that each joint transmits, as an error shifts all bodies, into
+    work.force : (n_body, 6).
 
-    tree : Tree
-    rates : (3,) - z, z', z''
-    dynamics : DynamicsWork
-    work : ErrorWork - force, spatial written
+    tree : Tree - joint tree of the bodies
+    rates : (3,) - size z of the error, and its first and second time derivative
+    dynamics : DynamicsWork - intermediate results of the dynamics, and working space
+    work : ErrorWork - working space of kinetic_deviations; its fields force and spatial are written
     """
     a, v, more, less, carried = (
         work.spatial[0], work.spatial[1], work.spatial[2], work.spatial[3], work.spatial[4],
@@ -239,14 +240,14 @@ def sum_beyond(tree, force):
 
 @njit
 def only_at(tree, b, scale, wrench, work):
-    """Write how the forces across joints change as one body alone needs an additional wrench, into work.force
-    : (n_body, 6).
+    """Write into work.force : (n_body, 6) how the forces across the joints change if one body needs an
+    additional wrench.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     b : int - the body
     scale : float - factor of the wrench
     wrench : (6,) - about the reference point
-    work : ErrorWork - force written
+    work : ErrorWork - working space of kinetic_deviations; its field force is written
     """
     work.force[:, :] = 0.0
     for i in range(6):
@@ -256,15 +257,15 @@ def only_at(tree, b, scale, wrench, work):
 
 @njit
 def add_wrench(tree, b, wrench, dynamics, work):
-    """Write how the forces across joints change with an external wrench on one body into work.force.
+    """Write into work.force how the forces across the joints change if an external wrench acts on one body.
 
     Return False where the wrench is zero.
 
-    tree : Tree
+    tree : Tree - joint tree of the bodies
     b : int - the body
     wrench : (6,) - about ground's origin
-    dynamics : DynamicsWork
-    work : ErrorWork - force, spatial written
+    dynamics : DynamicsWork - intermediate results of the dynamics, and working space
+    work : ErrorWork - working space of kinetic_deviations; its fields force and spatial are written
     """
     size = 0.0
     for i in range(6):

@@ -70,12 +70,12 @@ def learn_noise(markers, pose, model, options, health, errors):
 
     A residual that is wrong is no noise: the three successive frames begin after it.
 
-    markers : ModelMarkers
-    pose : Pose
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     model : (n_marker, 3) - model markers in ground [m]
-    options : HealthOptions
+    options : HealthOptions - settings of the checks of single markers
     health : Health - labelled, weight, fault of the frame
-    errors : MarkerErrors - written
+    errors : MarkerErrors - statistics of each marker over the last frames, written
     """
     measured = health.labelled
     for m in range(measured.shape[0]):
@@ -102,17 +102,17 @@ def learn_noise(markers, pose, model, options, health, errors):
 
 @njit
 def marker_variances(markers, n_free, bounds, options, health, errors):
-    """Write the variance of each marker along an axis, from noise and its own error of the model, and that of
-    the noise alone.
+    """Write the variance of each marker along an axis, from noise and its own error of the model, and that
+    of the noise alone.
 
     Residuals of n markers about an optimum with n_free dofs contain 3 n - n_free of the 3 n errors; return
     that part.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     n_free : int - number of dofs that the markers determine
-    bounds : ErrorBounds
-    options : HealthOptions
-    health : Health
+    bounds : ErrorBounds - bounds of the errors of markers, as standard deviations
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame
     errors : MarkerErrors - variance, noise [m^2] written
     """
     n = 0
@@ -137,12 +137,13 @@ def is_short(markers, m, health):
     """Return whether the segment of marker m has fewer markers than calibrated: one of them has never been
     seen.
 
-    Fewer markers then determine the segment, and the pose depends more on the error of each. What residuals
-    show of that counts at once, not only when markers are known, as nothing else shows it.
+    Fewer markers then determine the segment, and the pose depends more on the error of each. The part of
+    these errors that residuals show is counted at once, without waiting until the markers are known, because
+    nothing else shows it.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     m : int - marker
-    health : Health
+    health : Health - state of each marker, kept from frame to frame
     """
     for k in range(markers.body.shape[0]):
         if markers.body[k] == markers.body[m] and health.weight[k] == 0.0 and health.n_seen[k] == 0:
@@ -154,12 +155,12 @@ def is_short(markers, m, health):
 def add_doubts(markers, segments, variance):
     """Add the variances of filled-in positions to those of the markers, after marker_variances.
 
-    A filled-in position is not an independent measurement: it has the errors of the markers from which it was
-    computed, and the error of the reconstruction, `segments.doubt`. If a segment has measured markers whose
-    weights sum to n, and filled-in ones whose weights sum to w, the variances of all its markers are
+    A filled-in position is not an independent measurement: it has the errors of the markers from which it
+    was computed, and the error of the reconstruction, `segments.doubt`. If a segment has measured markers
+    whose weights sum to n, and filled-in ones whose weights sum to w, the variances of all its markers are
     multiplied by (n + w) / n: together they then carry the information of the measured markers alone.
 
-    markers : ModelMarkers
+    markers : ModelMarkers - markers of the model, with their bodies and positions
     segments : Segments - of the frame
     variance : (n_marker,) - [m^2], written
     """

@@ -44,11 +44,11 @@ def new_place_work(n_v: int) -> PlaceWork:
 def place_deviations(last_dof, dof_parent, places, pose, covariance, work, deviation_out):
     """Write the standard deviations of positions along ground's axes.
 
-    last_dof, dof_parent : (n_body,), (n_v,) int64 - of the tree
-    places : WeightedPoints
-    pose : Pose
-    covariance : (n_v, n_v) - of tangent coordinates, symmetric
-    work : PlaceWork - written
+    last_dof, dof_parent : (n_body,), (n_v,) int64 - last dof of each body, next dof towards ground
+    places : WeightedPoints - positions that are weighted sums of points of bodies
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    covariance : (n_v, n_v) - covariance of the tangent coordinates, symmetric
+    work : PlaceWork - working space, written
     deviation_out : (n_place, 3) - standard deviations [m], written
     """
     row = work.row
@@ -72,10 +72,10 @@ def place_deviations(last_dof, dof_parent, places, pose, covariance, work, devia
 def add_point(last_dof, dof_parent, places, k, pose, work):
     """Add the derivatives of part k of a position to work.row : (3, n_v).
 
-    last_dof, dof_parent : (n_body,), (n_v,) int64 - of the tree
-    places : WeightedPoints
+    last_dof, dof_parent : (n_body,), (n_v,) int64 - last dof of each body, next dof towards ground
+    places : WeightedPoints - positions that are weighted sums of points of bodies
     k : int - index of the part
-    pose : Pose
+    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     work : PlaceWork - written
     """
     body, share, arm = places.body[k], places.share[k], work.arm

@@ -43,10 +43,11 @@ def new_pose_errors(n_v: int, n_marker: int) -> PoseErrors:
 
 @njit
 def falls_due(weight, errors):
-    """Return whether the covariance is due to be computed again in this frame.
+    """Return whether the covariance has to be computed again in this frame.
 
-    weight : (n_marker,) - of the frame
-    errors : PoseErrors - wait, seen, covariance_version written
+    weight : (n_marker,) - weights of the markers in this frame
+    errors : PoseErrors - covariances of the coordinates, kept from frame to frame; its fields wait, seen and
+        covariance_version are written
     """
     errors.wait[0] -= 1
     for m in range(weight.shape[0]):
@@ -63,7 +64,9 @@ def falls_due(weight, errors):
 
 @njit
 def know_nothing(errors):
-    """Write NaN for the covariance, as there is no valid pose; the next frame computes it anew."""
+    """Write NaN for the covariance because there is no valid pose; the next frame computes the covariance
+    anew.
+    """
     errors.covariance[:, :, :] = math.nan
     errors.wait[0] = 0
     errors.covariance_version[0] += 1

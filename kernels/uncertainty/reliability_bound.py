@@ -67,7 +67,7 @@ def new_ranges(n_marker: int) -> Ranges:
 
 
 def new_reliability_work(n_v: int, n_element: int, K: int) -> ReliabilityWork:
-    """Allocate a ReliabilityWork."""
+    """Allocate a ReliabilityWork: working space of find_unreliable."""
     return allocate(ReliabilityWork, K=K, n_v=n_v, n_element=n_element)
 
 
@@ -76,11 +76,11 @@ def find_unreliable(model, method, dt, options, check, frame_state, ranges, solv
     """Write bounds of the numbers' errors due to markers outside their ranges into work.least : (K,), 0 =
     none.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - where it follows another method, the factors at hand are those of that one
     dt : float - time since the last frame [s]
-    options : DeviationOptions
-    check : HealthOptions
+    options : DeviationOptions - settings of the standard deviations
+    check : HealthOptions - settings of the checks of single markers
     frame_state : FrameState - after the frame
     ranges : Ranges - written
     solver : Work - pose, marker.model, factors
@@ -154,15 +154,15 @@ def age_ranges(dt, forget, ranges):
 def weigh(model, roles, b, w, place, limit, solver, X, work):
     """Raise work.least : (K,) to the effect of the marker shift that leaves work.vectors[1] as its residual.
 
-    Of a shift d of a marker its own residual shows R d, R = 1 - J P J'w.
+    If a marker is shifted by d, its own residual changes by R d, with R = 1 - J P J'w.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     roles : Roles - of the factors at hand
     b : int - body
     w : float - weight of the marker
     place : (3,) - position of the marker in ground [m]
     limit : (3,) - limits of the deviations of a joint's angles [rad]
-    solver : Work - pose, factors
+    solver : Work - working space of the solver; its fields pose and factors are read
     X : (n_v, K or more) - sensitivities of the numbers to the gradient
     work : ReliabilityWork - written
     """
@@ -208,7 +208,7 @@ def solve_shown(model, roles, w, solver, work, x):
     """Replace x : (3,) by the solution of (R + RIDGE) y = x; return False where that matrix is not positive
     definite.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     roles : Roles - of the factors at hand
     w : float - weight of the marker
     solver : Work - factors
@@ -241,8 +241,8 @@ def solve_shown(model, roles, w, solver, work, x):
 def shorten(most, x):
     """Shorten x : (3,), in place, to the length `most` if it is longer.
 
-    R has no negative eigenvalue for an error. Where it has all the same, by curvature or because it is that
-    of another method, nearly nothing of the ridge would be left.
+    R has no negative eigenvalue for an error. If it has one nevertheless, by curvature or because it belongs
+    to another method, the ridge would be almost cancelled.
     """
     size = math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
     if size > most:

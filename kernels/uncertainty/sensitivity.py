@@ -55,7 +55,7 @@ class OneAnswer(NamedTuple):
 
 
 def new_one_answer(n_v: int, n_element: int) -> OneAnswer:
-    """Allocate a OneAnswer."""
+    """Allocate a OneAnswer: sensitivity of one number to the gradient, with iterative refinement."""
     return allocate(OneAnswer, n_v=n_v, n_element=n_element)
 
 
@@ -66,7 +66,7 @@ def stand_at(problem, q, multiplier, work):
 
     If the solver has just ended at this solution, with a last step of at most CLOSE, its factors are kept.
 
-    problem : FrameProblem
+    problem : FrameProblem - model, roles of its elements, and measured markers
     q : (n_q,) - the solution [m, rad]
     multiplier : (n_element,) - its multipliers, packed
     work : Work - H, Y, S, pose and what objective and optimality compute, written
@@ -91,8 +91,8 @@ def rows_at(problem, q, multiplier, work):
     """Compute the pose, gradient and rows of hard elements at q, apart from any step of the solver; return
     n_hard.
 
-    problem : FrameProblem
-    q : (n_q,) [m, rad]
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    q : (n_q,) - generalized coordinates [m, rad]
     multiplier : (n_element,)
     work : Work - q_trial, size and what objective and optimality compute, written
     """
@@ -110,8 +110,8 @@ def stand_beside(problem, q, fixed, work):
     The curvature times residuals, which do not belong to that pose, is left out. So are bounds, except of
     coordinates that are given as fixed.
 
-    problem : FrameProblem
-    q : (n_q,) [m, rad]
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    q : (n_q,) - generalized coordinates [m, rad]
     fixed : (n_v,) int64 - 1 = a coordinate at its bound
     work : Work - multiplier_trial and what stand_at computes, written
     """
@@ -135,8 +135,8 @@ def stand_with_targets(problem, q, work, H_out):
     Multipliers follow from the gradient, by a Gauss-Newton step along the hard elements; their error is of
     second order in the distance from the solution.
 
-    problem : FrameProblem
-    q : (n_q,) [m, rad]
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    q : (n_q,) - generalized coordinates [m, rad]
     work : Work - multiplier_trial and what stand_at computes, written
     H_out : (n_v, n_v) - Hessian of the Lagrangian, lower triangle, written
     """
@@ -162,7 +162,7 @@ def velocity(couplers, n_hard, work, one):
     It is exact to rounding, by one step of iterative refinement.
 
     couplers : Couplers - or None
-    n_hard : int
+    n_hard : int - number of hard elements
     work : Work - after stand_with_targets
     one : OneAnswer - H that of stand_with_targets; x, b, left, more written
     """
@@ -185,15 +185,15 @@ def velocity(couplers, n_hard, work, one):
 
 @njit
 def factor(problem, multiplier, n_hard, second_order, work, H_out):
-    """Write the Cholesky factor of H + rho A'A into work.H;
-    return False where H is not positive definite along A x = 0.
+    """Write the Cholesky factor of H + rho A'A into work.H; return False where H is not positive definite
+    along A x = 0.
 
     rho is larger than a step needs, so that this also holds where hard elements are nearly linearly
     dependent, as those of a knee near a singular pose.
 
-    problem : FrameProblem
-    multiplier : (n_element,) - of the hard elements, packed
-    n_hard : int
+    problem : FrameProblem - model, roles of its elements, and measured markers
+    multiplier : (n_element,) - multipliers of the hard elements, one after the other
+    n_hard : int - number of hard elements
     second_order : float - 1 = exact, 0 = Gauss-Newton
     work : Work - after optimality; H, scale, slope, aim written
     H_out : (n_v, n_v) - H before it is factored, lower triangle; None = not needed
@@ -219,7 +219,7 @@ def answer(couplers, n_hard, work, X, B):
     an element's Phi may deviate. Followers count by their drivers, coordinates at a bound not at all.
 
     couplers : Couplers - or None
-    n_hard : int
+    n_hard : int - number of hard elements
     work : Work - after stand_at
     X, B : (n_v, K), (n_element, K) - written; of B the first n_hard rows
     """
@@ -246,16 +246,17 @@ def answer(couplers, n_hard, work, X, B):
 
 @njit
 def soft_answers(model, roles, n_hard, solver, X, B):
-    """Write the sensitivities of the numbers to the soft elements' targets into B, behind those of hard
-    elements.
+    """Write the sensitivities of the published numbers to the targets of soft elements into B, after the
+    rows of the hard elements.
 
-    Each is the element's weight times x along its row. To be called after answer.
+    The sensitivity to a target is the weight of the element times the product of its row dPhi/dq with x, a
+    column of X. Call it after `answer`.
 
-    model : Skeleton
-    roles : Roles
-    n_hard : int
-    solver : Work - delta written
-    X : (n_v, K) - P f of each number
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    roles : Roles - mode, weight and target of each element in the method
+    n_hard : int - number of hard elements
+    solver : Work - working space of the solver; its field delta is written
+    X : (n_v, K) - sensitivities P f of the K numbers, as `answer` leaves them
     B : (n_element, K) - written
     """
     elements, along, n = model.elements, solver.delta, n_hard

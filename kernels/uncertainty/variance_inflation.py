@@ -2,8 +2,8 @@
 
 The errors of the markers (kernels/uncertainty/marker_errors) are their usual ones. A marker that is farther
 than usual from its usual position, from where it was predicted, or from where the last frame's pose had it,
-has an error of that size: not enough for a fault, but enough to be stated. A departure that occurs often is
-usual. This is not averaged over frames, and costs next to nothing where all markers are usual.
+has an error of that size: not enough for a fault, but enough to be stated. A departure that occurs often
+counts as usual. This is not averaged over frames, and costs next to nothing where all markers are usual.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ LEARN_USUAL = 0.002
 def inflate_variance(model, options, health, weight, shown, errors, solver, X, row, value):
     """Add the variances that unusual markers cause to the variances of the numbers.
 
-    model : Skeleton
-    options : HealthOptions
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
+    options : HealthOptions - settings of the checks of single markers
     health : Health - residual of the solution
-    weight : (n_marker,) - of the frame
+    weight : (n_marker,) - weights of the markers in this frame
     shown : float - part of the markers' errors that residuals show, as variances
     errors : MarkerErrors - variance of what is usual, step; usual written
     solver : Work - pose, marker.model of the solution; delta written
@@ -52,13 +52,14 @@ def inflate_variance(model, options, health, weight, shown, errors, solver, X, r
 
 @njit
 def departure(m, shown, options, health, errors):
-    """Return the largest variance along an axis that the unusual part of marker m's departure suggests [m^2].
+    """Return the largest variance along an axis that the unusual part of marker m's departure suggests
+    [m^2].
 
     m : int - marker, known
     shown : float - part of the markers' errors that residuals show, as variances
-    options : HealthOptions
-    health : Health
-    errors : MarkerErrors - usual written
+    options : HealthOptions - settings of the checks of single markers
+    health : Health - state of each marker, kept from frame to frame
+    errors : MarkerErrors - statistics of each marker over the last frames; its field usual is written
     """
     n, most = health.n_seen[m], 0.0
     for k in range(errors.usual.shape[1]):
@@ -84,9 +85,9 @@ def departure(m, shown, options, health, errors):
 def add_error(model, m, weight, solver, X, row_out):
     """Write the variances of all numbers per unit variance of the position of marker m along each axis.
 
-    model : Skeleton
+    model : Skeleton - geometry of the model: bodies, joints, elements, markers
     m : int - marker
-    weight : (n_marker,) - of the frame
+    weight : (n_marker,) - weights of the markers in this frame
     solver : Work - pose, marker.model; delta written
     X : (n_v, K) - sensitivities of the numbers to the gradient
     row_out : (K,) - written
