@@ -36,7 +36,12 @@ RIGID = 0.5
 root mean squares, for a segment that steps."""
 MOVED = 0.25
 """Part of the largest displacement from which a marker counts as moved, as all but one of a segment that
-steps must: where only some markers move, their own faults are found elsewhere."""
+steps must: where only some markers move, their own faults are found elsewhere. Markers near the axis of a
+turn stay in place, as the toes of a foot that rises: of four or more it is enough that two move, if a rigid
+displacement predicts all to within this part."""
+ENOUGH = 4
+"""Markers from which a rigid displacement that fits all of them is no coincidence: three fit wherever one of
+them moves across their plane."""
 LINEAR = 0.8
 """Largest turn [rad] to which the linearised fit of a turn applies."""
 FLAT = 0.02
@@ -131,7 +136,8 @@ def clock_of_others(b, motion):
 
 @njit
 def moves_as_one(body, b, n, mean, motion):
-    """Return whether the current frame displaces all markers of body b but at most one, and nearly rigidly.
+    """Return whether the current frame displaces the markers of body b nearly rigidly: all but at most one,
+    or some about an axis that the others are near.
 
     body : (n_marker,) int64 - body of each marker
     b : int - body
@@ -140,7 +146,7 @@ def moves_as_one(body, b, n, mean, motion):
     motion : MarkerMotion - motion of markers and segments up to the current frame
     """
     shift, turn = motion.added[b, 0], motion.added[b, 1]
-    left = moved = most = 0.0
+    left = moved = most = worst = 0.0
     for m in range(body.shape[0]):
         if body[m] == b and math.isfinite(motion.way[m, 0]):
             x, y, z = motion.at[m, 0] - mean[0], motion.at[m, 1] - mean[1], motion.at[m, 2] - mean[2]
@@ -152,12 +158,14 @@ def moves_as_one(body, b, n, mean, motion):
             v -= shift[1] + turn[2] * x - turn[0] * z
             w -= shift[2] + turn[0] * y - turn[1] * x
             left += u * u + v * v + w * w
+            worst = max(worst, u * u + v * v + w * w)
     n_moved = 0
     for m in range(body.shape[0]):
         if body[m] == b and math.isfinite(motion.way[m, 0]):
             u, v, w = motion.way[m, 0], motion.way[m, 1], motion.way[m, 2]
             n_moved += int(u * u + v * v + w * w > MOVED * MOVED * most)
-    return left <= RIGID * RIGID * moved and n_moved >= max(2, n - 1)
+    fits = n >= ENOUGH and worst <= MOVED * MOVED * most
+    return left <= RIGID * RIGID * moved and n_moved >= (2 if fits else max(2, n - 1))
 
 
 @njit

@@ -15,7 +15,7 @@ from rtsim.models.tracked import tracked_of
 from rtsim.quantity import Quantity
 from rtsim.stages.building.context import StageContext
 from rtsim.stages.building.declaration import OWN_MARKERS, PERSON, StageDeclaration
-from rtsim.stages.markers.identity import OTHER_PERSON, WHOSE, Identity
+from rtsim.stages.markers.identity import OTHER_PERSON, WHOSE, identity_of
 from rtsim.stages.markers.marker_faults import faults_in_words
 from rtsim.stages.markers.marker_input import MarkerInput, known_labels
 from rtsim.stages.markers.missing_root import angles_of_trunk, beside_missing_root
@@ -88,7 +88,7 @@ class Kinematics(Stage):
         self.rehearses = not unnamed  # a search takes longer than there is for practice
         self.reference_length = reference_length_of(estimator, subject)
         self.marker_input: MarkerInput | None = None
-        self.identity = Identity(estimator.model.markers.body, estimator.model.markers.position)
+        self.identity = identity_of(estimator.model)
         self.odd = OddSegments(estimator, tracked)
         self.pose_steps = PoseSteps(estimator)
         self.unknown = np.zeros(0, bool)

@@ -65,3 +65,19 @@ def added_motion(at: Array, way: Array, flat: float) -> tuple[Array, Array]:
     inertia += flat * np.trace(inertia) / 3.0 * np.eye(3)
     turn: Array = np.linalg.solve(inertia, crosses.T @ (way - shift).ravel())
     return shift, turn
+
+
+def moves_as_one(at: Array, way: Array, flat: float, part: float, rigid: float) -> bool:
+    """Whether ways of n points are one rigid displacement: all but one of them move, or, of four or more, two
+    do and all of them go where it takes them; at, way : (n, 3) [m].
+
+    flat : as in `added_motion`; part : of the largest way, from which a point moves, and up to which it may
+    be beside its way; rigid : largest root mean square beside the ways, as part of that of the ways
+    """
+    shift, turn = added_motion(at, way, flat)
+    beside = np.linalg.norm(way - shift - np.cross(turn, at - at.mean(axis=0)), axis=1)
+    ways = np.linalg.norm(way, axis=1)
+    n_moved = int((ways > part * ways.max()).sum())
+    fits = len(at) >= 4 and beside.max() <= part * ways.max()
+    enough = 2 if fits else max(2, len(at) - 1)
+    return n_moved >= enough and float((beside**2).sum()) <= rigid**2 * float((ways**2).sum())

@@ -5,8 +5,9 @@ next frame. No movement can cause this. Distances between markers do not show to
 within one person they vary by some millimetres and two percent of their length (soft tissue, a squat), and
 those of another person of the same size differ by no more. So after such a jump all frames are in doubt. The
 doubt ends when the labels jump back to positions that the person can have reached by then, with distances
-that fit the person. After a gap of all markers no positions can be predicted. Then distances alone decide,
-and only differences larger than any within one person mean another person.
+that fit the person. After a gap of all markers no positions can be predicted. Then distances decide, of which
+only differences larger than any within one person mean another person, and whether the person can have gone
+so far (rtsim/stages/markers/reach.py).
 
 In eighteen recordings and the built-in walker 70 % of the markers were never more than 18 mm (at 25 Hz; 2 mm
 at 100 Hz and above) away from the predicted positions. The distances between markers in five frames differed
@@ -18,6 +19,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.models.model import Model
+from rtsim.stages.markers.reach import Reach
+
 Array = NDArray[np.float64]
 
 OTHER_PERSON = "other_person"
@@ -27,11 +31,18 @@ WHOSE = (
     "again."
 )
 """Counter of such frames, and sentence on them."""
+PELVIS = "pelvis"
 LEAP, ACCELERATION = 0.06, 100.0
 """Farther from the places foreseen [m], with what an acceleration [m/s^2] adds to that, most markers of a
 person never are."""
 MOST = 0.7
 """Part of the markers that leaves at once with all labels."""
+DISORDER, DISORDER_S = 0.02, 1.0
+"""Leap of most markers, instead of LEAP, where frames were lost, or are out of order [m], and time after
+which they are in order again at the latest [s]: a person who stays in place is the same one."""
+TIMES, OF_USUAL, FAST_S = 4.0, 0.05, 0.02
+"""Ratio of that leap to the mean distance from the places foreseen [1], weight of a frame in this mean, and
+longest time between frames that tell it [s]: slower ones are apart by any motion."""
 FORESEEN_S = 0.06
 """Longest gap over which a place is predicted [s]."""
 REACH, SPEED = 0.15, 2.5
@@ -58,17 +69,20 @@ class Identity:
 
     body : (n_marker,) body of each marker
     local : (n_marker, 3) its position on that body in the model [m]
+    pelvis : body that cannot move faster than a person as a whole, -1 = none
     doubted : whether the newest frame may be of another person
     n_break : number of discontinuities so far
     """
 
-    def __init__(self, body: NDArray[np.int64], local: Array) -> None:
+    def __init__(self, body: NDArray[np.int64], local: Array, pelvis: int = -1) -> None:
         first, second = np.triu_indices(len(body), 1)
         of_one = body[first] == body[second]
         self._first, self._second = first[of_one], second[of_one]
         self._expected = np.linalg.norm(local[self._first] - local[self._second], axis=1)
         self._bodies = [body == k for k in np.unique(body)]
         self._n_marker, self.n_break = len(body), 0
+        self._pelvis = (body == pelvis) & (pelvis >= 0)
+        self._reach = Reach(self._pelvis)
         self.forget()
 
     def forget(self) -> None:
@@ -79,6 +93,9 @@ class Identity:
         self._places, self._speeds = np.full((2, self._n_marker, 3), np.nan)
         self._since, self._lost_s, self._n = 0.0, 0.0, 0
         self._lost = np.full(3, np.nan)
+        self._gap_s, self._before_gap, self._out_of_reach = 0.0, self._lost, False
+        self._disordered, self._usual, self._n_usual = False, 0.0, 0
+        self._reach.forget()
         self._known, self._new = _Distances(n_pair), _Distances(n_pair)
 
     def look(self, markers: Array, dt: float) -> bool:
@@ -89,6 +106,7 @@ class Identity:
         """
         self._since += dt
         self._lost_s += dt
+        self._gap_s += dt
         moved = markers - self._places
         far2 = np.einsum("ij,ij->i", moved, moved)
         n_seen = np.count_nonzero(markers[:, 0] == markers[:, 0])
@@ -97,6 +115,7 @@ class Identity:
             return self.doubted
         if self._known.n >= KNOWN:
             self._compare(markers, moved, far2)
+        self._look_beyond(markers)
         if self._since <= FORESEEN_S:
             np.divide(moved, self._since, out=self._speeds)
         else:
@@ -104,6 +123,8 @@ class Identity:
         self._places[:] = markers
         self._since = 0.0
         self._n += 1
+        if self._disordered and (self._lost_s > DISORDER_S or not self.doubted):
+            self._disordered = self._elsewhere = False
         if self._judging:
             self._new.add(self._distances(markers))
             self._judge()
@@ -126,29 +147,49 @@ class Identity:
         if self._since > FORESEEN_S:
             self._begin(markers, leaps=False)
             return
-        limit = LEAP + ACCELERATION * self._since**2
-        beyond = far2 > limit * limit
-        if np.count_nonzero(beyond) < FEWEST:
-            return
         unforeseen = moved - self._since * self._speeds
-        both = np.isfinite(unforeseen[:, 0])
-        beyond &= np.linalg.norm(unforeseen, axis=1) > limit
-        n_both = np.count_nonzero(both)
-        if n_both < FEWEST or np.count_nonzero(beyond) < MOST * n_both:
+        far = np.sqrt(np.minimum(np.einsum("ij,ij->i", unforeseen, unforeseen), far2))
+        both = far == far
+        if np.count_nonzero(both) < FEWEST:
             return
-        # labels that are exchanged among the person's own markers leave the pelvis where it is
-        middles = [
-            (moved[k].mean(axis=0), unforeseen[k].mean(axis=0))
-            for k in (both & b for b in self._bodies)
-            if k.any()
-        ]
-        if (np.linalg.norm(middles, axis=2).min(axis=1) > limit).all():
+        usual, known = self._usual, self._n_usual >= KNOWN
+        self._n_usual += 1
+        self._usual += (float(far[both].mean()) - usual) * max(OF_USUAL, 1.0 / self._n_usual)
+        added = ACCELERATION * self._since**2
+        if self._leap(moved, unforeseen, far, LEAP + added):
             self._begin(markers, leaps=True)
+        elif (
+            known
+            and self._since <= FAST_S
+            and (self._disordered or not self.doubted)
+            and self._leap(moved, unforeseen, far, max(DISORDER + added, TIMES * usual))
+        ):
+            self._disordered = not self.doubted
+            self._begin(markers, leaps=True)
+
+    def _leap(self, moved: Array, unforeseen: Array, far: Array, limit: float) -> bool:
+        """Return whether most markers leap, and the pelvis with them, or without one all bodies: labels that
+        are exchanged among the person's own markers leave the pelvis where it is.
+
+        moved, unforeseen : (n_marker, 3) - displacement since the last frame, and what of it was not
+          predicted [m]; far : (n_marker,) - the smaller of their sizes [m]; limit : [m]
+        """
+        both = far == far
+        if np.count_nonzero(far > limit) < max(FEWEST, MOST * np.count_nonzero(both)):
+            return False
+        bodies = [self._pelvis] if (both & self._pelvis).any() else self._bodies
+        middles = [
+            (moved[k].mean(axis=0), unforeseen[k].mean(axis=0)) for k in (both & b for b in bodies) if k.any()
+        ]
+        return bool((np.linalg.norm(middles, axis=2).min(axis=1) > limit).all())
 
     def _begin(self, markers: Array, *, leaps: bool) -> None:
         """Begin after a discontinuity: the following distances are compared with those before it."""
         self.n_break += 1
         self._judging = True
+        if not leaps and not self.doubted:
+            self._before_gap, self._gap_s = np.nanmean(self._places, axis=0), self._since
+            self._reach.begin(self._places, self._speeds)
         self._new = _Distances(len(self._first))
         if leaps and not self.doubted:
             self._lost, self._lost_s = np.nanmean(self._places, axis=0), self._since
@@ -157,6 +198,17 @@ class Identity:
         self._elsewhere = not back if leaps else self._elsewhere and not back
         self._most = (OTHER_MM, OTHER_SIZE) if leaps or not self.doubted else (SAME_MM, SAME_SIZE)
         self.doubted |= leaps
+
+    def _look_beyond(self, markers: Array) -> None:
+        """Check, behind a gap of all markers, whether the person can have gone to where the pelvis is now."""
+        judging = self._reach.judging
+        beyond = self._reach.look(markers, self._since)
+        if beyond and not self.doubted:
+            self.doubted = self._elsewhere = self._judging = True
+            self._lost, self._lost_s = self._before_gap, self._gap_s
+        elif judging and not beyond and self._out_of_reach:
+            self.doubted = self._elsewhere = False
+        self._out_of_reach = beyond and self._reach.judging
 
     def _judge(self) -> None:
         """Compare the distances since the discontinuity with those before it."""
@@ -178,6 +230,13 @@ class Identity:
             self._known = self._new
         elif self._known.n >= SETTLED and (off_mm > OTHER_MM or size > OTHER_SIZE):
             self.doubted = True
+
+
+def identity_of(model: Model) -> Identity:
+    """Return the check for the markers of a model; without a pelvis of that name gaps are judged less."""
+    bodies = model.names.bodies
+    pelvis = bodies.index(PELVIS) if PELVIS in bodies else -1
+    return Identity(model.markers.body, model.markers.position, pelvis)
 
 
 def apart_mm(distances: Array, others: Array) -> float:

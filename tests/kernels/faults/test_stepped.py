@@ -7,13 +7,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.faults.added import FLAT, find_added, go_on, new_motion
+from kernels.faults.added import FLAT, MOVED, RIGID, find_added, go_on, moves_as_one, new_motion
 from kernels.faults.stepped import find_steps, new_steps
 from kernels.markers.marker_cost import ModelMarkers
 from kernels.markers.marker_health import new_health
 from rtsim.config.runs.run_schema import MarkerCheck
 from rtsim.methods.kinematics.frame_options import health_options
-from tests.naive.faults import added_motion
+from tests.naive import faults
 
 Array = NDArray[np.float64]
 N_BODY, N_OF, N = 4, 4, 200
@@ -78,8 +78,41 @@ def test_shift_and_turn_are_those_of_least_squares():
     find_added(BODY, 0.01, health, motion)
     for b in range(N_BODY):
         own = b == BODY
-        expected = added_motion(at[own], health.labelled[own] - at[own], FLAT)
+        expected = faults.added_motion(at[own], health.labelled[own] - at[own], FLAT)
         np.testing.assert_allclose(motion.added[b], expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 7])
+def test_what_moves_as_one_body_is_one_rigid_displacement(n):
+    """Protects the choice of what is a step, against its definition: random ways, turns, single markers."""
+    rng, found = np.random.default_rng(n), []
+    body = np.zeros(n, np.int64)
+    for k in range(200):
+        at, health, motion = rng.uniform(-0.1, 0.1, (n, 3)), new_health(n), new_motion(n, 1)
+        axis, through = rng.standard_normal(3), at[rng.integers(n)] if k % 2 else at.mean(axis=0)
+        way = np.cross(0.2 * axis / np.linalg.norm(axis), at - through)
+        way += rng.choice([0.001, 0.01, 0.03]) * rng.standard_normal((n, 3)) * (rng.random((n, 1)) < 0.4)
+        if k % 5 == 0:
+            way[rng.permutation(n)[: n // 2]] = 0.0
+        health.weight[:], health.labelled[:] = 1.0, at + way
+        motion.at[:], motion.speed[:], motion.age[:] = at, 0.0, 0.0
+        find_added(body, 0.01, health, motion)
+        one = bool(moves_as_one(body, 0, n, tuple(at.mean(axis=0)), motion))
+        assert one == faults.moves_as_one(at, way, FLAT, MOVED, RIGID)
+        found.append(one)
+    assert 0.1 < np.mean(found) < 0.9 or n == 2
+
+
+def test_a_foot_that_turns_about_its_toes_is_off():
+    """Protects against a foot that is late, or turned, while its toes stand: some markers are on the axis."""
+    frames = walk()
+    for k in range(AT, N):  # the first two markers are on the axis
+        at = frames[k, OWN]
+        axis = (at[1] - at[0]) / np.linalg.norm(at[1] - at[0])
+        frames[k, OWN] = at[0] + Rotation.from_rotvec(np.radians(15.0) * axis).apply(at - at[0])
+    told = states(frames)
+    assert told[AT:, 2].all()
+    assert not told[:AT].any()
 
 
 @pytest.mark.parametrize("degrees", [10.0, 20.0, -20.0])

@@ -22,9 +22,9 @@ def walk(n: int = N, speed: float = 1.5) -> np.ndarray:
     return SHAPE + t * np.array([speed, 0.0, 0.0]) + 0.03 * np.sin(7.0 * t) + skin
 
 
-def doubts(markers: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
+def doubts(markers: np.ndarray, times: np.ndarray | None = None, pelvis: int = -1) -> np.ndarray:
     """(n,) - whether each frame is in doubt."""
-    identity = Identity(BODY, SHAPE)
+    identity = Identity(BODY, SHAPE, pelvis)
     steps = np.full(len(markers), DT) if times is None else np.diff(times, prepend=times[0])
     return np.array([identity.look(x, float(dt)) for x, dt in zip(markers, steps, strict=True)])
 
@@ -135,3 +135,65 @@ def test_labels_in_disorder_at_first_were_nobodys():
     assert not found[26:].any()
     markers[150:] += [0.0, 0.0, 0.7]
     assert doubts(markers)[150:].all()
+
+
+@pytest.mark.parametrize("turn_deg", [-120.0, 0.0, 60.0, 180.0])
+def test_behind_a_gap_nobody_is_where_no_person_can_have_gone(turn_deg):
+    """Protects against a person of the same size behind a gap: within 0.3 s nobody gets 0.8 m aside."""
+    markers, turn = walk(), np.radians(turn_deg)
+    about_up = np.array([[np.cos(turn), 0, -np.sin(turn)], [0, 1, 0], [np.sin(turn), 0, np.cos(turn)]])
+    middle = np.array([1.5 * DT * 100, 0.0, 0.0])
+    markers[100:] = (markers[100:] - middle) @ about_up.T + middle + 0.8 * about_up[:, 2]
+    markers[100:130] = np.nan
+    found = doubts(markers, pelvis=1)
+    assert not found[:130].any()
+    assert found[130:].all()
+    assert not doubts(markers)[135:].any()  # distances alone tell nothing
+
+
+@pytest.mark.parametrize("gap", [10, 30, 60])
+@pytest.mark.parametrize("acceleration", [(-8.0, 0.0, 0.0), (0.0, 0.0, 8.0), (5.0, -6.0, 0.0)])
+def test_whoever_brakes_or_turns_unseen_is_the_same_person(gap, acceleration):
+    """Protects persons who stop, start, turn or fall behind a gap: what weight allows is no leap."""
+    markers = walk()
+    t = DT * np.arange(N)[:, None, None] - 1.0
+    inside, after = np.clip(t, 0.0, DT * gap), np.clip(t - DT * gap, 0.0, None)
+    markers += (0.5 * inside**2 + DT * gap * after) * np.array(acceleration)
+    markers[100 : 100 + gap] = np.nan
+    assert not doubts(markers, pelvis=1)[100 + gap + 3 :].any()
+
+
+def test_a_wrong_label_behind_a_gap_is_no_other_person():
+    """Protects the rest of a recording: one marker of the pelvis that comes back elsewhere is at fault."""
+    markers = walk()
+    markers[120:, 0] += [0.0, 0.0, 1.0]
+    markers[100:120] = np.nan
+    markers[120:124, 1:4] = np.nan
+    assert not doubts(markers, pelvis=1).any()
+
+
+@pytest.mark.parametrize("speed", [1.3, 0.0])
+def test_frames_in_the_opposite_order_are_in_doubt(speed):
+    """Protects against frames played backwards: on a treadmill, and where a foot stands while the rest leaps."""
+    body, foot = np.append(BODY, [4, 4, 4]), np.array([[0.1, 0.0, 0.0], [0.0, 0.0, 0.05], [0.0, 0.05, 0.0]])
+    t, shape = DT * np.arange(N)[:, None, None], np.append(SHAPE, foot, axis=0)
+    markers = shape + t * np.array([speed, 0.0, 0.0]) + 0.04 * np.sin(9.0 * t) * np.array([1.0, 0.6, 0.8])
+    markers[:, 4:] += 0.3 * np.sin(5.0 * t) * np.array([1.0, 0.2, 0.0])
+    if speed:
+        markers[90:140, 12:] = markers[115, 12:]
+    markers[100:130] = markers[100:130][::-1].copy()
+    identity = Identity(body, shape, 1)
+    found = np.array([identity.look(x, DT) for x in markers])
+    assert not found[:100].any()
+    assert found[100:130].all()
+    assert not found[136:].any()
+
+
+def test_frames_that_are_lost_leave_no_lasting_doubt():
+    """Protects the rest of a recording: a second after lost frames a person in place is the same one."""
+    t = DT * np.arange(N + 120)[:, None, None]
+    markers = SHAPE + 0.04 * np.sin(9.0 * t) * np.array([1.0, 0.6, 0.8]) + 0.0 * t
+    markers = np.delete(markers, slice(100, 130), axis=0)
+    found = doubts(markers, pelvis=1)
+    assert found[100:190].all()
+    assert not found[210:].any()

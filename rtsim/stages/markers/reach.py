@@ -1,0 +1,90 @@
+"""Whether a person can have gone, unseen, to where the markers are after a gap of all markers.
+
+Soles carry no more than about the person's weight sideways, so that gravity bounds the acceleration of a
+pelvis over some tenths of a second. From one place and velocity to another within the time t, with an
+acceleration a at most, it comes no farther from the way at the mean of both velocities than a t^2 / 4: there
+it would accelerate all the time, one way and then the other. Beyond half a second the bound tells little.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+ACCELERATION, ASIDE = 10.0, 0.15
+"""Acceleration of the pelvis at most [m/s^2], and what its turns and bends bring its markers aside [m]."""
+MEASURED_S = 0.02
+"""Time after which the velocity behind the gap is known [s]; until then it is taken as that before it."""
+MOST = 0.7
+"""Part of all markers that are as far from their way as the pelvis, so that no single label is wrong."""
+FEWEST = 3
+"""Markers seen on both sides of a gap below which nothing is told."""
+
+
+class Reach:
+    """Compares markers before and behind gaps of all markers.
+
+    of_pelvis : (n_marker,) - whether each is on the pelvis; without any nothing is told
+    judging : whether frames behind a gap are compared with those before it
+    """
+
+    def __init__(self, of_pelvis: NDArray[np.bool_]) -> None:
+        self._of_pelvis = of_pelvis
+        self.forget()
+
+    def forget(self) -> None:
+        """Discard what is known of the markers."""
+        n = len(self._of_pelvis)
+        self._at, self._speed, self._first = np.full((3, n, 3), np.nan)
+        self._away_s, self._behind_s = 0.0, -1.0
+        self.judging = False
+
+    def begin(self, places: Array, speeds: Array) -> None:
+        """Begin after a gap of all markers: the next frames that show the pelvis are judged.
+
+        places, speeds : (n_marker, 3) - in the last frame before the gap [m, m/s], NaN = not known
+        """
+        self.judging = bool(self._of_pelvis.any())
+        self._away_s, self._behind_s = 0.0, -1.0
+        self._at[:], self._speed[:] = places, speeds
+
+    def look(self, markers: Array, dt: float) -> bool:
+        """Take in a frame; return whether nobody can have gone, within the gap, to where the markers are.
+
+        markers : (n_marker, 3) [m], NaN = not seen
+        dt : time since the previous frame that was taken in [s]
+        """
+        if not self.judging:
+            return False
+        self._away_s += dt
+        seen = np.isfinite(markers[:, 0])
+        return bool((seen & self._of_pelvis).any()) and self._is_beyond(markers, dt)
+
+    def _is_beyond(self, markers: Array, dt: float) -> bool:
+        """Return whether the markers are out of reach; once the pelvis' velocity is known, that is the last
+        word.
+
+        markers : (n_marker, 3) [m]; dt : time since the previous frame [s]
+        """
+        known = np.isfinite(markers[:, 0]) & np.isfinite(self._speed[:, 0])
+        pelvis = known & self._of_pelvis
+        if np.count_nonzero(known) < FEWEST or not pelvis.any():
+            self.judging = False  # it was not seen long enough before the gap
+            return False
+        if self._behind_s < 0.0:
+            self._behind_s, self._first[:] = 0.0, markers
+        else:
+            self._behind_s += dt
+        mean = self._speed
+        both = pelvis & np.isfinite(self._first[:, 0])
+        if self._behind_s >= MEASURED_S and both.any():
+            behind = (markers[both] - self._first[both]).mean(axis=0) / self._behind_s
+            mean = 0.5 * (self._speed + behind)
+            self.judging = False
+        way = (markers - self._at - mean * self._away_s)[known]
+        room = ASIDE + 0.25 * ACCELERATION * self._away_s**2
+        far = np.linalg.norm(way, axis=1) > room
+        middle = np.linalg.norm(way[pelvis[known]].mean(axis=0))
+        return float(middle) > room and np.count_nonzero(far) > MOST * len(far)
