@@ -87,4 +87,4 @@ class Reach:
         room = ASIDE + 0.25 * ACCELERATION * self._away_s**2
         far = np.linalg.norm(way, axis=1) > room
         middle = np.linalg.norm(way[pelvis[known]].mean(axis=0))
-        return float(middle) > room and np.count_nonzero(far) > MOST * len(far)
+        return bool(middle > room and np.count_nonzero(far) > MOST * len(far))
