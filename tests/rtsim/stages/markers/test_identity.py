@@ -174,7 +174,7 @@ def test_a_wrong_label_behind_a_gap_is_no_other_person():
 
 @pytest.mark.parametrize("speed", [1.3, 0.0])
 def test_frames_in_the_opposite_order_are_in_doubt(speed):
-    """Protects against frames played backwards: on a treadmill, and where a foot stands while the rest leaps."""
+    """Protects against frames played backwards: on a treadmill, and where a foot stands meanwhile."""
     body, foot = np.append(BODY, [4, 4, 4]), np.array([[0.1, 0.0, 0.0], [0.0, 0.0, 0.05], [0.0, 0.05, 0.0]])
     t, shape = DT * np.arange(N)[:, None, None], np.append(SHAPE, foot, axis=0)
     markers = shape + t * np.array([speed, 0.0, 0.0]) + 0.04 * np.sin(9.0 * t) * np.array([1.0, 0.6, 0.8])
