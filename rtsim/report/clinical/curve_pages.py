@@ -9,8 +9,9 @@ from rtsim.files.tables.curve_choice import title_of
 from rtsim.files.tables.legs import groups_of
 from rtsim.files.tables.tables import labels_of
 from rtsim.report.clinical.cycle_panel import PanelRoom, draw_panel, legend
-from rtsim.report.clinical.drawing import INK, MARGIN, SOFT, WIDTH, Page, folded
+from rtsim.report.clinical.drawing import INK, MARGIN, SOFT, WIDTH, Page
 from rtsim.report.clinical.frame import END, TOP
+from rtsim.report.clinical.letters import folded, short_name
 from rtsim.report.clinical.report import GaitReport, offs_of
 from rtsim.report.clinical.session import CurveSource, ReportCurve, ReportTrial, curve_of
 from rtsim.units import ON_PAPER, face_of
@@ -71,7 +72,7 @@ def kinetic_words(page: Page, trials: Sequence[ReportTrial]) -> None:
     """
     room = WIDTH - 2.0 * MARGIN
     page.text(MARGIN, END + 6.0, KINETIC_WORDS, 23.0, SOFT, room=room)
-    told = [f"{trial.name}: {words}." for trial in trials for words in trial.doubts]
+    told = [f"{short_name(trial.name)}: {words}." for trial in trials for words in trial.doubts]
     words = "Check force plates and mass: " + told[0] if told else ""
     if len(told) > 1:
         words = f"{words} More is on the quality page."

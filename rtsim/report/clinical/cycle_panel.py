@@ -22,7 +22,7 @@ from rtsim.report.clinical.drawing import (
     MARGIN,
     NORM,
     SOFT,
-    WIDE,
+    THIN_DASHES,
     WIDTH,
     FloatArray,
     Page,
@@ -30,6 +30,7 @@ from rtsim.report.clinical.drawing import (
     span_of,
     ticks,
 )
+from rtsim.report.clinical.letters import width_of
 from rtsim.report.clinical.session import ReportCurve
 
 LEAST = {"deg": 20.0, "N m/kg": 0.5, "W/kg": 1.0, "body weight": 0.5, "%": 2.0, "mm": 1.0, "N": 20.0}
@@ -89,7 +90,7 @@ def draw_panel(
         if side in now.strides:
             _strides(page, x, up, now, side)
     if left_out:
-        wide = min(0.52 * 21.0 * len(left_out) + 16.0, right - left)
+        wide = min(width_of(left_out, 21.0) + 16.0, right - left)
         page.box(right - wide, bottom - 30.0, wide, 28.0, "#ffffff", 0.85)
         page.text(right - 4.0, bottom - 10.0, left_out, 21.0, SOFT, "end", room=right - left - 12.0)
     page.panels.append(_data(now, before, norm, (left, right, top, bottom)))
@@ -98,7 +99,7 @@ def draw_panel(
 def frame_panel(page: Page, room: PanelRoom, title: str, unit: str) -> Box:
     """Write title and unit of a panel; returns left, right, top and bottom of its curves."""
     left, right = room.x + AXIS, room.x + room.width - 8.0
-    unit_room = WIDE * SMALL * len(unit) + 20.0
+    unit_room = width_of(unit, SMALL) + 20.0
     page.text(room.x + 12.0, room.y + 32.0, title, 28.0, bold=True, room=right - room.x - unit_room)
     page.text(right, room.y + 34.0, unit, SMALL, SOFT, "end")
     return left, right, room.y + TOP, room.y + room.height - BOTTOM
@@ -165,9 +166,9 @@ def _strides(page: Page, x: FloatArray, up, curve: ReportCurve, side: str) -> No
     colour, rows, sound = COLOURS[side], curve.strides[side], curve.sound[side]
     alone = len(rows) == 1
     for row, good in zip(rows, sound, strict=True):
-        page.curve(x, up(row), colour, 1.5, "", 0.3)
+        page.curve(x, up(row), colour, 1.5, THIN_DASHES[side], 0.45)
         if not alone:
-            page.curve(x, up(np.where(good, row, math.nan)), colour, 1.5, "", 0.35)
+            page.curve(x, up(np.where(good, row, math.nan)), colour, 1.5, THIN_DASHES[side], 0.5)
     mean, deviation = curve.mean(side), curve.deviation(side)
     page.area(x, up(mean - deviation), up(mean + deviation), colour, 0.14)
     page.curve(x, up(mean), colour, 5.0, DASHES[side])
@@ -184,20 +185,33 @@ def _data(
     for label, curve in (("", now), ("before", before)):
         for side in SIDES:
             if curve is not None and side in curve.strides:
+                mean = curve.mean(side)
                 series.append(
                     {
                         "name": f"{side} {label}".strip(), "colour": COLOURS[side],
-                        "mean": _numbers(curve.mean(side)), "sd": _numbers(curve.deviation(side)),
+                        "mean": numbers(mean), "sd": numbers(curve.deviation(side)),
+                        **_without_mean(curve.strides[side], mean),
                     }
                 )  # fmt: skip
     if norm is not None:
         series.append(
-            {"name": "norm", "colour": SOFT, "mean": _numbers(norm.mean), "sd": _numbers(norm.deviation)}
+            {"name": "norm", "colour": SOFT, "mean": numbers(norm.mean), "sd": numbers(norm.deviation)}
         )
     return {"title": now.title, "unit": now.unit, "box": [round(v, 1) for v in box], "series": series}
 
 
-def _numbers(values: FloatArray) -> list[float | None]:
+def _without_mean(rows: FloatArray, mean: FloatArray) -> dict[str, list[float | None]]:
+    """Return the smallest and the largest value of the strides, (n_stride, 101), where they have no mean; {}
+    if there are none.
+    """
+    known = np.isfinite(rows) & ~np.isfinite(mean)
+    if not known.any():
+        return {}
+    low, high = np.where(known, rows, math.inf).min(axis=0), np.where(known, rows, -math.inf).max(axis=0)
+    return {"low": numbers(low), "high": numbers(high)}
+
+
+def numbers(values: FloatArray) -> list[float | None]:
     """Return numbers for JSON, with None in place of NaN."""
     return [round(float(v), 4) if math.isfinite(v) else None for v in values]
 

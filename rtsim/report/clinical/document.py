@@ -8,8 +8,9 @@ from importlib.resources import files
 import msgspec
 
 from rtsim.report.clinical.curve_pages import joint_pages, kinematic_pages, kinetic_pages
-from rtsim.report.clinical.drawing import Page, printable
+from rtsim.report.clinical.drawing import Page
 from rtsim.report.clinical.frame import framed
+from rtsim.report.clinical.letters import printable
 from rtsim.report.clinical.quality_page import quality_pages
 from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.steps_page import step_pages
@@ -17,13 +18,23 @@ from rtsim.report.clinical.time_curves import is_over_time
 from rtsim.report.clinical.time_pages import time_pages
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-STYLE = """body { margin: 0; background: #e8eaed; font-family: sans-serif; }
-.page { position: relative; width: 210mm; margin: 6mm auto; background: #fff; box-shadow: 0 1px 6px #0004; }
-.page svg { display: block; width: 100%; height: auto; }
-#told { position: fixed; display: none; pointer-events: none; background: #fff; border: 1px solid #5c6166;
-  padding: 4px 8px; font-size: 13px; line-height: 1.4; white-space: pre; z-index: 2; }
+STYLE = """:root { color-scheme: only light; }
+body { margin: 0; background: #e8eaed; font-family: sans-serif; }
+.page { position: relative; width: clamp(210mm, 66vw, 330mm); max-width: 100%; margin: 6mm auto;
+  background: #fff; box-shadow: 0 1px 6px #0004; }
+.page svg { display: block; width: 100%; height: auto; forced-color-adjust: none; }
+.panel:focus { outline: 3px solid #00609c; outline-offset: 2px; }
+#told { position: fixed; display: none; pointer-events: none; background: #fff; color: #1a1a1a;
+  border: 1px solid #5c6166; padding: 4px 8px; font-size: 13px; line-height: 1.4; white-space: pre;
+  z-index: 2; forced-color-adjust: none; }
 @page { size: A4; margin: 0; }
-@media print { body { background: #fff; } .page { margin: 0; box-shadow: none; break-after: page; } }"""
+@media print {
+  body { background: #fff; }
+  .page { width: 210mm; max-width: none; margin: 0; box-shadow: none; break-after: page; }
+  .page:last-of-type { break-after: auto; }
+  #told, .cursor { display: none !important; }
+  .panel:focus { outline: none; }
+}"""
 
 
 def pages_of(report: GaitReport) -> list[Page]:
@@ -55,6 +66,7 @@ def html_of(report: GaitReport, pages: list[Page]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width">\n'
         f"<title>{title}</title>\n<style>\n{STYLE}\n</style>\n</head>\n<body>\n{body}\n"
-        f'<div id="told"></div>\n<script type="application/json" id="panels">{data}</script>\n'
+        '<div id="told" aria-hidden="true"></div>\n'
+        f'<script type="application/json" id="panels">{data}</script>\n'
         f"<script>\n{script}</script>\n</body>\n</html>\n"
     )

@@ -14,6 +14,8 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.report.clinical.letters import cut, printable, width_of
+
 FloatArray = NDArray[np.float64]
 WIDTH, HEIGHT = 2100, 2970
 """An A4 page."""
@@ -23,12 +25,12 @@ COLOURS = {"right": "#00609c", "left": "#c1121f"}
 """Left red, right blue, as reports of gait have them."""
 DASHES = {"right": "", "left": "22 9"}
 """Dashes of the sides, by which they can be told in a grey print."""
+THIN_DASHES = {"right": "", "left": "11 5"}
+"""Of single strides and of what is flagged."""
 BEFORE_DASHES = {"right": "3 8", "left": "18 7 3 7"}
 """Of an earlier session."""
 SMALLEST = 0.75
 """Smallest size of a text, in parts of its own, before it is cut."""
-WIDE = 0.62
-"""Widest mean letter in parts of the size of a font, of the sans serif fonts that systems have."""
 
 
 class Page:
@@ -89,13 +91,14 @@ class Page:
         room : available width
         upright : whether the text is rotated, to be read from below
         """
-        size = max(SMALLEST * size, min(size, room / (WIDE * max(1, len(words)))))
-        words = cut(words, room, size)
+        words = printable(words)
+        size = max(SMALLEST * size, min(size, size * room / max(width_of(words, size, bold), 1e-9)))
+        words = cut(words, room, size, bold)
         weight = ' font-weight="bold"' if bold else ""
         turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if upright else ""
         self.elements.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" font-family="sans-serif" font-size="{size:g}" fill="{colour}" '
-            f'text-anchor="{anchor}"{weight}{turn}>{escape(printable(words))}</text>'
+            f'<text x="{x:.1f}" y="{y:.1f}" font-family="sans-serif" font-size="{size:.4g}" fill="{colour}" '
+            f'text-anchor="{anchor}"{weight}{turn}>{escape(words)}</text>'
         )
 
     def svg(self) -> str:
@@ -106,40 +109,6 @@ class Page:
             + "\n".join(self.elements)
             + "\n</svg>\n"
         )
-
-
-def printable(words: str) -> str:
-    """Return a text without line ends and without characters that XML does not allow."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
-
-
-def cut(words: str, room: float, size: float) -> str:
-    """Return a text shortened with an ellipsis if it is too long, between words if possible."""
-    if not math.isfinite(room):
-        return words
-    n = max(1, int(room / (WIDE * size) + 1e-9))
-    if len(words) <= n:
-        return words
-    short = words[: n - 1]
-    whole = short.rpartition(" ")[0] if words[n - 1] != " " else short
-    return (whole if len(whole) > n // 2 else short).rstrip(" ,;:") + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def folded(words: str, room: float, size: float) -> list[str]:
-    """Return a text broken into lines that fit their room, between words, or inside words longer than a
-    line.
-    """
-    n = max(4, int(room / (WIDE * size)))
-    lines, now = [], ""
-    for word in printable(words.replace("\n", " ")).split():
-        while len(word) > n:
-            lines += [now] if now else []
-            now, lines, word = "", [*lines, word[:n]], word[n:]
-        if now and len(now) + 1 + len(word) > n:
-            lines, now = [*lines, now], word
-        else:
-            now = f"{now} {word}".strip()
-    return [*lines, now] if now or not lines else lines
 
 
 def runs_of(known: NDArray[np.bool_]) -> list[slice]:

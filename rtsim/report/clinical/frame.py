@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rtsim.files.tables.legs import SIDES
-from rtsim.report.clinical.drawing import GRID, HEIGHT, INK, MARGIN, SOFT, WIDTH, Page, folded
+from rtsim.report.clinical.drawing import GRID, HEIGHT, INK, MARGIN, SMALLEST, SOFT, WIDTH, Page
+from rtsim.report.clinical.letters import folded, printable, short_name, width_of
 from rtsim.report.clinical.report import GaitReport, convention_in_words, trials_in_words
+from rtsim.report.clinical.session import ReportTrial
 from rtsim.report.clinical.side_warning import side_warning
 
 TOP = 330.0
@@ -12,6 +16,8 @@ TOP = 330.0
 END = HEIGHT - 210.0
 """Bottom of the contents, above the foot of a page."""
 ROOM = WIDTH - 2.0 * MARGIN
+LETTERS_MOST = 200
+"""More never fit in two lines."""
 NOTICE = "Computed by research software; not a medical device."
 
 
@@ -49,8 +55,9 @@ class PageFlow:
         """Add a heading, which is never placed at the bottom of a page."""
         if self._y + 160.0 > END:
             self.turn()
-        y = self.room(74.0)
-        self.page.text(MARGIN, y + 50.0, words, 36.0, bold=True, room=ROOM)
+        for k, line in enumerate(folded(words, ROOM, 36.0, True)):
+            y = self.room(74.0 if k == 0 else 44.0)
+            self.page.text(MARGIN, y + (50.0 if k == 0 else 20.0), line, 36.0, bold=True, room=ROOM)
 
     def words(self, words: str, size: float = 28.0, colour: str = INK) -> None:
         """Add a paragraph."""
@@ -119,17 +126,16 @@ def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
     doubted = side_warning(report)
     if report.without_stride:
         shown += f", no full stride was found for: {' and '.join(report.without_stride)}"
+    trials = _with_trials("trials: ", report.now.trials)
+    line = f"{shown}; {convention_in_words(report)}"
+    if report.before is not None:
+        line = _with_trials(f"{line}; {report.before.label}: ", report.before.trials)
     for number, (title, page) in enumerate(pages, 1):
-        page.text(MARGIN, 120.0, title, 43.0, bold=True, room=0.52 * ROOM)
-        page.text(WIDTH - MARGIN, 105.0, report.person, 38.0, anchor="end", bold=True, room=0.46 * ROOM)
+        _headline(page, MARGIN, 120.0, title, 43.0, 0.52 * ROOM)
+        _headline(page, WIDTH - MARGIN, 105.0, report.person, 38.0, 0.46 * ROOM, "end")
         page.text(WIDTH - MARGIN, 150.0, report.date, 28.0, SOFT, "end", room=0.46 * ROOM)
-        page.text(
-            MARGIN, 178.0, f"trials: {trials_in_words(report.now.trials)}", 28.0, SOFT, room=0.95 * ROOM
-        )
-        line = f"{shown}; {convention_in_words(report)}"
-        if report.before is not None:
-            line += f"; {report.before.label}: {trials_in_words(report.before.trials)}"
-        page.text(MARGIN, 218.0, line, 28.0, SOFT, room=0.95 * ROOM)
+        page.text(MARGIN, 178.0, trials, 28.0, SOFT, room=ROOM)
+        page.text(MARGIN, 218.0, line, 28.0, SOFT, room=ROOM)
         page.line(MARGIN, 242.0, WIDTH - MARGIN, 242.0, INK, 3.0)
         page.text(MARGIN, 269.0, doubted, 25.0, bold=True, room=ROOM)
         page.line(MARGIN, HEIGHT - 150.0, WIDTH - MARGIN, HEIGHT - 150.0, GRID, 2.0)
@@ -138,3 +144,26 @@ def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
         page.text(MARGIN, HEIGHT - 76.0, f"rtsim {report.version}. {NOTICE}", 24.0, SOFT, room=0.8 * ROOM)
         page.text(WIDTH - MARGIN, HEIGHT - 76.0, f"page {number} of {len(pages)}", 24.0, SOFT, "end")
     return [page for _, page in pages]
+
+
+def _headline(
+    page: Page, x: float, y: float, words: str, size: float, room: float, anchor: str = "start"
+) -> None:
+    """Add a bold line, or two lines of smaller letters if it is too long for one: names of persons and of
+    trials differ at their end, so that a name that is too long for two lines loses its middle.
+    """
+    words, small = printable(words), SMALLEST * size
+    if width_of(words, small, True) <= room:
+        page.text(x, y, words, size, anchor=anchor, bold=True, room=room)
+        return
+    most = min(len(words), LETTERS_MOST)
+    while len(lines := folded(short_name(words, most), room, small, True)) > 2:
+        most -= 1
+    for k, line in enumerate(lines):
+        page.text(x, y - (len(lines) - 1 - k) * 1.2 * small, line, small, anchor=anchor, bold=True, room=room)
+
+
+def _with_trials(words: str, trials: Sequence[ReportTrial]) -> str:
+    """Return a line of the head that ends with the names of trials."""
+    small = SMALLEST * 28.0
+    return words + trials_in_words(trials, ROOM - width_of(words, small), small)

@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rtsim.files.markers.trial import name_some
 from rtsim.files.norms.norm_set import NormSet, check_convention
 from rtsim.files.norms.variables import CONVENTIONS, ISB
 from rtsim.files.tables.legs import SIDES, groups_of
 from rtsim.files.tables.tables import labels_of
 from rtsim.methods.gait.cycles import GaitCycle
 from rtsim.methods.gait.gait_scores import GaitScores, scores_of
+from rtsim.report.clinical.letters import short_name, width_of
 from rtsim.report.clinical.session import (
     KINETIC_SOURCES,
     ReportCurve,
@@ -123,9 +125,14 @@ def off_percent(cycle: GaitCycle) -> float:
     return 100.0 * (cycle.off - cycle.strike) / (cycle.end - cycle.strike)
 
 
-def trials_in_words(trials: Sequence[ReportTrial]) -> str:
-    """Return the names of trials as text."""
-    return ", ".join(trial.name for trial in trials)
+def trials_in_words(trials: Sequence[ReportTrial], room: float, size: float) -> str:
+    """Return the names of as many trials as fit in a room, at least one, and the number of the others.
+
+    size : size of the letters, in the unit of the room
+    """
+    names = [short_name(trial.name) for trial in trials]
+    told = (name_some(names, n) for n in range(len(names), 0, -1))
+    return next((words for words in told if width_of(words, size) <= room), name_some(names, 1))
 
 
 def convention_in_words(report: GaitReport) -> str:

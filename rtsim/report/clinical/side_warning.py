@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rtsim.files.markers.sides import EITHER
 from rtsim.files.markers.trial import name_some
+from rtsim.report.clinical.letters import short_name
 from rtsim.report.clinical.quality_notes import notes_of
 from rtsim.report.clinical.report import GaitReport
 from rtsim.subjects.markers.sides import TAKEN
@@ -20,6 +21,9 @@ def side_warning(report: GaitReport) -> str:
         return ""
     by_axes = [name for name in doubted if any(TAKEN in note for note in told[name])]
     by_labels = [name for name in doubted if name not in by_axes]
+    doubted, by_axes, by_labels = (
+        [short_name(name, 28) for name in few] for few in (doubted, by_axes, by_labels)
+    )
     if by_axes and by_labels:
         by = f"the axes in {name_some(by_axes, 1)}, by the labels in {name_some(by_labels, 1)}"
     else:

@@ -8,21 +8,22 @@ import numpy as np
 
 from rtsim.files.tables.legs import SIDES
 from rtsim.report.clinical.curve_pages import COLUMNS, LEGEND, MORE_ROWS, ROWS, kinetic_words, room_of
-from rtsim.report.clinical.cycle_panel import LEAST, PanelRoom, draw_axes, frame_panel, heights
+from rtsim.report.clinical.cycle_panel import LEAST, PanelRoom, draw_axes, frame_panel, heights, numbers
 from rtsim.report.clinical.drawing import (
     COLOURS,
     DASHES,
     INK,
     MARGIN,
     SOFT,
+    THIN_DASHES,
     WIDTH,
-    FloatArray,
     Page,
     rows_to_show,
     span_of,
     ticks,
 )
 from rtsim.report.clinical.frame import END
+from rtsim.report.clinical.letters import short_name
 from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.session import ReportTrial
 from rtsim.report.clinical.time_curves import TimeCurve, angles_of, loads_of, others_of
@@ -37,7 +38,8 @@ def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
     trials = [(session, trial) for session in report.sessions for trial in session.trials]
     pages = []
     for session, trial in trials:
-        label = f"{trial.name} ({session.label})" if len(report.sessions) > 1 else trial.name
+        name = short_name(trial.name)
+        label = f"{name} ({session.label})" if len(report.sessions) > 1 else name
         of_trial = f": {label}" if len(trials) > 1 else ""
         words = [
             f"{label}: no full stride was found, so curves are drawn over time and there are no footsteps."
@@ -102,19 +104,22 @@ def draw_time_panel(page: Page, room: PanelRoom, curve: TimeCurve) -> None:
     x = left + curve.times[drawn] / length * (right - left)
     for side, values in curve.values.items():
         colour = COLOURS.get(side, INK)
-        page.curve(x, up(values[drawn]), colour, 1.5, "", 0.35)
+        page.curve(x, up(values[drawn]), colour, 1.5, THIN_DASHES.get(side, ""), 0.5)
         page.curve(x, up(rows[side][drawn]), colour, 4.0, DASHES.get(side, ""))
+    flagged = {side: np.where(curve.sound[side], math.nan, values) for side, values in curve.values.items()}
+    apart = {side: numbers(values[drawn]) for side, values in flagged.items() if np.isfinite(values).any()}
     series = [
         {
-            "name": side or "value", "colour": COLOURS.get(side, INK), "mean": _numbers(values[drawn]),
+            "name": side or "value", "colour": COLOURS.get(side, INK), "mean": numbers(values[drawn]),
             "sd": [None] * len(drawn),
+            **({"low": apart[side], "high": apart[side]} if side in apart else {}),
         }
         for side, values in rows.items()
     ]  # fmt: skip
     page.panels.append(
         {
             "title": source.title, "unit": source.unit, "box": [round(v, 1) for v in box],
-            "times": _numbers(curve.times[drawn]), "series": series,
+            "times": numbers(curve.times[drawn]), "series": series,
         }
     )  # fmt: skip
 
@@ -122,10 +127,6 @@ def draw_time_panel(page: Page, room: PanelRoom, curve: TimeCurve) -> None:
 def _drawn(n: int) -> np.ndarray:
     """Choose the frames that are drawn, evenly spread over all n frames."""
     return np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(np.int64))
-
-
-def _numbers(values: FloatArray) -> list[float | None]:
-    return [round(float(v), 4) if math.isfinite(v) else None for v in values]
 
 
 def _legend(page: Page, sides: list[str]) -> None:

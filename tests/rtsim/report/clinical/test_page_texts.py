@@ -14,10 +14,12 @@ from tests.rtsim.report.clinical.made_up import gait_results, report_of
 
 pytest.importorskip("PySide6")
 LONG = "A name as long as no form has room for, of a person with a code 0123456789"
+CAPITALS = "WILHELMINE VON WÄCHTERSHÄUSER-MÜLLENHOFF, GEB. WOHLMUTHSWÜMMENHAMMWEG" + 40 * "M"
 
 
+@pytest.mark.parametrize("long", [LONG, CAPITALS])
 @pytest.mark.parametrize("walks", [True, False])
-def test_no_text_runs_off_the_page_or_lies_on_another(walks: bool) -> None:
+def test_no_text_runs_off_the_page_or_lies_on_another(walks: bool, long: str) -> None:
     """Protects pages from texts that cannot be read: long names, two sessions, norms, curves over time."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from PySide6.QtCore import QRectF
@@ -27,19 +29,22 @@ def test_no_text_runs_off_the_page_or_lies_on_another(walks: bool) -> None:
 
     ready_to_draw()
     report = report_of(
-        gait_results(notes=[LONG * 3, f"{LONG}: {EITHER}"]),
+        gait_results(notes=[long * 3, f"{long}: {EITHER}"]),
         gait_results(seed=1),
         before=gait_results(seed=2),
         norms=True,
-        name=LONG,
+        name=long,
     )
     if not walks:
-        still = gait_results(notes=[f"{LONG}: {EITHER}"])
+        still = gait_results(notes=[f"{long}: {EITHER}"])
         fields = {name: values[:50] for name, values in still.fields.items()}
         report = report_of(
-            still._replace(times=still.times[:50], status=still.status[:50], fields=fields), name=LONG
+            still._replace(times=still.times[:50], status=still.status[:50], fields=fields), name=long
         )
-    doubted = tuple(trial._replace(doubts=(LONG * 5, LONG)) for trial in report.now.trials)
+    doubted = tuple(
+        trial._replace(doubts=(long * 5, long), name=f"{long} {k}.c3d")
+        for k, trial in enumerate(report.now.trials)
+    )
     report = report._replace(now=report.now._replace(trials=doubted))
     for number, page in enumerate(pages_of(report), 1):
         boxes: list[tuple[QRectF, str]] = []

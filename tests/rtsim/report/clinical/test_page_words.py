@@ -11,7 +11,8 @@ from msgspec import structs
 from rtsim.cli.commands.report import person_of
 from rtsim.report.clinical.curve_pages import kinematic_pages, kinetic_pages
 from rtsim.report.clinical.document import pages_of
-from rtsim.report.clinical.drawing import Page, cut
+from rtsim.report.clinical.drawing import Page
+from rtsim.report.clinical.letters import cut, short_name, width_of
 from rtsim.report.clinical.quality_page import in_words
 from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.session import trial_of
@@ -142,8 +143,11 @@ def test_titles_are_smaller_rather_than_cut() -> None:
     page.text(0.0, 0.0, title, 43.0, room=1000.0)
     assert title in page.svg()
     assert "\N{HORIZONTAL ELLIPSIS}" not in page.svg()
-    assert cut("one two three four", 0.62 * 10.0 * 11, 10.0) == "one two\N{HORIZONTAL ELLIPSIS}"
-    assert cut("oneverylongword", 0.62 * 10.0 * 8, 10.0) == "oneveryl"[:7] + "\N{HORIZONTAL ELLIPSIS}"
+    assert (
+        cut("one two three four", width_of("one two three", 10.0), 10.0) == "one two\N{HORIZONTAL ELLIPSIS}"
+    )
+    room = width_of("onevery\N{HORIZONTAL ELLIPSIS}", 10.0)
+    assert cut("oneverylongword", room, 10.0) == "onevery\N{HORIZONTAL ELLIPSIS}"
 
 
 def test_the_legend_of_a_page_has_the_sides_that_it_draws() -> None:
@@ -185,3 +189,39 @@ def test_what_an_earlier_session_alone_has_is_drawn_and_in_the_tables() -> None:
     assert "now: not known" in words_of(report, -1)
     strides = next(table for table in tables_of(report) if table.name == "strides")
     assert {row[0] for row in strides.rows if row[5] == "ligament_lengthening.ACL"} == {"before"}
+
+
+def test_long_names_keep_their_ends() -> None:
+    """Protects persons and trials from being taken for others whose names begin alike."""
+    given = "Wilhelmine Maximiliane Friederike Charlotte Henriette"
+    report = report_of(gait_results(), gait_results(seed=1), name=f"{given} von Waechtershaeuser-Muellenhoff")
+    long = "laboratory_of_gait_and_posture_subject_with_a_long_code_session_two_trial_"
+    trials = tuple(trial._replace(name=f"{long}{k}.c3d") for k, trial in enumerate(report.now.trials, 1))
+    lines = words_of(report._replace(now=report.now._replace(trials=trials)), 0)
+    assert any(line.endswith("von Waechtershaeuser-Muellenhoff") for line in lines)
+    (told,) = (line for line in lines if line.startswith("trials: "))
+    assert "trial_1.c3d" in told
+    assert "trial_2.c3d" in told
+    many = report.now._replace(trials=report.now.trials[:1] * 90)
+    (told,) = (line for line in words_of(report._replace(now=many), 0) if line.startswith("trials: "))
+    n_named = told.count("walk 1.c3d")
+    assert n_named > 5
+    assert told.endswith(f" and {90 - n_named} more")
+
+
+@pytest.mark.parametrize("name", ["", "a", "abcdefgh", "abcdefghi", "W" * 300])
+def test_short_names(name: str) -> None:
+    """Protects names that fit from being changed, and others from growing."""
+    short = short_name(name, 8)
+    assert len(short) == min(len(name), 8)
+    assert (short == name) == (len(name) <= 8)
+    assert short[:4] == name[:4]
+    assert short[-3:] == name[-3:]
+
+
+def test_letters_have_room_in_the_widest_font() -> None:
+    """Protects texts from running off the page: capitals, bold letters, accents, Chinese letters."""
+    assert width_of("WWW", 10.0) > 1.5 * width_of("aaa", 10.0)
+    assert width_of("aaa", 10.0, bold=True) > width_of("aaa", 10.0)
+    assert width_of("A\u0308", 10.0) == width_of("\u00c4", 10.0) == width_of("A", 10.0)
+    assert width_of("\u6b69", 10.0) == 10.0

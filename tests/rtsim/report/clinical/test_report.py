@@ -14,8 +14,8 @@ from msgspec import structs
 from rtsim.errors import ConfigError
 from rtsim.files.norms.norm_set import NormSet
 from rtsim.report.clinical.document import html_of, pages_of
-from rtsim.report.clinical.drawing import folded
 from rtsim.report.clinical.laboratory_norms import norms_of_trials
+from rtsim.report.clinical.letters import folded, width_of
 from rtsim.report.clinical.report import make_report
 from rtsim.report.clinical.session import ReportSession, trial_of
 from rtsim.report.clinical.steps_page import asymmetry, step_values
@@ -269,6 +269,6 @@ def test_long_words_are_folded() -> None:
     """Protects notes from running off the page: lines have room, and lose nothing."""
     text = "a long path " + "x" * 500 + " end"
     lines = folded(text, 600.0, 24.0)
-    assert max(map(len, lines)) <= 600.0 / (0.62 * 24.0)
+    assert max(width_of(line, 24.0) for line in lines) <= 600.0
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
     assert folded("", 600.0, 24.0) == [""]
