@@ -62,6 +62,8 @@ UNUSABLE = Status.STALE | Status.NOT_CONVERGED | Status.INVALID_INPUT
 Label = Annotated[str, Meta(max_length=128)]
 Joints = Annotated[Sequence[Label], Meta(max_length=64)]
 Number = Annotated[float, Meta(ge=0.0)]
+Bounded = Annotated[float, Meta(ge=-1e9, le=1e9)]
+ZEROS_MOST = 1024
 
 
 class Curves(Struct, frozen=True):
@@ -72,6 +74,7 @@ class Curves(Struct, frozen=True):
     column : 0, 1, ... from the left
     least : smallest useful range of the axis, in the field's unit
     from_zero : whether the axis begins at zero
+    zero : values of the entries, such as those in the neutral pose, that curves show as zero; () = all zero
     """
 
     panel: Annotated[str, Meta(max_length=64)] = ""
@@ -79,6 +82,7 @@ class Curves(Struct, frozen=True):
     column: Annotated[int, Meta(ge=0, le=7)] = 0
     least: Number = 0.0
     from_zero: bool = False
+    zero: Annotated[Sequence[Bounded], Meta(max_length=ZEROS_MOST)] = ()
 
 
 class Image(Struct, frozen=True):

@@ -67,3 +67,14 @@ def turned_about(axis: Array, angle: float) -> Array:
     x, y, z = axis
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.asarray(np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K))
+
+
+def neutral_lengths(model: Model) -> tuple[float, ...]:
+    """Return the values of the coordinates that are lengths in the neutral pose [m]; () if all are zero.
+
+    They are distances between the origins of two bodies, which are far apart in some models by construction:
+    what tells of the joint is the change from them.
+    """
+    coordinates = model.coordinates
+    values = model.q_neutral[coordinates.q[~coordinates.is_angle]]
+    return tuple(values.tolist()) if values.any() else ()

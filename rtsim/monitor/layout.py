@@ -7,7 +7,7 @@ The amount that one sender can make the window draw is limited; a note reports w
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from rtsim.files.tables.legs import SIDES, sides_of
 from rtsim.monitor.device.device_layout import DeviceLayout, device_of
 from rtsim.monitor.naming import below, bones, joints, labels_of, spoken
-from rtsim.monitor.panels import PlotPanel, balanced, told_apart
+from rtsim.monitor.panels import (
+    FieldReading,
+    HistoryBlock,
+    PlotPanel,
+    balanced,
+    read_at_once,
+    told_apart,
+    zeros_of,
+)
 from rtsim.monitor.words import NAME_MOST, printable
 from rtsim.units import ON_SCREEN
 from streams.account import bounded
@@ -56,40 +64,6 @@ CONTACTS_MOST = 12  # traces in the plot of the contact points
 IMAGES_MOST, CELLS_MOST = 4, 40_000  # of one field: images, and cells of each
 CELL = (1e-3, 1e4)  # sides of a cell [mm]; others are not believed
 ARM_COLUMN, ARM_EXTENT_LEAST = 3, 20.0  # a column of their own; shortest axis [mm]
-
-
-class HistoryBlock(NamedTuple):
-    """The source of a block of history channels: entries of a flattened field, multiplied by a scale."""
-
-    field: str
-    entries: NDArray[np.intp]
-    scale: float
-    first: int
-
-
-class FieldReading(NamedTuple):
-    """All history channels of one field: its flattened entries, their scales, and the channel numbers."""
-
-    field: str
-    entries: NDArray[np.intp]
-    scales: Array
-    into: NDArray[np.intp]
-
-
-def read_at_once(blocks: Sequence[HistoryBlock]) -> tuple[FieldReading, ...]:
-    """Group blocks of history channels by field, because every access to an array takes time in a frame."""
-    of: dict[str, list[HistoryBlock]] = {}
-    for block in blocks:
-        of.setdefault(block.field, []).append(block)
-    return tuple(
-        FieldReading(
-            field=field,
-            entries=np.concatenate([block.entries for block in few]),
-            scales=np.concatenate([np.full(len(block.entries), block.scale) for block in few]),
-            into=np.concatenate([block.first + np.arange(len(block.entries)) for block in few]),
-        )
-        for field, few in of.items()
-    )
 
 
 class ContactTraces(NamedTuple):
@@ -163,8 +137,9 @@ class WindowLayout(NamedTuple):
         Return the number of values beyond any possible measurement, which become NaN.
         """
         with np.errstate(over="ignore"):  # what overflows is beyond
-            for field, entries, scales, into in self.channels:
-                values_out[into] = data[field].reshape(-1)[entries] * scales
+            for field, entries, scales, into, zeros in self.channels:
+                values = data[field].reshape(-1)[entries]
+                values_out[into] = (values if zeros is None else values - zeros) * scales
         beyond = np.abs(values_out) > LARGEST
         n_beyond = int(np.count_nonzero(beyond))
         if n_beyond:
@@ -188,7 +163,7 @@ def layout_of(session: Session) -> WindowLayout:
         panels.append(panel._replace(first=n_channel, deviation=n_channel + n_curve if spread else None))
         channels.append(channel._replace(first=n_channel))
         if own is not None and spread:
-            channels.append(channel._replace(field=own.name, first=n_channel + n_curve))
+            channels.append(channel._replace(field=own.name, first=n_channel + n_curve, zeros=None))
         n_channel += 2 * n_curve if spread else n_curve
     contact = _contact(specs.get("contact_points"), n_channel)
     if contact is not None:
@@ -241,13 +216,14 @@ def _curves(
         labels = labels_of(spec, CURVES_MOST)
         names = spoken(labels) if len(labels) > 1 else (axis,)
         sides = sides_of(labels, side)
+        zeros = zeros_of(kind, spec.shape[0])
         groups = [(title, list(range(len(labels))), below(title, names))] if title else joints(labels)
         column = min(kind.column, COLUMNS_MOST - 1)
         least = scale * kind.least if 0.0 < scale * kind.least < LARGEST else 1.0
         for heading, entries, said in groups[:PANELS_MOST]:
             panel = PlotPanel(
                 title=heading,
-                quantity=axis,
+                quantity=axis if zeros is None else f"{axis} from neutral",
                 unit=unit,
                 names=said,
                 first=0,
@@ -258,7 +234,8 @@ def _curves(
                 sides=tuple(sides[k] for k in entries),
                 key=f"{printable(name)}/{heading}",
             )
-            found.append((panel, HistoryBlock(name, np.array(entries), scale, 0)))
+            own = None if zeros is None else zeros[entries]
+            found.append((panel, HistoryBlock(name, np.array(entries), scale, 0, own)))
         n_drawn = sum(len(entries) for _, entries, _ in groups[:PANELS_MOST])
         _note_rest(notes, name, n_drawn, spec.shape[0])
     if len(found) > PANELS_ALL:

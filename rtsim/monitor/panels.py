@@ -1,9 +1,17 @@
-"""The panels of curves of a window: contents, title and column of each."""
+"""The panels of curves of a window: contents, title and column of each, and where their values come from."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.messages import Curves
+
+Array = NDArray[np.float64]
 
 
 class PlotPanel(NamedTuple):
@@ -57,3 +65,55 @@ def balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
     if len(counts) == 2 and 2 * min(counts.values()) < max(counts.values()):
         panels = [panel._replace(column=0) for panel in panels]
     return tuple(panels)
+
+
+class HistoryBlock(NamedTuple):
+    """The source of a block of history channels: entries of a flattened field, less their zeros if there are
+    any, multiplied by a scale.
+    """
+
+    field: str
+    entries: NDArray[np.intp]
+    scale: float
+    first: int
+    zeros: Array | None = None
+
+
+class FieldReading(NamedTuple):
+    """All history channels of one field: its flattened entries, their scales, the channel numbers, and the
+    values that are shown as zero if they are not all zero.
+    """
+
+    field: str
+    entries: NDArray[np.intp]
+    scales: Array
+    into: NDArray[np.intp]
+    zeros: Array | None
+
+
+def read_at_once(blocks: Sequence[HistoryBlock]) -> tuple[FieldReading, ...]:
+    """Group blocks of history channels by field, because every access to an array takes time in a frame."""
+    of: dict[str, list[HistoryBlock]] = {}
+    for block in blocks:
+        of.setdefault(block.field, []).append(block)
+    return tuple(
+        FieldReading(
+            field=field,
+            entries=np.concatenate([block.entries for block in few]),
+            scales=np.concatenate([np.full(len(block.entries), block.scale) for block in few]),
+            into=np.concatenate([block.first + np.arange(len(block.entries)) for block in few]),
+            zeros=_joined([np.zeros(len(b.entries)) if b.zeros is None else b.zeros for b in few]),
+        )
+        for field, few in of.items()
+    )
+
+
+def _joined(zeros: list[Array]) -> Array | None:
+    joined = np.concatenate(zeros)
+    return joined if joined.any() else None
+
+
+def zeros_of(curves: Curves, n: int) -> Array | None:
+    """Return the values that curves of a field with n entries show as zero; None if they show its values."""
+    zeros = np.array(curves.zero, np.float64)
+    return zeros if zeros.shape == (n,) and zeros.any() else None

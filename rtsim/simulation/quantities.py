@@ -13,6 +13,7 @@ from kernels.forces.lines import LENGTH, TENSION
 from kernels.forces.path_forces import ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL
 from kernels.joints.tree import Pose
 from kernels.rosenbrock.trace import Trace
+from rtsim.models.neutral import neutral_lengths
 from rtsim.models.packing.joints import rotations, translations
 from rtsim.quantity import ACTIVATIONS, AXES, GROUND, QUATERNION, Quantity, is_rotation
 from rtsim.simulation.simulator import Simulator, Still
@@ -108,8 +109,9 @@ class SimulatedQuantities:
         for kind, unit, chosen, least, panel, meaning in kinds:
             labels = tuple(name for name, one in zip(m.coordinates.names, chosen, strict=True) if one)
             axis = kind.removeprefix("joint_")
+            neutral = () if unit == "rad" else neutral_lengths(m)
             self._take(f"{kind}s", trace.q, (m.coordinates.q[chosen],), unit, labels,
-                       curves=Curves(panel, axis, 0, least), meaning=meaning,
+                       curves=Curves(panel, axis, 0, least, zero=neutral), meaning=meaning,
                        as_is=m.coordinates.coupled if unit == "rad" else ())  # fmt: skip
             drawn = Curves("Velocities", "velocity", 0, 0.01) if unit == "m" else None
             self._take(f"{kind}_speeds", trace.v, (m.coordinates.dof[chosen],), f"{unit}/s", labels,

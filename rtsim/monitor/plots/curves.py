@@ -212,6 +212,7 @@ class CrowdPanel(CurvePanel):
     ) -> None:
         self.acting: list[int] = []
         super().__init__(panel, theme, time_titled, hidden)
+        self.header.values_optional = True
 
     @property
     def visible(self) -> list[int]:
@@ -240,7 +241,9 @@ class CrowdPanel(CurvePanel):
         super().fit(values)
 
     def _write_values(self) -> None:
-        self.write_header(self.panel.title, self._names(self.visible))
+        self.write_header(
+            self.panel.title, self._names(self.visible), [written(self._values[i]) for i in self.visible]
+        )
 
 
 def written(value: float) -> str:

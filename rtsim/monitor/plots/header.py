@@ -41,12 +41,17 @@ class HeaderEntry(NamedTuple):
 
 
 class Header(QWidget):
-    """A title and entries that wrap, in at most `lines_most` lines."""
+    """A title and entries that wrap, in at most `lines_most` lines.
+
+    values_optional : whether the values are left out where names would not fit beside them
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.theme: Theme = LIGHT
         self.lines_most = 3
+        self.values_optional = False
+        self._bare = False
         self._title, self._entries = "", tuple[Entry, ...]()
         self._placed: list[HeaderEntry] = []
         self._left_out = ""
@@ -92,7 +97,11 @@ class Header(QWidget):
 
     def text(self) -> str:
         """Return the text that is shown."""
-        words = [self._title, *(f"{p.name} {p.entry.value}".strip() for p in self._placed), self._left_out]
+        words = [
+            self._title,
+            *(f"{p.name} {'' if self._bare else p.entry.value}".strip() for p in self._placed),
+            self._left_out,
+        ]
         return " ".join(word for word in words if word)
 
     def sizeHint(self) -> QSize:
@@ -106,7 +115,11 @@ class Header(QWidget):
         last line.
         """
         width, entries = float(self.width()), self._entries
+        self._bare = False
         n = self._place(width, 0.0)
+        if n < len(entries) and self.values_optional:
+            self._bare = True
+            n = self._place(width, 0.0)
         self._left_out = ""
         if n < len(entries):
             room = self._metrics.horizontalAdvance(f"+{len(entries)} more") + self.theme.px(BETWEEN)
@@ -141,7 +154,7 @@ class Header(QWidget):
         return len(self._placed)
 
     def _value_width(self, entry: Entry) -> float:
-        if not entry.value:
+        if not entry.value or self._bare:
             return 0.0
         widest = max(map(self._metrics.horizontalAdvance, (entry.value, WIDEST_VALUE)))
         return widest + self._metrics.horizontalAdvance(" ")
@@ -178,7 +191,7 @@ class Header(QWidget):
         x += swatch + theme.px(AFTER_SWATCH)
         painter.setPen(QColor(theme.text_dim))
         painter.drawText(QPointF(x, top + base), placed.name)
-        if entry.value:
+        if entry.value and not self._bare:
             x += self._metrics.horizontalAdvance(placed.name) + self._value_width(entry)
             painter.setPen(QColor(theme.text))
             x -= self._metrics.horizontalAdvance(entry.value)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.models.model import Model
+from rtsim.models.neutral import neutral_lengths
 from rtsim.quantity import Quantity
 from rtsim.stages.poses.joint_status import JointStatus
 from rtsim.units import DEGREES
@@ -27,6 +28,7 @@ class CoordinateValues:
         names = np.array(model.coordinates.names, object)
         self._names = tuple(names[turns].tolist()), tuple(names[~turns].tolist())
         self._as_is = model.coordinates.coupled
+        self._neutral = neutral_lengths(model)
 
     def report(self, q: Array) -> None:
         """Update the values from q : (n_q,)."""
@@ -59,7 +61,7 @@ class CoordinateValues:
             ),
             Quantity(
                 "joint_displacements", self._values[1], "m", self._names[1],
-                curves=Curves("Displacements", "displacement", 1, 0.01),
+                curves=Curves("Displacements", "displacement", 1, 0.01, zero=self._neutral),
                 meaning="coordinates of the model that are lengths", deviation=lengths,
                 joints=of_lengths,
             ),

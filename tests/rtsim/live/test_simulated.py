@@ -149,6 +149,9 @@ def test_the_descriptor_says_what_comes(start):
     assert specs["joint_angles"] == ("rad", (3,), angles)
     assert specs["joint_angle_speeds"] == ("rad/s", (3,), angles)
     assert specs["joint_displacements"][:2] == ("m", (3,))
+    moved = next(spec for spec in session.fields if spec.name == "joint_displacements")
+    assert moved.curves is not None
+    assert tuple(moved.curves.zero) == (0.0, -0.006, 0.213)
     assert specs["contact_normal_forces"] == ("N", (2,), ("medial", "lateral"))
     assert specs["ligament_ends"][:2] == ("m", (12, 2, 3))
     assert specs["segment_rotations"] == ("1", (2, 3, 3), ("femur", "tibia"))

@@ -13,7 +13,7 @@ from rtsim.config.load import check_record
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
-from rtsim.models.neutral import neutral_places
+from rtsim.models.neutral import neutral_lengths, neutral_places
 
 from . import legs
 
@@ -88,3 +88,9 @@ def test_published_models(shared: Path) -> None:
     allow_compilation()
     for path in sorted((shared / "data/osim_models").glob("*.osim")):
         check(build(load_model(str(path))))
+
+
+def test_the_knee_has_its_lengths_of_the_neutral_pose() -> None:
+    """Protects the displacements shown of the knee, whose tibia begins far below; a pin has none."""
+    assert neutral_lengths(build(load_model("knee"))) == (0.0, -0.006, 0.213)
+    assert neutral_lengths(build(load_model("pin"))) == ()

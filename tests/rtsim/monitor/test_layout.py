@@ -284,3 +284,26 @@ def test_names_do_not_repeat_the_title(session_of: SessionOf) -> None:
     ):
         (panel,) = layout_of(session_of((drawn("pelvis_angles", "rad", labels, curves),))).panels
         assert panel.names == names
+
+
+@pytest.mark.parametrize(("zero", "shown"), [((0.0, 0.213), [4.0, 32.0]), ((0.0,), [4.0, 245.0])])
+def test_displacements_are_shown_from_the_neutral_pose(zero: tuple[float, ...], shown: list[float]) -> None:
+    """Protects from a distance of origins taken for a joint that gapes; zeros that do not fit are none."""
+    labels = ("shift", "distraction")
+    curves = Curves("Displacements", "displacement", 0, 0.004, zero=zero)
+    moved = drawn("joint_displacements", "m", labels, curves)
+    spread = FieldSpec(
+        name="spread", shape=(2,), unit="m", labels=labels, of="joint_displacements", role="deviation"
+    )
+    other = drawn("ligament_forces", "N", ("ACL",), Curves("Ligaments", "tension", 1))
+    session = Session(
+        session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=(moved, spread, other),
+        meta={},
+    )  # fmt: skip
+    layout = layout_of(session)
+    values = np.full(layout.n_channel, np.nan)
+    data = {"joint_displacements": [0.004, 0.245], "spread": [0.001, 0.002], "ligament_forces": [28.0]}
+    assert layout.read({name: np.array(row) for name, row in data.items()}, values) == 0
+    np.testing.assert_allclose(values, [*shown, 1.0, 2.0, 28.0], atol=1e-9)
+    said = "displacement from neutral (mm)" if len(zero) == 2 else "displacement (mm)"
+    assert [panel.axis_title for panel in layout.panels] == [said, "tension (N)"]

@@ -75,6 +75,31 @@ def test_forces_of_a_simulation_are_drawn(stage: Any, sender: Any, session_of: S
     assert (parted == red).all(axis=1).sum() < (pixels == red).all(axis=1).sum()
 
 
+def test_a_crowd_has_values_where_there_is_room(stage: Any, sender: Any, session_of: SessionOf) -> None:
+    """Protects the legend of ligaments: names with their newest values, names alone where it is narrow."""
+    from rtsim.monitor.plots.curves import written
+
+    names = tuple(f"bundle {k}" for k in range(8))
+    curves = Curves("Ligaments", "tension", 1, 20.0)
+    sender.announce(session_of((FieldSpec("ligament_forces", (8,), "N", names, curves=curves),)))
+    stage.join(sender)
+    tensions = np.array([10.0, 0.0, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5])
+    for scale in (1.0, 2.0):
+        stage.receive(sender, 5, ligament_forces=scale * tensions)
+        stage.turn()
+    (panel,) = stage.window.curves.panels
+    header, told = panel.header, [k for k in range(8) if tensions[k]]
+    header.set_lines_most(1)
+    header.resize(5000, header.height())
+    whole = " ".join(["Ligaments", *(f"bundle {k} {written(2.0 * tensions[k])}" for k in told)])
+    assert header.text() == whole
+    width = 5000
+    while header.text() == whole and width > 0:
+        width -= 20
+        header.resize(width, header.height())
+    assert header.text() == " ".join(["Ligaments", *(f"bundle {k}" for k in told)])
+
+
 def test_deviations_are_bands_about_their_curves(stage: Any, sender: Any, session_of: SessionOf) -> None:
     """Protects what is uncertain from looking exact: one deviation to either side, none where unknown."""
     labels = ("knee_flexion", "knee_adduction")
