@@ -15,7 +15,7 @@ from rtsim.labelling.name_certainty import NameCertainty
 from rtsim.labelling.occluded_markers import OccludedMarkers, PredictedMarkers
 from rtsim.labelling.person_search import FoundPerson, search_person
 from rtsim.labelling.reidentification import SegmentPoints, reidentified, search_lost_segments
-from rtsim.labelling.renaming import DEARER, SURELY, better_names
+from rtsim.labelling.renaming import AGREED, DEARER, SURELY, better_names
 from rtsim.labelling.running_search import RunningSearch
 from rtsim.labelling.segment_fit import SegmentFits
 from rtsim.labelling.tracks import UNKNOWN, PointTracks, assigned
@@ -354,14 +354,15 @@ class Labeller:
             left = np.setdiff1d(np.union1d(np.flatnonzero(moved), tracks.marker[now[moved]]), [-1])
             self.certainty.contradict(left)
             tracks.may_be_again(left)
-            proven = self.certainty.proven[left].any()
-            if proven and found.disputed[moved].any():
+            proven, agreed = self.certainty.proven[left].any(), self.certainty.agreed[left].any()
+            if (proven or agreed) and found.disputed[moved].any():
                 return
-            if not self._rename(markers, cloud, now, found, search, new, SURELY if proven else DEARER):
+            dearer = SURELY if proven else AGREED if agreed else DEARER
+            if not self._rename(markers, cloud, now, found, search, new, dearer):
                 return
             current = tracks.points_of(self._n)
-        agreed = (now >= 0) & (now == current) & ~found.disputed & self._fits.in_place(found, search.points)
-        self._vote(agreed, now)
+        same = (now >= 0) & (now == current) & ~found.disputed & self._fits.in_place(found, search.points)
+        self._vote(same, now)
         new &= (now != current) & ~found.disputed
         for k in np.unique(self.body.segment_of[new]).tolist():
             self._rename(markers, cloud, now, found, search, new & (self.body.segment_of == k), DEARER)
@@ -380,7 +381,7 @@ class Labeller:
         return whether it does.
         """
         followed = search.named(self._tracks.numbers, self._tracks.marker)
-        better = better_names(self.body, self._fits, followed, found, search.points, new, dearer)
+        better = better_names(self._fits.learned_body(), followed, found, search.points, new, dearer)
         if better is not None:
             changed = np.flatnonzero((better != followed) & self._followed)
             self._move(markers, cloud, changed, np.where(better >= 0, now, -1))

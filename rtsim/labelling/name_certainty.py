@@ -40,10 +40,12 @@ class NameCertainty:
 
     certain : (n_marker,) whether there is enough evidence
     proven : (n_marker,) whether there was, on the same track, even if a search has contradicted it since
+    agreed : (n_marker,) whether a search has agreed with the label on the same track
     """
 
     def __init__(self, body: MarkedBody) -> None:
         self._needed = np.where(body.weak, VOTES_WEAK, VOTES)
+        self._of = body.segment_of
         self.forget()
 
     def forget(self) -> None:
@@ -52,7 +54,7 @@ class NameCertainty:
         self._votes, self._apart_s = np.zeros(n, np.int64), np.full(n, np.inf)
         self._stays_s, self._n_stay = np.zeros(n), np.zeros(n, np.int64)
         self._dt = 0.0
-        self.certain, self.proven = np.zeros(n, bool), np.zeros(n, bool)
+        self.certain, self.proven, self.agreed = np.zeros((3, n), bool)
 
     def pass_by(self, dt: float) -> None:
         """Add this time to the duration for which labels have been supported; dt : [s]."""
@@ -62,7 +64,7 @@ class NameCertainty:
     def doubt(self, markers: Indices) -> None:
         """Discard all evidence for these markers' labels."""
         self.contradict(markers)
-        self.proven[markers] = False
+        self.proven[markers] = self.agreed[markers] = False
 
     def contradict(self, markers: Indices) -> None:
         """Discard the certainty of these markers' labels, but not that they were certain."""
@@ -73,6 +75,7 @@ class NameCertainty:
 
     def vote(self, markers: Indices) -> None:
         """Count a search that found these markers without a comparable alternative."""
+        self.agreed[markers] = True
         markers = markers[self._apart_s[markers] >= APART_S]
         self._votes[markers] += 1
         self._apart_s[markers] = 0.0
@@ -89,6 +92,7 @@ class NameCertainty:
         self._n_stay = np.where(in_place, self._n_stay + 1, 0)
         exchanged = doubted & (off > FAR_M) & (apart < BETTER * off) & (apart < reach)
         gone = doubted & ~exchanged & (off > 1.5 * reach)
+        gone &= ~self.agreed | ~np.isin(self._of, self._of[gone & ~self.agreed])  # these are wrong, not those
         return Judged(np.flatnonzero(exchanged), np.flatnonzero(gone))
 
     def confirm(self, sure_beside: NDArray[np.bool_]) -> None:

@@ -17,6 +17,8 @@ from rtsim.labelling.body import FEWEST, Array, Indices, MarkedBody, fit_all
 NEIGHBOUR, HARDLY, NEIGHBOUR_M = 0.2, 0.001, 0.25
 """Weight of a marker of a joined segment beside one of its segment, where three of that say where it is,
 and at what distance it has a third of this [m]."""
+WHOLE = 2e-4
+"""Weight of all markers where those of joined segments do not fix the place."""
 MOST_STRANGERS, STRANGE_S = 40, 30.0
 """Number of points that are nobody's that are remembered, and for how long [s]."""
 STRANGER_M, SAME_M = 0.015, 0.015
@@ -220,9 +222,11 @@ class OccludedMarkers:
         weights = np.where(same, 1.0, np.where(joined, near, 0.0))
         weights = np.where(both, weights, 0.0)
         known = both[:, :, None]
-        rotations, origins, fixed = fit_all(
-            np.where(known, before, 0.0), np.where(known, markers[None], 0.0), weights
-        )
+        then, now = np.where(known, before, 0.0), np.where(known, markers[None], 0.0)
+        rotations, origins, fixed = fit_all(then, now, weights)
+        if (vague := ~fixed).any():  # by a leg in one line: the whole body says where it faces
+            weights[vague] += WHOLE * both[vague]
+            rotations[vague], origins[vague], fixed[vague] = fit_all(then[vague], now[vague], weights[vague])
         places = (rotations @ own[:, :, None])[:, :, 0] + origins
         fixed &= np.count_nonzero(weights > 0.0, axis=1) >= FEWEST
         return CarriedPlaces(places, fixed, rigid, both & same, apart)

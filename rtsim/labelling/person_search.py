@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.labelling.body import Array, Indices, MarkedBody, SegmentPlacement, SegmentShape
-from rtsim.labelling.segment_search import Hypotheses, SegmentHypotheses, finished, search_segment
+from rtsim.labelling.segment_search import (
+    Hypotheses,
+    SegmentHypotheses,
+    finished,
+    search_segment,
+    segment_as_named,
+)
 from rtsim.labelling.tracks import paired
 
 BEAM, FIRST_BEAM, WORST = 10, 30, 4.0
@@ -81,6 +87,28 @@ def search_person(
 def find_person(body: MarkedBody, cloud: Array, given: Indices) -> FoundPerson | None:
     """Search for the person in one go, without yielding."""
     return finished(search_person(body, cloud, given))
+
+
+def naming_cost(body: MarkedBody, points: Indices, cloud: Array, trusted: NDArray[np.bool_]) -> float:
+    """Return the cost of a naming, as `search_person` counts it.
+
+    points : (n_marker,) point of each marker, -1 = none; cloud : (n, 3) points [m]
+    trusted : (n_marker,) markers that cost nothing where too few of their segment are visible to place it,
+        as distances say nothing against them then
+    """
+    n_marker, n_segment = len(body.segment_of), len(body.shapes)
+    apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)
+    ways = Hypotheses(np.full((1, n_marker), -1), np.full((1, n_segment, 3, 3), np.nan),
+                      np.full((1, n_segment, 3), np.nan), np.zeros(1))  # fmt: skip
+    for k in body.order:
+        shape = body.shapes[k]
+        seen = segment_as_named(shape, ways, cloud, apart, body.faces, points[shape.markers])
+        if len(seen.costs):
+            ways.rotations[0, k], ways.origins[0, k] = seen.rotations[0], seen.origins[0]
+            ways.costs[0] += min(seen.costs[0], len(shape.markers))
+        else:
+            ways.costs[0] += np.count_nonzero((points[shape.markers] < 0) | ~trusted[shape.markers])
+    return float(ways.costs[0])
 
 
 def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypotheses) -> Hypotheses:

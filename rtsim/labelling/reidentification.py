@@ -24,6 +24,8 @@ CLOSE, LONG_S = 0.015, 0.2
 swings by 0.3 m once a second crosses that in 0.14 s even where it turns round."""
 CLEARLY = 1.0
 """Difference in cost by which every other hypothesis on a segment must be worse, as in `Hypotheses`."""
+WIDE, ALONE = 2.0, 3.0
+"""Factor on how far off a point may be that alone can be a marker, and by which all else must be farther."""
 SegmentPoints = list[tuple[int, int]]
 """Markers, and the points that they are."""
 CLEARER = 1.5
@@ -61,7 +63,30 @@ def reidentified(
             continue
         if tracks.came_up[point] or (tracks.since[point] >= LONG_S and off <= CLOSE):
             found.append((int(foretold.markers[row]), point))
-    return found
+    return found + _alone(tracks, foretold, free, apart, found)
+
+
+def _alone(
+    tracks: PointTracks, foretold: PredictedMarkers, free: Indices, apart: Array, found: SegmentPoints
+) -> SegmentPoints:
+    """Return hidden markers with points that have just appeared, farther off than they are expected, where no
+    other point can be the marker and the point can be no other marker.
+
+    free : (n,) points without a marker; apart : (k, n) their distances from the predicted positions [m]
+    found : markers that were found, with their points
+    """
+    alone: SegmentPoints = []
+    markers, points = {m for m, _ in found}, {p for _, p in found}
+    for column in np.flatnonzero(tracks.fresh[free]).tolist():
+        row = int(apart[:, column].argmin()) if len(apart) else len(foretold.markers)
+        if row >= len(foretold.markers) or foretold.rigid[row] or foretold.markers[row] in markers:
+            continue
+        least = apart[row, column]
+        clear = (np.delete(apart[:, column], row) >= CLEARER * least).all()
+        clear &= (np.delete(apart[row], column) >= ALONE * least).all()
+        if clear and least <= WIDE * foretold.reach[row] and free[column] not in points:
+            alone.append((int(foretold.markers[row]), int(free[column])))
+    return alone
 
 
 def search_lost_segments(

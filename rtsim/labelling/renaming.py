@@ -6,16 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.labelling.body import Array, Indices, MarkedBody
-from rtsim.labelling.person_search import FoundPerson
-from rtsim.labelling.segment_fit import SegmentFits
+from rtsim.labelling.person_search import FoundPerson, naming_cost
 
-DEARER, SURELY = 0.25, 1.5
-"""Difference in cost at which names are given up for others that fit better, and names that were certain."""
+DEARER, AGREED, SURELY = 0.25, 1.0, 1.5
+"""Difference in cost at which names are given up for others that fit better: names on which no search has
+agreed, on which one has, and that were certain."""
 
 
 def better_names(
     body: MarkedBody,
-    fits: SegmentFits,
     followed: Indices,
     found: FoundPerson,
     cloud: Array,
@@ -41,4 +40,5 @@ def better_names(
             elif points[m] >= 0 and points[m] != found.points[m]:
                 off = float(np.linalg.norm(cloud[points[m]] - place))
                 points[m] = points[m] if off <= body.reach[m] else -1
-    return points if fits.cost(points, cloud) < fits.cost(followed, cloud) - dearer else None
+    most = naming_cost(body, followed, cloud, followed >= 0) - dearer
+    return points if naming_cost(body, points, cloud, points == followed) < most else None

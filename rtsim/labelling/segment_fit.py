@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.labelling.body import FEWEST, LEARNED, OFF_JOINT, Array, Indices, MarkedBody, fit_all
+from rtsim.labelling.body import FEWEST, LEARNED, Array, Indices, MarkedBody, fit_all
 from rtsim.labelling.person_search import FoundPerson
 
 NEAR = 0.5
@@ -54,7 +54,6 @@ class SegmentFits:
             for j, joint in enumerate(firm):
                 self._here[k, j], self._there[k, j], self._other[k, j] = joint.here, joint.there, joint.other
         self._size = np.array([len(shape.markers) for shape in body.shapes])
-        self._off_most = np.array([shape.off_most for shape in body.shapes])
         self.forget()
 
     def forget(self) -> None:
@@ -62,17 +61,17 @@ class SegmentFits:
         self._bias = np.zeros((len(self._body.local), 3))
         self._n_learned = np.zeros(len(self._body.local), np.int64)
 
-    def _local(self, learned: bool) -> Array:
+    def _local(self) -> Array:
         """Return markers and joint centres on their segments, (n_segment, most + joints, 3) [m]."""
-        local = self._body.local + self._bias if learned else self._body.local
+        local = self._body.local + self._bias
         return np.concatenate([local[self._marker], self._here], axis=1)
 
-    def places(self, markers: Array, learned: bool = True) -> SegmentPlaces:
+    def places(self, markers: Array) -> SegmentPlaces:
         """Fit the poses of segments to their markers (n_marker, 3) [m], and to joint centres if the markers
         do not suffice.
         """
         ground, seen = self._seen(markers)
-        local = self._local(learned)
+        local = self._local()
         anchors = np.full(self._here.shape, np.nan)
         for _ in range(2):
             there, firm = np.nan_to_num(anchors), np.isfinite(anchors[:, :, 0])
@@ -107,7 +106,7 @@ class SegmentFits:
         ground, seen = self._seen(markers)
         anchors = self._anchors(*self.places(markers))
         firm = np.isfinite(anchors[:, :, 0])
-        local = self._local(True)
+        local = self._local()
         rows, columns = np.nonzero(self._marker >= 0)
         weights = np.concatenate([seen, JOINT * firm], axis=1)[rows]
         weights[np.arange(len(rows)), columns] = 0.0
@@ -179,18 +178,3 @@ class SegmentFits:
                 off = np.linalg.norm(placement.place(shape.local) - points[at], axis=1)
                 near[shape.markers] = (at >= 0) & (off <= NEAR * self._body.reach[shape.markers])
         return near
-
-    def cost(self, chosen: Indices, points: Array) -> float:
-        """Return the cost of an assignment, as in `Hypotheses`; chosen : (n_marker,) point of each
-        marker, -1 = none.
-        """
-        markers = np.where((chosen >= 0)[:, None], points[chosen], np.nan)
-        ground, seen = self._seen(markers)
-        rotations, origins = self.places(markers, learned=False)
-        placed = self._body.local[self._marker] @ np.swapaxes(rotations, 1, 2) + origins[:, None]
-        off = np.einsum("ski,ski->sk", placed - ground, placed - ground) / self._off_most[:, None] ** 2
-        off = np.where((seen > 0.0) & np.isfinite(off), np.minimum(off, 1.0), 1.0)
-        joints = self._here @ np.swapaxes(rotations, 1, 2) + origins[:, None]
-        apart = joints - self._anchors(rotations, origins)
-        square = np.nan_to_num(np.einsum("sji,sji->sj", apart, apart)) / OFF_JOINT**2
-        return float(off[self._marker >= 0].sum() + 0.5 * square.sum())

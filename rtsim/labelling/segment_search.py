@@ -124,6 +124,16 @@ def finished(search: Generator[None, None, Found]) -> Found:
             return end.value
 
 
+def segment_as_named(
+    shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool, points: Indices
+) -> SegmentHypotheses:
+    """Judge one naming of a segment as a search would; empty if too few of its markers are visible.
+
+    before : the one hypothesis on the other segments; points : (k,) point of each marker, -1 = none
+    """
+    return _SegmentSearch(shape, before, cloud, apart, faces).judged(points[None])
+
+
 class _SegmentSearch:
     def __init__(
         self,
@@ -318,6 +328,15 @@ class _SegmentSearch:
         alone = FEWEST if self.firm.any() else min(k, FEWEST + 1)
         fewest = np.where(self.anchored[hypothesis].any(axis=1), max(2, -(-k // 2)), alone)
         return rotations, origins, second & ((points >= 0).sum(axis=1) >= fewest)
+
+    def judged(self, points: Indices) -> SegmentHypotheses:
+        """Fit the pose beside the first hypothesis to given points (1, k), and judge it."""
+        first = np.zeros(1, np.int64)
+        rotations, origins, fixed = self._fit(first, points)
+        costs = self._costs(first, points, rotations, origins)
+        if self.faces:
+            costs[~self._faces_so(first, rotations)] = np.inf
+        return SegmentHypotheses(first, points, rotations, origins, costs).chosen(np.flatnonzero(fixed))
 
     def _costs(self, hypothesis: Indices, points: Indices, rotations: Array, origins: Array) -> Array:
         placed = self.shape.local @ rotations.swapaxes(1, 2) + origins[:, None]

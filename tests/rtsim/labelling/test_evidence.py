@@ -13,7 +13,6 @@ from rtsim.labelling.body import MarkedBody
 from rtsim.labelling.labeller import Labeller
 from rtsim.labelling.person_search import FoundPerson, find_person
 from rtsim.labelling.renaming import DEARER, better_names
-from rtsim.labelling.segment_fit import SegmentFits
 from rtsim.labelling.segment_search import Hypotheses, seen_segments
 
 Array = NDArray[np.float64]
@@ -134,10 +133,10 @@ def test_a_marker_moves_alone(walked: Array, both_legs: Both) -> None:
     found = find_person(body, cloud[:stranger], right)
     assert found is not None
     new = right == k
-    better = better_names(body, SegmentFits(body), wrong, found._replace(points=lacking), cloud, new, DEARER)
+    better = better_names(body, wrong, found._replace(points=lacking), cloud, new, DEARER)
     assert better is not None
     assert better.tolist() == right.tolist()
-    worse = better_names(body, SegmentFits(body), right, found._replace(points=wrong), cloud, new, DEARER)
+    worse = better_names(body, right, found._replace(points=wrong), cloud, new, DEARER)
     assert worse is None
 
 
