@@ -222,8 +222,8 @@ def _curves(
         least = scale * kind.least if 0.0 < scale * kind.least < LARGEST else 1.0
         for heading, entries, said in groups[:PANELS_MOST]:
             panel = PlotPanel(
-                title=heading,
-                quantity=axis if zeros is None else f"{axis} from neutral",
+                title=heading if zeros is None else f"{heading} from neutral",
+                quantity=axis,
                 unit=unit,
                 names=said,
                 first=0,

@@ -305,5 +305,5 @@ def test_displacements_are_shown_from_the_neutral_pose(zero: tuple[float, ...], 
     data = {"joint_displacements": [0.004, 0.245], "spread": [0.001, 0.002], "ligament_forces": [28.0]}
     assert layout.read({name: np.array(row) for name, row in data.items()}, values) == 0
     np.testing.assert_allclose(values, [*shown, 1.0, 2.0, 28.0], atol=1e-9)
-    said = "displacement from neutral (mm)" if len(zero) == 2 else "displacement (mm)"
-    assert [panel.axis_title for panel in layout.panels] == [said, "tension (N)"]
+    said = "Displacements from neutral" if len(zero) == 2 else "Displacements"
+    assert [panel.title for panel in layout.panels] == [said, "Ligaments"]
