@@ -54,7 +54,7 @@ class DeviceTorque(Stage):
         self._q = int(simulator.model.forces.springs.coordinate[self._at])
         self.publish: Publish = unheard
         self.asked = CommandQueue()
-        self._was_paused = False
+        self._was_paused = self._is_unwatched = False
         self._parameters = np.zeros(len(exchange.spec.controller.values))
         self._values = {name: np.zeros(1) for name in MEANINGS}
         self._tracking, self._cuff = np.zeros(len(TRACKING)), np.zeros(len(CUFF))
@@ -77,7 +77,7 @@ class DeviceTorque(Stage):
         """Return to the state before the first tick."""
         super().reset()
         self.exchange.begin()
-        self._was_paused = self._ready = False
+        self._was_paused = self._ready = self._is_unwatched = False
         self._watched = ""
         self._moment[self._at] = 0.0
 
@@ -115,6 +115,10 @@ class DeviceTorque(Stage):
                 x.arming.told.append(ENDED)
             else:
                 self._obey(name, args, wrong)
+        silent = x.arming.on and x.newest is not None and not x.newest.actuator
+        if silent and not self._is_unwatched:  # also of a device that leaves it out once it is armed
+            x.arming.told.append(UNWATCHED)
+        self._is_unwatched = x.arming.on and (silent or self._is_unwatched)
 
     def report(self) -> None:
         """Publish the quantities of the newest message."""
@@ -283,8 +287,6 @@ class DeviceTorque(Stage):
             x.arming.told.append(f"Device: not armed: {objection}.")
         else:
             x.arming.arm("by command")
-            if x.newest is not None and not x.newest.actuator:
-                x.arming.told.append(UNWATCHED)
             if not x.spec.limits.watch_sensors:
                 x.arming.told.append(UNCOMPARED)
 

@@ -214,3 +214,22 @@ def test_a_program_arms_again_what_it_has_disarmed() -> None:
     stages.tick(30)
     assert stages.torque.orders["arm"].answer({"after": BY_COMMAND})[0]
     assert stages.tick(2) == "ramping"
+
+
+def test_a_device_that_tells_less_once_it_is_armed_is_told_of() -> None:
+    """Protects whoever relies on the watch over the actuator: that it ends is said once for each arming, also
+    where the device leaves the torque out only afterwards, or now and then."""
+    stages = Stages()
+    stages.tick(READY)
+    stages.ask("arm")
+    stages.tick(30)
+    words = "does not report its actuator's torque"
+    assert not any(words in told for told in stages.heard)
+    stages.port.forge = lambda m: replace(m, actuator=[] if m.seq % 3 else m.actuator)
+    assert stages.tick(30) == "armed"
+    assert sum(words in told for told in stages.heard) == 1
+    stages.ask("disarm")
+    stages.tick(30)
+    stages.ask("arm")
+    stages.tick(30)
+    assert sum(words in told for told in stages.heard) == 2
