@@ -190,8 +190,10 @@ def endless_source(seconds: float, places: ChosenProcessors) -> list[BenchFigure
 def start_estimator(stack: contextlib.ExitStack, markers: str, places: ChosenProcessors) -> Child:
     """Start the estimator of the markers at an address; it ends with the stack."""
     where = ["--markers", markers, "--results", ANY_PORT, "--control", ANY_PORT]
+    slowed = places.measured is not None
+    shared = ["--priority", "ordinary"] if slowed else []  # with priority it would not be slowed
     with pinned(places.measured):  # which its children take over
-        estimator = Child("estimator", ["estimate", "--source", "walker", *where])
+        estimator = Child("estimator", ["estimate", "--source", "walker", *where, *shared])
     stack.callback(estimator.close)
     return estimator
 

@@ -26,7 +26,7 @@ from rtsim.live.latency import StageTimes
 from rtsim.live.marks import Marks
 from rtsim.live.processes.gc_control import gc_paused
 from rtsim.live.processes.memory_growth import MemoryGrowth
-from rtsim.live.processes.thread_priority import with_priority
+from rtsim.live.processes.thread_priority import PrioritySharing, processors_awake, with_priority
 from rtsim.live.result_session import FrameResult, ResultSession
 from rtsim.stages.stage import Stage, StageCommand
 from streams.account import LONGEST_NAME, Sentences, account, plain
@@ -62,7 +62,8 @@ class Loop:
     ----------
     source, stages, output : input of frames, computation on each frame, destination of the results
     meta : metadata of the run for the descriptors
-    urgently : run at real-time priority, where the system permits it
+    urgently : run at real-time priority, where the system permits it, and keep processors from sleeping
+    first : run before ordinary programs, where the system permits it, while this leaves them enough time
     takes_marks : whether events can be marked by command
 
     Attributes
@@ -81,6 +82,7 @@ class Loop:
         meta: Mapping[str, Any] | None = None,
         urgently: bool = False,
         takes_marks: bool = False,
+        first: bool = False,
     ) -> None:
         self.source, self.stages, self.output, self.urgently = source, stages, output, urgently
         self.control_events: deque[str] = deque()  # sentences of the control server, if there is one
@@ -99,6 +101,8 @@ class Loop:
         self._mailbox = Mailbox()
         self._of_stages = Sentences(MOST_OF_STAGES)
         self._memory = MemoryGrowth()
+        self._sharing: PrioritySharing | None = None
+        self._first = first and not urgently
         # most stages publish the same for ever, and need not be asked a thousand times a second
         self._changing = [stage for stage in stages if type(stage).outdated is not Stage.outdated]
         self._last: Result | None = None
@@ -115,12 +119,14 @@ class Loop:
         """Process the frames of the input until it ends; return the reason of the end."""
         before = n_compiled()
         with (
-            with_priority(self.urgently) as self.granted,
+            processors_awake(self.urgently),
+            with_priority(self.urgently or self._first) as self.granted,
             gc_paused(),
             counting_collections(self.counters),
             self.source,
         ):
             self._began_ns, self._cpu_ns = now_ns(), time.process_time_ns()
+            self._sharing = PrioritySharing() if self._first and self.granted else None
             try:
                 self._serve()
             finally:
@@ -276,6 +282,9 @@ class Loop:
         of_memory, grown = self._memory.look(1e-9 * wall_ns)
         sentences.say(*grown)
         gauges |= of_memory
+        if self._sharing is not None:
+            sentences.say(*self._sharing.look())
+            gauges["has_priority"] = float(not self._sharing.lowered)
         gauges["cpu_percent"] = 100.0 * (time.process_time_ns() - self._cpu_ns) / wall_ns
         session = self.course.fields.session.session if self.course else ""
         self.output.send(account(session, counters, gauges, sentences))

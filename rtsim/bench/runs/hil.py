@@ -28,7 +28,7 @@ from rtsim.live.hardware.device_loop import TICK_PARTS, DeviceClock, hil_loop, s
 from rtsim.live.latency import PERCENTILES, LatencyHistogram
 from rtsim.live.processes.children import Child
 from rtsim.live.processes.gc_control import gc_paused
-from rtsim.live.processes.thread_priority import may_have_priority, with_priority
+from rtsim.live.processes.thread_priority import may_have_priority, urgent
 from rtsim.live.ticks import Ticks
 from rtsim.simulation.simulator import Simulator
 from streams.clock import now_ns
@@ -126,7 +126,7 @@ def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockS
         round(1e6 * spec.exchange.deadline_ms),
         round(spec.duration_s * spec.exchange.rate_hz),
     )
-    with gc_paused(), with_priority(urgently):
+    with gc_paused(), urgent(urgently):
         ticks = Ticks(spec.exchange.rate_hz)
         for n in range(n_tick):
             if n > 0:

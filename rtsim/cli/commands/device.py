@@ -55,7 +55,7 @@ def command(
     from rtsim.files.output import check_folder
     from rtsim.live.hardware.device_process import SimulatedDevice, listen_for_emergency
     from rtsim.live.processes.gc_control import gc_paused
-    from rtsim.live.processes.thread_priority import may_have_priority, with_priority
+    from rtsim.live.processes.thread_priority import may_have_priority, urgent
 
     if log is not None:
         check_folder(log, "--log", in_place=True)
@@ -67,7 +67,7 @@ def command(
     ) as device:
         listen_for_emergency(device)
         say({"state": "ready", "device": device_spec.name, "model": address})
-        with noting_requests(lambda number: device.stop()), gc_paused(), with_priority(urgently):
+        with noting_requests(lambda number: device.stop()), gc_paused(), urgent(urgently):
             device.run()
         say({"state": "over", "ticks": device.n_tick})
     if device.unlogged:

@@ -98,13 +98,8 @@ RUN_OPTIONS = (
         metavar="RUN",
         help="Run config: a .toml file or a shipped name.",
     ),
-    click.option(
-        "--set",
-        "choices",
-        multiple=True,
-        metavar="NAME=CHOICE",
-        help="A choice that the run config offers (repeatable).",
-    ),
+    click.option("--set", "choices", multiple=True, metavar="NAME=CHOICE",
+                 help="A choice that the run config offers (repeatable)."),
     SOURCE_OPTION,
     click.option("--subject", type=Config("subjects"), help="Subject model: a .toml file or a shipped name."),
     UNNAMED_OPTION,
@@ -146,7 +141,7 @@ RUN_OPTIONS = (
     PERSON_OPTION,
     EMG_OPTION,
     *FILE_OPTIONS,
-)
+)  # fmt: skip
 LIVE_OPTIONS = (
     click.option("--duration", "duration_s", type=float, help="Stop after this many seconds."),
     click.option(
@@ -154,10 +149,12 @@ LIVE_OPTIONS = (
         type=NumberWithin(0.0, 1000.0),
         help="Longest time that a frame of markers waits for forces [ms] (default: 20).",
     ),
+    click.option("--priority", type=click.Choice(["first", "ordinary"]),
+                 help="Go before ordinary programs where permitted, or share with them (default: first)."),
     click.option("--results", type=Address(binding=True), help="Address to publish results at."),
     click.option("--control", type=Address(binding=True), help="Address to take commands at."),
     offset_option(),
-)
+)  # fmt: skip
 
 
 ANYWAY_OPTION = click.option(

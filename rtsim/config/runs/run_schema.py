@@ -200,6 +200,8 @@ class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     duration_s: Duration = 0.0
     # frames that may wait for the solver before the oldest is dropped; 1 = strictly the newest
     backlog: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 64
+    # whether a live run goes before ordinary programs, where the system permits that, or shares with them
+    priority: Literal["first", "ordinary"] = "first"
     solver: Solver = Solver()
     markers: MarkerCheck = MarkerCheck()
     uncertainty: Uncertainty = Uncertainty()

@@ -119,7 +119,14 @@ def serve(
             source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
         source.rehearsal = CacheWarming(stages, FASTEST if feed is None else FASTEST_WITH_FORCES)
         request = replace(request, notes=request.notes or tuple(notes_of(stages, run)))
-        loop = Loop(source, stages, publisher, meta_of(run, request.notes, markers), takes_marks=True)
+        loop = Loop(
+            source,
+            stages,
+            publisher,
+            meta_of(run, request.notes, markers),
+            takes_marks=True,
+            first=run.priority == "first",
+        )
         with ControlServer(run.ports.control, loop.command, loop.commands, security, RunRights()) as control:
             loop.control_events, loop.control_counters = control.events, control.journal.counters
             say({"state": "ready", "results": publisher.address, "control": control.address})

@@ -5,8 +5,11 @@ processes that only show results.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+
+from streams.clock import now_ns
 
 PRIORITY = 50
 """Priority in the middle of 1 to 99, as of the threads that serve interrupts."""
@@ -16,6 +19,11 @@ until the file is closed.
 """
 NO_LATENCY = bytes(4)
 """A limit of 0 us, as a 32-bit integer: idle processors keep polling and do not sleep."""
+MOST_SHARE, LITTLE_SHARE = 0.8, 0.5
+"""Parts of a processor: threads that need more than the first lose their priority, until they need less than
+the second."""
+SHORTEST_NS = 500_000_000
+"""Time over which a share is taken, at the least [ns]."""
 NICENESS = 10
 """Steps of niceness below ordinary processes: a tenth of their share where there is not enough for all."""
 
@@ -28,11 +36,10 @@ def may_have_priority(wanted: bool = True) -> bool:
 
 @contextmanager
 def with_priority(wanted: bool = True) -> Iterator[bool]:
-    """Within the `with` block, give this thread priority over all ordinary threads (SCHED_FIFO) and keep
-    idle processors from sleeping; yield whether the priority was granted.
+    """Within the `with` block, give this thread, and threads that it starts, priority over all ordinary
+    threads (SCHED_FIFO); yield whether that was granted.
 
-    Linux grants the priority to root, and to users with an rtprio limit; processors stay awake for those who
-    may write LATENCY_REQUEST, usually root.
+    Linux grants it to root, and to users with an rtprio limit.
     """
     if not wanted or not hasattr(os, "sched_setscheduler"):
         yield False
@@ -44,19 +51,31 @@ def with_priority(wanted: bool = True) -> Iterator[bool]:
         yield False
         return
     try:
-        with processors_awake():
-            yield True
+        yield True
     finally:
         os.sched_setscheduler(0, *former)
 
 
 @contextmanager
-def processors_awake() -> Iterator[bool]:
+def urgent(wanted: bool = True) -> Iterator[bool]:
+    """Within the `with` block, give this thread priority and keep idle processors from sleeping; yield
+    whether the priority was granted.
+    """
+    with with_priority(wanted) as granted, processors_awake(granted):
+        yield granted
+
+
+@contextmanager
+def processors_awake(wanted: bool = True) -> Iterator[bool]:
     """Within the `with` block, keep idle processors from sleeping; yield whether the system permits this.
 
     A processor that wakes up from a sleep takes tens of microseconds to do so, in a virtual machine more, and
-    finds its caches empty. It takes more power to stay awake, so this is for threads with deadlines only.
+    finds its caches empty. It takes more power to stay awake, so this is for threads with deadlines of a
+    millisecond. Linux permits it to those who may write LATENCY_REQUEST, usually root.
     """
+    if not wanted:
+        yield False
+        return
     try:
         request = os.open(LATENCY_REQUEST, os.O_WRONLY)
     except OSError:
@@ -66,6 +85,60 @@ def processors_awake() -> Iterator[bool]:
         yield os.write(request, NO_LATENCY) == len(NO_LATENCY)
     finally:
         os.close(request)
+
+
+class PrioritySharing:
+    """Takes the priority from all threads of this process while they need most of a processor, so that other
+    programs get their share, and returns it when they need little again.
+
+    A stream that is faster than the estimator, or a flood of messages, would otherwise stop a window, a
+    terminal or a recorder on the same machine.
+
+    Attributes
+    ----------
+    lowered : threads that had priority and are without it at present
+    """
+
+    def __init__(self) -> None:
+        self.lowered: list[int] = []
+        self._cpu_ns, self._at_ns = time.process_time_ns(), now_ns()
+
+    def look(self) -> list[str]:
+        """Judge the time since the last look, unless it is too short for that; return what there is to
+        say.
+        """
+        cpu_ns, at_ns = time.process_time_ns(), now_ns()
+        spent, passed = cpu_ns - self._cpu_ns, at_ns - self._at_ns
+        if 0 <= passed < SHORTEST_NS:
+            return []
+        self._cpu_ns, self._at_ns = cpu_ns, at_ns
+        return self.judge(spent / passed) if passed > 0 else []
+
+    def judge(self, share: float) -> list[str]:
+        """Lower or raise the priority for this share of a processor; return a sentence if it was lowered."""
+        if not self.lowered and share > MOST_SHARE:
+            self.lowered = [thread for thread in threads() if os.sched_getscheduler(thread) == os.SCHED_FIFO]
+            set_all(self.lowered, os.SCHED_OTHER, 0)
+            return [
+                f"The estimator needed {100.0 * share:.0f} % of a processor in the last second; it has no "
+                "priority over other programs until it needs less."
+            ]
+        if self.lowered and share < LITTLE_SHARE:
+            set_all(self.lowered, os.SCHED_FIFO, PRIORITY)
+            self.lowered = []
+        return []
+
+
+def threads() -> list[int]:
+    """Return the numbers of the threads of this process; Linux only."""
+    return [int(name) for name in os.listdir("/proc/self/task")]
+
+
+def set_all(threads: Sequence[int], policy: int, priority: int) -> None:
+    """Give threads a scheduling policy and priority; threads that have ended meanwhile are left out."""
+    for thread in threads:
+        with suppress(ProcessLookupError):
+            os.sched_setscheduler(thread, policy, os.sched_param(priority))
 
 
 @contextmanager

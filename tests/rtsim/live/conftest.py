@@ -218,6 +218,7 @@ def start(estimator: MultibodyEstimator, subject: Subject) -> Iterator[Callable[
             backlog: int = BACKLOG,
             address: str = "",
             rehearses: bool = False,
+            first: bool = False,
             beyond: Callable[[Kinematics], list[Stage]] = lambda kinematics: [],
         ) -> Run:
             source = Source()
@@ -228,7 +229,7 @@ def start(estimator: MultibodyEstimator, subject: Subject) -> Iterator[Callable[
             source_of = StreamInput(lambda: markers, duration_s)
             source_of.rehearsal = CacheWarming(stages) if rehearses else None
             meta = {"model": "lower_limb", "source": "test", "up": "Y"}
-            loop = Loop(source_of, stages, publisher, meta)
+            loop = Loop(source_of, stages, publisher, meta, first=first)
             control = stack.enter_context(ControlServer(LOCAL, loop.command, loop.commands))
             results = stack.enter_context(Subscriber(publisher.address, ("result", "telemetry"), BACKLOG))
             assert publisher.wait_for_subscriber(GUARD_S)

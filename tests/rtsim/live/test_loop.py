@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.live.loop import Loop
+from rtsim.live.processes.thread_priority import may_have_priority
 from streams.clock import now_ns
 from streams.codec import FieldLayout
 from streams.messages import Status
@@ -53,6 +54,17 @@ def test_a_played_trial_comes_out_frame_by_frame(start, trial, make_session):
         assert result.data["marker_rms"][0] < 0.012
     assert run.final.counters["published"] == run.final.counters["received"] == len(trial.times)
     assert run.final.counters["lost"] == run.final.counters["skipped"] == 0
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_run_that_goes_first_says_so(start, trial, make_session, first):
+    """Protects who reads late frames: the telemetry says whether the run goes before ordinary programs."""
+    run = start(first=first)
+    run.source.begin(make_session())
+    run.source.send(trial.positions[0])
+    run.source.end()
+    run.finish()
+    assert ("has_priority" in run.final.gauges) == (first and may_have_priority())
 
 
 def test_the_descriptor_comes_before_the_frames_and_fits_them(start, trial, make_session):

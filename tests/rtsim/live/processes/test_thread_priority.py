@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,18 @@ from rtsim.cli.main import cli
 from rtsim.cli.terminal.emergency import EmergencySignal
 from rtsim.errors import ConfigError
 from rtsim.live.processes import thread_priority
-from rtsim.live.processes.thread_priority import NICENESS, below_others, pinned, processors, processors_awake
+from rtsim.live.processes.thread_priority import (
+    LITTLE_SHARE,
+    MOST_SHARE,
+    NICENESS,
+    PrioritySharing,
+    below_others,
+    may_have_priority,
+    pinned,
+    processors,
+    processors_awake,
+    with_priority,
+)  # fmt: skip
 
 
 @pytest.mark.skipif(not processors(), reason="this system has no such choice")
@@ -130,3 +142,37 @@ def test_windows_and_pages_step_back(
     assert result.exit_code == 0, result.output
     assert before == [[NICENESS]]
     assert given == [NICENESS, 0]
+
+
+@pytest.mark.skipif(not may_have_priority(), reason="the system grants no priority here")
+def test_priority_is_shared_under_load_and_comes_back() -> None:
+    """Protects other programs from an estimator that never rests: its threads are lowered, then raised."""
+    over = threading.Event()
+    with with_priority():
+        helper = threading.Thread(target=over.wait)
+        helper.start()
+        try:
+            beside = helper.native_id
+            assert beside is not None
+            sharing = PrioritySharing()
+            assert sharing.judge(MOST_SHARE) == []
+            assert os.sched_getscheduler(0) == os.SCHED_FIFO
+            (sentence,) = sharing.judge(MOST_SHARE + 0.1)
+            assert "90 % of a processor" in sentence
+            assert {threading.get_native_id(), beside} <= set(sharing.lowered)
+            assert os.sched_getscheduler(0) == os.sched_getscheduler(beside) == os.SCHED_OTHER
+            assert sharing.judge(MOST_SHARE + 0.1) == sharing.judge(LITTLE_SHARE + 0.1) == []
+            assert os.sched_getscheduler(0) == os.SCHED_OTHER  # neither much nor little: as it was
+            assert sharing.judge(LITTLE_SHARE - 0.1) == []
+            assert os.sched_getscheduler(0) == os.sched_getscheduler(beside) == os.SCHED_FIFO
+            assert sharing.lowered == []
+        finally:
+            over.set()
+            helper.join()
+
+
+def test_a_short_time_says_nothing_of_a_share() -> None:
+    """Protects the priority from two telemetries in a row, between which the processor was busy."""
+    sharing = PrioritySharing()
+    assert sharing.look() == []
+    assert sharing.lowered == []
