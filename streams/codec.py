@@ -209,7 +209,7 @@ def check_channels(message: Output | Device) -> None:
     else:  # these two may be left out
         actuator, most = message.actuator or torque, most or torque
     if not len(angle) == len(speed) == len(most) == len(actuator) == n:
-        raise StreamError("the lists are not all of one length")
+        raise StreamError("the lists differ in length")
     # one look for all: a number that is not finite leaves no finite sum; a sum may be too large by itself
     numbers = (*torque, *angle, *speed, *most, *actuator)
     if not math.isfinite(sum(numbers)) and not all(map(math.isfinite, numbers)):

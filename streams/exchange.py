@@ -121,7 +121,7 @@ class OutputIntake(ExchangeIntake[Output]):
         if len(message.torque) != self._n_joint:
             return f"an output for {len(message.torque)} joints, the device has {self._n_joint}"
         if self._one_clock and message.t_sent > t_arrived:
-            return "an output from the future, which would never be too old"
+            return "an output whose time stamp is in the future, so that it would never expire"
         return ""
 
 

@@ -26,8 +26,9 @@ def readable(files: Sequence[Any], timeout_s: float | None = None) -> list[Any]:
 
 
 def has_come(connection: socket.socket, ending: bytes, most: int) -> bool:
-    """Whether bytes that wait to be read hold an ending within the first so many; nothing is read or waited
-    for. The connection has no time to wait afterwards, which is to be set anew.
+    """Return whether the first bytes that wait to be read contain an ending; nothing is read or waited for.
+
+    Afterwards the connection has no timeout, so that the timeout must be set again.
     """
     connection.setblocking(False)
     try:

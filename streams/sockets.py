@@ -184,7 +184,7 @@ def connect(socket: ZmqSocket, address: str) -> None:
     except zmq.ZMQError as fault:
         socket.close()
         raise StreamError(
-            f"{address!r} cannot be connected to ({fault.strerror}); give for example {MARKERS_ADDRESS}"
+            f"no connection to {address!r} is possible ({fault.strerror}); give for example {MARKERS_ADDRESS}"
         ) from fault
 
 

@@ -44,13 +44,13 @@ def read_roles(folder: Path) -> dict[str, Asker]:
         (each for each in sorted(folder.iterdir()) if each.is_dir() and each.name not in FOLDERS), None
     )
     if strange is not None:
-        raise StreamError(f"{strange} is no role; folders of an allow-list are {', '.join(FOLDERS)}")
+        raise StreamError(f"{strange} is not a role; the folders of an allow-list are {', '.join(FOLDERS)}")
     for role, path in _files(folder):
         key = public_key_of(path)
         if key in found:
-            raise StreamError(f"{path} is the same key as {where[key]}; leave it in one place alone")
+            raise StreamError(f"{path} is the same key as {where[key]}; keep it in one of these places only")
         if path.stem in names:
-            raise StreamError(f"{path} has the name of {names[path.stem]}; one name is one key")
+            raise StreamError(f"{path} has the same name as {names[path.stem]}; give each key its own name")
         found[key], where[key], names[path.stem] = Asker(f"key {path.stem}", role), path, path
     if not found:
         raise StreamError(
@@ -98,7 +98,7 @@ class AllowList:
         try:
             return read_roles(self.folder)
         except (StreamError, OSError) as fault:
-            self.sentences.append(f"The allow-list cannot be used, so nobody new is let in: {fault}.")
+            self.sentences.append(f"The allow-list cannot be used, so new connections are refused: {fault}.")
         roles: dict[str, list[Role]] = {}
         for role, path in _files(self.folder):
             try:

@@ -128,4 +128,4 @@ def condemn(
     gone = idle[:n_gone] + left[: max(0, len(left) + min(len(kept), PLACES) - MOST)]
     for one in gone:
         what = "had sent nothing" if not one.heard_ns else "was silent the longest"
-        one.guilty = f"{what} where more than {PLACES} were connected"
+        one.guilty = f"{what}, because more than {PLACES} were connected"

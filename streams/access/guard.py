@@ -190,9 +190,12 @@ class Guard:
         self._n_taken = listed.listed.n_taken
         for connection in list(self._connections.values()):
             if not connection.key:
-                connection.guilty = connection.guilty or "had said nothing when a key was taken off the list"
+                connection.guilty = (
+                    connection.guilty
+                    or "had not identified itself when a key was removed from the allow-list"
+                )
             elif connection.key not in listed:
-                connection.guilty = connection.guilty or "has a key that was taken off the list"
+                connection.guilty = connection.guilty or "has a key that was removed from the allow-list"
         self._cut_guilty()  # no pause: it comes back and is refused, others come back and are let in
 
     def _look(self) -> bool:

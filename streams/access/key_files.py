@@ -139,7 +139,7 @@ def keys_in(text: bytes) -> tuple[bytes, bytes | None]:
         name = name.strip()
         if equals and name in (b"public-key", b"secret-key"):
             if name in found:
-                raise ValueError(f"it has a {name.decode()} twice")
+                raise ValueError(f"it contains {name.decode()} twice")
             found[name] = value.strip(b" \t'\"")
     if b"public-key" not in found:
         raise ValueError("it contains no public key")

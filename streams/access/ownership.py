@@ -37,14 +37,14 @@ def check_kept(path: Path) -> None:
         is_folder = stat.S_ISDIR(status.st_mode)
         if status.st_uid not in (os.geteuid(), 0) and not (is_folder and status.st_uid == root_of_system):
             raise StreamError(
-                f"{path}: {step} belongs to {_name_of(status.st_uid)}, who could exchange the key; "
+                f"{path}: {step} belongs to {_name_of(status.st_uid)}, who could replace the key; "
                 "keep keys in folders and files of your own"
             )
         sticky = is_folder and mode & stat.S_ISVTX
         if mode & OTHERS_WRITE and not sticky and not stat.S_ISLNK(status.st_mode):
             raise StreamError(
-                f"{path}: others than its owner may write to {step} (mode {mode:03o}), and could exchange "
-                f"the key; close it to them with `chmod go-w {shlex.quote(str(step))}`"
+                f"{path}: others than its owner may write to {step} (mode {mode:03o}), who could "
+                f"replace the key; close it to them with `chmod go-w {shlex.quote(str(step))}`"
             )
 
 
@@ -68,7 +68,7 @@ def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
             continue
         n_link += 1
         if n_link > MOST_LINKS:
-            raise StreamError(f"{path} leads through more than {MOST_LINKS} links")
+            raise StreamError(f"{path} leads through more than {MOST_LINKS} symbolic links")
         target = Path(os.readlink(step))
         at = Path(target.anchor) if target.is_absolute() else at
         ahead.extend(reversed(target.parts[1:] if target.is_absolute() else target.parts))

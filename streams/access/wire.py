@@ -24,7 +24,7 @@ _ESTABLISHED = 1
 
 
 def port_of(endpoint: str) -> int | None:
-    """Port in an address tcp://HOST:PORT; None where there is none."""
+    """Return the port in an address tcp://HOST:PORT; None where there is none."""
     port = endpoint.rpartition(":")[2]
     return int(port) if endpoint.startswith("tcp://") and port.isdecimal() else None
 
@@ -87,7 +87,7 @@ def traffic(wire: socket.socket) -> Traffic:
 
 
 def n_received(wire: socket.socket) -> int:
-    """Bytes that have arrived since the connection was made."""
+    """Return the number of bytes that have arrived since the connection was made."""
     return traffic(wire).received
 
 

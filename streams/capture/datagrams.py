@@ -32,9 +32,7 @@ def resolved(host: str, port: int) -> tuple[str, int]:
     try:
         found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as fault:
-        raise CaptureError(
-            "unreachable", f"{host!r} is not the name of a computer that is known here: {fault}"
-        ) from fault
+        raise CaptureError("unreachable", f"{host!r} could not be resolved to an address: {fault}") from fault
     return str(found[0][4][0]), port
 
 
@@ -45,7 +43,7 @@ def interface_to(server: tuple[str, int]) -> str:
             probe.connect(server)  # of datagrams: chooses the way, sends nothing
             return str(probe.getsockname()[0])
         except OSError as fault:
-            raise CaptureError("unreachable", f"there is no way to {server[0]}: {fault}") from fault
+            raise CaptureError("unreachable", f"there is no network route to {server[0]}: {fault}") from fault
 
 
 def bound_socket(local: str, port: int = 0, broadcast: bool = False) -> socket.socket:

@@ -187,7 +187,7 @@ class Relay:
         if self._n_said <= MOST_SAID:
             self._say(sentence)
         elif self._n_said == MOST_SAID + 1:
-            self._say("More sentences arise than can be read; the telemetry contains more of them.")
+            self._say("Messages arise faster than they can be read; the telemetry contains more of them.")
 
     def _rest(self, rest_s: float, stop: threading.Event) -> None:
         due_ns = now_ns() + round(1e9 * rest_s)

@@ -45,7 +45,7 @@ class Silence:
         """Return a message on silence if one is due, else ""."""
         if not self._told and now_ns() - self._frame_ns > QUIET_NS:
             self._told = True
-            return f"{self._text} is there, but sends no frames of use; {self._system.silence}"
+            return f"{self._text} answers, but sends no usable frames; {self._system.silence}"
         if self._unseen_ns and not self._told_unseen and self._frame_ns - self._unseen_ns > QUIET_NS:
             self._told_unseen = True
             return (

@@ -55,8 +55,8 @@ class CommandJournal:
     ) -> None:
         """Log a command.
 
-        ok, text : its answer
-        floods : whether the command is summarised if it comes very often, as everybody may send it
+        ok, text : whether the command was carried out, and the answer to it
+        floods : whether the command, which anybody may send, is summarised when it comes very often
         """
         if ok and name in QUIET:
             return

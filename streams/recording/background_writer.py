@@ -97,7 +97,7 @@ class BackgroundWriter:
             return f"{self.paths[-1]} cannot be written{why}; no file was kept; is the disk full?"
         return (
             f"{self.paths[-1]} cannot be written any more after {self.n_message} messages{why}, "
-            f"{self.n_lost} were lost; is the disk full, slow or away?"
+            f"{self.n_lost} were lost; is the disk full, slow or disconnected?"
         )
 
     def _end_file(self) -> None:
@@ -164,9 +164,9 @@ class BackgroundWriter:
         why = str(fault.strerror or fault)
         if not self._fault:
             self._tell(
-                f"{self.paths[-1]} cannot be written any more after {self.n_message} messages ({why}); "
-                f"it is tried again until the end, and {MOST_BYTES >> 20} MB of messages can wait; is "
-                "the disk full?"
+                f"{self.paths[-1]} cannot be written any more after {self.n_message} messages "
+                f"({why}); rtsim keeps trying until the end, and {MOST_BYTES >> 20} MB of messages "
+                "can wait; is the disk full?"
             )
         self._fault = why
         if fault.errno not in NO_ROOM or self._file.is_gone():
@@ -215,7 +215,7 @@ class BackgroundWriter:
         waited_ns = self._looked_ns - message[2]
         n_dropped = self.n_lost - self._n_dropped
         if (waited_ns > SLOW_NS and not self._slow) or n_dropped:
-            lost = f"; {n_dropped} found no room in memory and are lost" if n_dropped else ""
+            lost = f"; {n_dropped} did not fit into memory and are lost" if n_dropped else ""
             self._tell(
                 f"the disk is slow: messages wait {1e-9 * waited_ns:.1f} s until they are in "
                 f"{self.paths[-1]}{lost}"

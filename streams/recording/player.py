@@ -136,7 +136,7 @@ def play(
         raise StreamError(f"the speed is {speed}; give a positive number, 1 for the recorded speed")
     channels = [*beside, PlayedStream(session, frames.times, {"positions": frames.positions})]
     if len({channel.session.stream for channel in channels}) < len(channels):
-        raise StreamError("two channels are of one stream; play one of each")
+        raise StreamError("two channels belong to the same stream; play only one of them")
     tracks = [_Track(channel) for channel in channels]
     markers = tracks[-1]
     start = min(float(channel.times[0]) for channel in channels)
@@ -181,7 +181,7 @@ def _check(channel: PlayedStream, layout: FieldLayout) -> float:
         shape = (n_frame, *spec.shape)
         if n_frame == 0 or channel.data[name].shape != shape:
             raise StreamError(
-                f"{name} has shape {channel.data[name].shape}, expected {shape} with frames in it"
+                f"{name} has shape {channel.data[name].shape}, expected {shape} with at least one frame"
             )
     steps = np.diff(channel.times)
     if not np.all(np.isfinite(channel.times)) or np.any(steps < 0.0):

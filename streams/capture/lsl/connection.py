@@ -53,7 +53,7 @@ class LslConnection:
                 raise CaptureError(
                     "refused",
                     f"the stream {self._inlet.words} has no channels of markers, of type PositionX, "
-                    "PositionY, PositionZ or with labels like LASI_X",
+                    "PositionY, PositionZ and no labels like LASI_X",
                 )
             name = address.options.get("forces", "")
             if name:
@@ -65,8 +65,8 @@ class LslConnection:
         self._sentences.append(f"Stream {self._inlet.words}, {len(self._markers.names)} markers.")
         if n_left := self._markers.n_left:
             self._sentences.append(
-                f"{n_left} channels of positions are left out: their marker does not have all of x, y and z, "
-                "or its name came before, but for blanks at its ends."
+                f"{n_left} channels of positions are left out: their marker does not have all of x, y "
+                "and z, or its name equals an earlier one except for blanks at its ends."
             )
         if not self._inlet.source_id:
             self._sentences.append(
@@ -190,7 +190,8 @@ def _found(address: CaptureAddress, sentences: list[str]) -> Any:
     streams.sort(key=lambda stream: stream.created_at())
     if len(streams) > 1:
         sentences.append(
-            f"{len(streams)} streams are called {name!r}; the newest is taken, ?source_id= chooses another."
+            f"{len(streams)} streams are called {name!r}; the newest one is used; ?source_id= in the "
+            "address selects another one."
         )
     return streams[-1]
 

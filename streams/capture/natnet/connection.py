@@ -179,7 +179,7 @@ class NatNetConnection:
         except BlockingIOError:
             self._counters["unsent_questions"] += 1
         except OSError as fault:
-            raise CaptureError("unreachable", f"{self._address.text} cannot be sent to: {fault}") from fault
+            raise CaptureError("unreachable", f"{self._address.text} cannot be reached: {fault}") from fault
 
     def _await(self, done: Callable[[], bool], longest_ns: int) -> None:
         """Send requests and handle answers until something is known (done() is true), or the time is over."""
@@ -191,7 +191,7 @@ class NatNetConnection:
             if self._fault is not None:
                 raise self._fault
         if self._info is None and self._counters["refused_packets"]:
-            raise CaptureError("refused", "what answers is no NatNet server; its port is usually 1510")
+            raise CaptureError("refused", "what answers is not a NatNet server; its port is usually 1510")
         if self._info is None:
             raise CaptureError(
                 "unreachable",
@@ -275,8 +275,8 @@ class NatNetConnection:
             if info.version > NEWEST:
                 self._send(connect_message(NEWEST))
                 self._sentences.append(
-                    f"The server speaks NatNet {'.'.join(map(str, info.version))}; it is asked for "
-                    f"{'.'.join(map(str, NEWEST))}, the newest that is read here."
+                    f"The server speaks NatNet {'.'.join(map(str, info.version))}; rtsim requests "
+                    f"version {'.'.join(map(str, NEWEST))}, the newest version that rtsim reads."
                 )
                 info = info._replace(version=NEWEST)
             self._info = info
@@ -360,7 +360,7 @@ class NatNetConnection:
         n_byte = sum(len(other.packet) for other in self._waiting)
         if again or len(self._waiting) == MOST_WAITING or n_byte + len(one.packet) > MOST_WAITING_BYTES:
             self._counters["unfitting_frames"] += 1
-            self._tell_refusal("Frames have other markers than the server's definitions: they are not used.")
+            self._tell_refusal("Frames with other markers than the server's definitions are not used.")
             return
         self._waiting.append(one)
         soon_ns = self._definitions_asked_ns + SOON_NS

@@ -93,7 +93,7 @@ def decode_data(body: memoryview) -> DataPacket:
     Unknown components are skipped.
     """
     if len(body) < DATA_HEADER.size:
-        raise MalformedPacketError(f"a data packet of {len(body)} bytes")
+        raise MalformedPacketError(f"a data packet of only {len(body)} bytes")
     stamp_us, number, _ = DATA_HEADER.unpack_from(body)
     markers = unnamed = None
     dropped = out_of_sync = 0

@@ -29,7 +29,7 @@ class PlainTree(TreeBuilder):
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
         """Raise ValueError for a document type declaration."""
-        raise ValueError("it declares a type or entities of its own, which QTM's never do")
+        raise ValueError("the settings declare a document type or entities, which settings of QTM never do")
 
 
 class QtmSettings(NamedTuple):

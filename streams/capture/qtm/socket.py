@@ -71,7 +71,7 @@ class QtmSocket:
         size, kind = HEADER.unpack_from(self._buffer, self._start)
         if not HEADER.size <= size <= MOST_BYTES:
             raise CaptureError(
-                "malformed", f"the server announces a message of {size} bytes: that cannot be; {PORTS}"
+                "malformed", f"the server announces a message of {size} bytes, which is impossible; {PORTS}"
             )
         if n < size:
             return None

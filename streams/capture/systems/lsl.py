@@ -12,9 +12,7 @@ def check(address: CaptureAddress) -> None:
     """Raise CaptureError for names that streams cannot be searched for (quotation marks, XPath 1.0)."""
     for name in (address.host, *(address.options.get(key, "") for key in ("source_id", "forces"))):
         if "'" in name:
-            raise CaptureError(
-                "address", f"{name!r} has a quotation mark, by which streams cannot be searched for"
-            )
+            raise CaptureError("address", f"{name!r} contains a quotation mark, so it cannot be searched for")
 
 
 def find(timeout_s: float) -> list[FoundServer]:

@@ -20,7 +20,7 @@ def check(address: CaptureAddress) -> None:
         raise CaptureError("address", f"mode is {mode!r}; allowed: {' and '.join(MODES)}")
     if ":" in address.host:
         raise CaptureError(
-            "address", f"{address.text}: NatNet has IPv4 alone; give an address like 192.168.0.10"
+            "address", f"{address.text}: NatNet supports only IPv4; give an address like 192.168.0.10"
         )
     if local := address.options.get("interface"):
         try:

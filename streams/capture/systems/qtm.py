@@ -92,7 +92,7 @@ class QtmConnection:
         else:
             said = words_of(words)
             spoken = ", ".join(VERSIONS)
-            raise CaptureError("refused", f"the server speaks none of the versions {spoken}: {said}")
+            raise CaptureError("refused", f"the server supports none of the versions {spoken}: {said}")
         for question in SETTINGS:
             self._socket.send(question)
             kind, xml = self._expect((XML, ERROR), "its settings")

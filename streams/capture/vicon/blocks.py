@@ -112,7 +112,7 @@ def objects(block: bytes) -> list[tuple[int, int, int]]:
     unpack, size = HEADER.unpack_from, HEADER.size
     while at < end:
         if at + size > end:
-            raise malformed(f"{end - at} bytes behind the last object")
+            raise malformed(f"{end - at} bytes follow the last object")
         kind, n_byte = unpack(block, at)
         at += size
         if at + n_byte > end:
@@ -181,7 +181,7 @@ def read_plate(reader: ByteReader) -> PlatePose:
     device = reader.u32()
     values = as_doubles(reader.array(_FLOATS, 18))
     if not np.isfinite(values).all():
-        raise malformed("a force plate whose place is no number")
+        raise malformed("a force plate whose position is not a number")
     return PlatePose(device, values[:3], values[3:12].reshape(3, 3), values[12:].reshape(2, 3))
 
 

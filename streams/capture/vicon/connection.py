@@ -137,7 +137,7 @@ class ViconConnection:
         except BlockingIOError:
             self._counters["unsent_pings"] += 1
         except OSError as fault:
-            raise CaptureError("closed", f"{self._address.text} cannot be sent to: {fault}") from fault
+            raise CaptureError("closed", f"nothing can be sent to {self._address.text}: {fault}") from fault
 
     def _agree(self) -> None:
         """Wait for the server's offer, request data, and wait for a first frame with names."""
@@ -248,7 +248,7 @@ class ViconConnection:
             if self._n_refused > MOST_REFUSED:
                 self._fault = CaptureError(
                     "malformed",
-                    f"{self._address.text} has sent {MOST_REFUSED} blocks in a row that make no sense",
+                    f"{self._address.text} has sent {MOST_REFUSED} blocks in a row that could not be decoded",
                 )
             self._doubt()
             return

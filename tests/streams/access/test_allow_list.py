@@ -93,7 +93,7 @@ def test_who_is_taken_off_is_cut_and_the_others_miss_nothing(team: Team, subscri
 
         eventually(refused)
         eventually(lambda: told("key lea was taken off the allow-list"))
-        eventually(lambda: told("has a key that was taken off the list"))
+        eventually(lambda: told("has a key that was removed from the allow-list"))
         assert not [words for words in anna.events if "closed" in words]
 
 
@@ -174,7 +174,7 @@ def test_a_device_whose_key_is_taken_off_is_no_longer_heard(team: Team, eventual
             team.take("orthosis", "device")
             team.put("spare", "device")
             eventually(lambda: not speak(link, next(sent)) and link.counters is not None
-                       and any("taken off the list" in words for words in port.sentences()))  # fmt: skip
+                       and any("from the allow-list" in words for words in port.sentences()))  # fmt: skip
             assert not any(speak(link, next(sent)) for _ in range(20))
             with ModelLink(port.address, team.of("spare")) as spare:
                 eventually(lambda: speak(spare, next(sent)))
@@ -189,7 +189,7 @@ def test_a_list_that_cannot_be_used_lets_nobody_new_in_and_keeps_who_was(team: T
     team.put("tom", "arm")  # one key in two places
     listed.refresh()
     assert listed.askers == before
-    assert any("nobody new is let in" in words for words in listed.sentences)
+    assert any("new connections are refused" in words for words in listed.sentences)
     team.take("lea", "watch")
     listed.refresh()
     assert [asker.name for asker in listed.askers.values()] == ["key anna"]

@@ -15,7 +15,7 @@ WRONG = {
     "natnet://127.0.0.1?interface=::1": "is no address of this computer",
     "natnet://127.0.0.1?interface=": "no value for interface",
     "natnet://239.255.42.99": "multicast group",
-    "natnet://[::1]": "IPv4 alone",
+    "natnet://[::1]": "supports only IPv4",
     "natnet://0.0.0.0": "no computer's address",
     "qtm://127.0.0.1?mode=unicast": "option 'mode'",
     "qtm://192.168.0": "four numbers",

@@ -77,7 +77,7 @@ def test_channels_that_are_left_out_are_told(double):
     assert connection.description().names == NAMES
     assert [line for line in told if "left out" in line] == [
         "3 channels of positions are left out: their marker does not have all of x, y and z, or its name "
-        "came before, but for blanks at its ends."
+        "equals an earlier one except for blanks at its ends."
     ]
     assert marker_channels([*optitrack("A"), *optitrack("B")[:2]], 5).n_left == 2
     assert marker_channels([*optitrack("A"), *optitrack("B")], 6).n_left == 0

@@ -274,6 +274,6 @@ def test_a_server_that_does_not_measure_is_told_once(double, monkeypatch):
     monkeypatch.setattr(silence, "QUIET_NS", SECOND // 5)
     double.running = False
     with relayed(double) as run:
-        until(lambda: any("sends no frames" in said for said in run.said), "the sentence")
-        (sentence,) = [said for said in run.said if "sends no frames" in said]
+        until(lambda: any("sends no usable frames" in said for said in run.said), "the sentence")
+        (sentence,) = [said for said in run.said if "sends no usable frames" in said]
         assert "preview with real-time output" in sentence

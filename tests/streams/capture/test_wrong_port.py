@@ -23,7 +23,7 @@ def test_another_protocol_at_natnets_port_is_named():
 
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
-        with pytest.raises(CaptureError, match="no NatNet server"):
+        with pytest.raises(CaptureError, match="not a NatNet server"):
             NatNetConnection(parse_capture(f"natnet://127.0.0.1:{server.getsockname()[1]}"))
         thread.join()
     with pytest.raises(CaptureError, match="mode is 'broadcast'"):
