@@ -40,7 +40,7 @@ def export_foxglove(recording: Path, out: Path) -> list[str]:
             written.add(message)
         written.close()
     if written.n_left:
-        notes.append(f"messages of times that no clock has, left out: {written.n_left}")
+        notes.append(f"messages left out because their times are impossible: {written.n_left}")
     return notes
 
 
@@ -75,14 +75,15 @@ def foxglove_messages(recording: Path, notes: list[str]) -> Iterator[FoxgloveMes
     if not n_frame:
         raise ConfigError(
             "the recording contains no results", where=str(recording),
-            remedy="give one of `rtsim live --record`, or solve the markers in it with `rtsim analyse` first",
+            remedy="give a recording made by `rtsim live --record`, or solve the markers in it with "
+                "`rtsim analyse` first",
         )  # fmt: skip
     if recorded.note:
         notes.append(recorded.note)
     if n_bad:
         notes.append(f"messages that could not be decoded, left out: {n_bad}")
     if results.n_left:
-        notes.append(f"frames without a descriptor that they fit, left out: {results.n_left}")
+        notes.append(f"frames left out because they fit no descriptor: {results.n_left}")
 
 
 class _ResultFrames:

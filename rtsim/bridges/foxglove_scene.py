@@ -104,7 +104,7 @@ def entity(
 
 
 def spheres(name: str, places: Array) -> list[dict[str, Any]]:
-    """Return the spheres at the known ones of (n, 3) positions [m]."""
+    """Return one sphere for each known position among (n, 3) positions [m]; NaN = not known."""
     look = LOOKS[name]
     return [
         {

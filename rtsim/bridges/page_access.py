@@ -53,7 +53,7 @@ def place_of(text: str, where: str = "--page") -> PageAddress:
     inside = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     bad_host = not inside or any(letter.isspace() or letter in "/@?#[]" for letter in inside)
     if bad_host or (":" in inside and inside == host) or not (port.isascii() and port.isdigit()):
-        raise ConfigError(f"{text!r} is no place to serve a page at", where=where, allowed=allowed)
+        raise ConfigError(f"{text!r} is not an address for a page", where=where, allowed=allowed)
     if len(port) > 5 or int(port) > 65_535:
         raise ConfigError(f"{text!r} has the port {port}", where=where, allowed="ports from 0 to 65535")
     return PageAddress(inside, int(port))
@@ -156,4 +156,4 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
 
 
 def _no_password() -> str:
-    raise ValueError("the key is locked by a password, which nobody would be there to type")
+    raise ValueError("the key is protected by a password, which nobody can type while rtsim runs")

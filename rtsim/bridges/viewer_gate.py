@@ -71,7 +71,9 @@ class ViewerGate:
         for origin in self._origins:
             if not ORIGIN.fullmatch(origin):
                 raise ConfigError(
-                    f"{origin!r} is no page's origin", where="--origin", allowed="as http://viewer.lab:8080"
+                    f"{origin!r} is not the origin of a web page",
+                    where="--origin",
+                    allowed="as http://viewer.lab:8080",
                 )
         self._places = threading.BoundedSemaphore(VIEWERS_MOST)
         self._asking: dict[socket.socket, float] = {}  # since when [s]
@@ -85,8 +87,8 @@ class ViewerGate:
         except OSError as fault:
             self._listener.close()
             raise ConfigError(
-                f"port {port} of {HOST} cannot be had ({fault.strerror or fault})", where="--port",
-                remedy="give another one, or end the program that has it",
+                f"port {port} of {HOST} cannot be opened ({fault.strerror or fault})", where="--port",
+                remedy="give another port, or end the program that uses this one",
             ) from None  # fmt: skip
         self.port: int = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._accept, daemon=True)

@@ -85,7 +85,9 @@ class DeviceClockCheck:
 
     def _go_back(self, t_device: int, way: int, passed_s: float) -> None:
         """Check whether the clock has gone back; after a step back of more than a second it is followed from
-        there. If it then steps forward again, that is no time in which anything could turn."""
+        there. If it then steps forward again, this step does not count as time in which the joint could have
+        rotated.
+        """
         behind_ns = self._furthest - t_device
         over = self._behind.add(self._is_behind, passed_s)
         self._is_behind = behind_ns > BEHIND_NS
@@ -106,8 +108,9 @@ class DeviceClockCheck:
         elif self._before < math.inf:
             lost = self._least - self._before
             self._rate = (
-                f"the device's clock went on by {1e-9 * (passed - lost):.3g} s in {1e-9 * passed:.3g} s "
-                f"of this computer's; allowed: {self.limits.clock_percent:g} % more or less"
+                f"the device's clock advanced by {1e-9 * (passed - lost):.3g} s in "
+                f"{1e-9 * passed:.3g} s of this computer's clock; allowed: "
+                f"{self.limits.clock_percent:g} % more or less"
                 if abs(lost) > self._share * passed
                 else ""
             )

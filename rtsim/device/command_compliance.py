@@ -107,7 +107,9 @@ class CommandCompliance:
         return wrong
 
     def _wrong_between(self, message: Device) -> str:
-        """What is wrong with a message that another one followed in the same tick, taken alone."""
+        """Return what is wrong with a message, judged alone, that was followed by another message in the
+        same tick.
+        """
         if message.state in FELL:
             return of_itself(message)
         return unbelievable(message, self._limits) or fault_without_fall(message)
@@ -136,4 +138,7 @@ def fault_without_fall(message: Device) -> str:
     otherwise."""
     if message.state != "armed" or not message.fault:
         return ""
-    return f"the device says that it is armed, and why it fell: {plain(message.fault)}"
+    return (
+        "the device reports that it is armed, but also a reason for ending its torque: "
+        f"{plain(message.fault)}"
+    )

@@ -334,7 +334,7 @@ class DeviceExchange:
         try:
             torque, self.controller_fault = self.law.torque(self.tuning.values, seen), ""
         except ControllerError as fault:
-            torque, self.controller_fault = 0.0, f"the controller has no torque: {fault}"
+            torque, self.controller_fault = 0.0, f"the controller computed no torque: {fault}"
             self.arming.fault(self.controller_fault)
         return torque
 

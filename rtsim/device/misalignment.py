@@ -66,9 +66,9 @@ class Misalignment:
         apart = math.hypot(self._along, self._beside)
         if not apart < NEAREST * self._cuff:
             raise ConfigError(
-                f"the device's joint is {1e3 * apart:.3g} mm beside the limb's, the cuff "
-                f"{1e3 * self._cuff:.3g} mm from it, across the axis",
-                where=where, allowed=f"less than {NEAREST:g} of the cuff's distance",
+                f"the device's joint is {1e3 * apart:.3g} mm from the limb's joint, and the cuff is "
+                f"{1e3 * self._cuff:.3g} mm from the limb's joint, both measured across the axis",
+                where=where, allowed=f"less than {NEAREST:g} of the distance of the cuff",
             )  # fmt: skip
         self._zero = math.atan2(self._beside, self._cuff - self._along)
         self.rest = math.hypot(self._cuff - self._along, self._beside)
@@ -107,8 +107,10 @@ class Misalignment:
         return Worst(max(ratios), max(abs(b - a) for a, b in pairwise(ratios)) / step)
 
     def _bar(self, angle: float) -> tuple[float, float]:
-        """Return r - e . d and n . d [m] at the limb's angle [rad], in the symbols of the module's
-        docstring."""
+        """Return two lengths at an angle of the limb's joint [rad]: the distance from the device's joint to
+        the cuff along the limb's arm, r - e . d, and the offset of the device's joint across this arm, n . d
+        [m]. The symbols are those of the module's docstring.
+        """
         c, s = math.cos(angle), math.sin(angle)
         return self._cuff - c * self._along - s * self._beside, c * self._beside - s * self._along
 

@@ -132,7 +132,10 @@ class SensorCheck:
             worst_deg = math.degrees(self._state[WORST])
             off = f"{worst_deg:.3g} deg{hint_of_turns(worst_deg)}"
             allowed = f"{limits.agreement_deg:g} deg, or more for {limits.agreement_ms:g} ms in ten seconds"
-            return f"the device's angle is off the joint's by {off}; allowed: {allowed}{why and ': ' + why}"
+            return (
+                f"the device's angle differs from the joint's by {off}; allowed: "
+                f"{allowed}{why and ': ' + why}"
+            )
         return why or (self._speed if found & SPEED_OVER else "")
 
     def hint(self, newest: Device) -> str:
@@ -178,7 +181,8 @@ class SensorCheck:
             way = "behind" if delay_ms > 0.0 else "ahead of"
             return (
                 f"the device's angle is {abs(delay_ms):.0f} ms {way} the joint's; allowed: "
-                f"{EARLY * self.limits.delay_ms:.3g} ms, as one of {self.limits.delay_ms:g} ms can appear"
+                f"{EARLY * self.limits.delay_ms:.3g} ms, because a true delay of "
+                f"{self.limits.delay_ms:g} ms can look like that"
             )
         return ""
 
@@ -189,7 +193,7 @@ class SensorCheck:
             gain = 1.0 + eh / hh
             if abs(gain) < STANDS:
                 return "the device's speed stays at zero while its angle turns"
-            return f"the device's speed is {gain:.2g} times what its angle turns by"
+            return f"the device's speed is {gain:.2g} times the rate of change of its angle"
         by_speed, by_angle = math.degrees(turned + extra), math.degrees(turned)
         return (
             f"the device's speed says that it turned by {by_speed:.3g} deg in about half a second, "

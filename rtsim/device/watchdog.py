@@ -189,10 +189,14 @@ class Watchdog:
         return passed_s
 
     def falling_torque(self, angle: float, speed: float) -> float:
-        """Return the torque of the safe state at the end of the tick [N m].
+        """Return the torque of the device's safe state at the end of the tick [N m].
 
-        ramp: tau0 (1 - t / t_ramp). damp, hold: -c w and -k (theta - theta0) - c w, from `lasts_ms` on faded
-        out by the same ramp. last: tau0 for some ticks.
+        By kind of safe state, with the torque tau0 at its beginning:
+
+        ramp : tau0 (1 - t/t_ramp)
+        damp : -c w, after `lasts_ms` faded out by the same ramp
+        hold : -k (theta - theta0) - c w, faded out in the same way
+        last : tau0 for some ticks
         """
         safe, (torque, held) = self.safe, self._from
         passed_ms = 1e3 * self._fallen_s

@@ -150,14 +150,14 @@ def check_no_plates(content: Content, columns: Sequence[int], labels: Sequence[s
     taken = plate_columns(content)
     if of_plate := [labels[column] for column in columns if column in taken]:
         raise ConfigError(
-            f"{of_plate[0]} of {source} is a channel of a force plateand not an electromyogram", where=OPTION,
+            f"{of_plate[0]} of {source} is a channel of a force plate, not an electromyogram", where=OPTION,
             remedy="leave it out",
         )  # fmt: skip
 
 
 def scales_of(units: Sequence[str], names: Sequence[str], source: str) -> tuple[FloatArray, str, list[str]]:
-    """(n,) factors to volts, the resulting unit, and notes for the user. ConfigError for a unit that is
-    not a voltage.
+    """Return factors (n,) from the channels' units to volts, the resulting unit, and notes for the user.
+    ConfigError for a unit that is not a voltage.
     """
     known = {unit.lower(): scale for unit, scale in VOLTS.items()}
     for unit, name in zip(units, names, strict=True):

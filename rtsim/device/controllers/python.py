@@ -82,5 +82,5 @@ def module_of(source: str) -> ModuleType:
     except Exception as fault:  # whatever a stranger's module does
         raise ConfigError(
             f"{source} cannot be loaded ({plain(f'{type(fault).__name__}: {fault}')})", where=WHERE,
-            remedy="correct it, or install what it imports",
+            remedy="correct the file, or install the packages that it imports",
         ) from fault  # fmt: skip

@@ -101,7 +101,7 @@ def compared(one: Path, other: Path) -> RunDifferences:
             _compare(found, stream, k, first, second)
     if not found.n_frame and not found.unpaired:
         raise ConfigError(
-            "neither has a frame that is not a repetition of the one before", where=f"{one} and {other}",
+            "in both files every frame repeats the frame before", where=f"{one} and {other}",
             remedy="give recordings of runs in which frames were solved",
         )  # fmt: skip
     return found

@@ -77,7 +77,9 @@ def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
 
 
 def normal_of(plates: Plates, wrench: FloatArray) -> FloatArray:
-    """(n_plate,) components of forces and moments (n_plate, 6) along the normals of plates [N]."""
+    """Return the components (n_plate,) of forces along the normals of the plates [N], from forces and
+    moments (n_plate, 6).
+    """
     return np.asarray((wrench[:, :3] * plates.axes[:, 2]).sum(axis=1))
 
 

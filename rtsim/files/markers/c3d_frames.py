@@ -177,7 +177,7 @@ def _scaling(content: Content, n_channel: int) -> Scaling:
     if not word and bool((offset <= HALF_RANGE).any()):
         is_unsigned = True
         notes = (
-            f"ANALOG:OFFSET is {offset.min() % MOST:.0f}and no FORMAT is stated; the samples were "
+            f"ANALOG:OFFSET is {offset.min() % MOST:.0f} and no FORMAT is stated; the samples were "
             "read as unsigned 16-bit numbers",
         )
     return Scaling(general * factor, np.where(is_unsigned, offset % MOST, offset), is_unsigned, notes)

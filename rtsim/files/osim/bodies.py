@@ -190,6 +190,8 @@ def mass(body: Node) -> Table:
         body.document.note(f"body {body.name}: an inertia without mass was left out")
         inertia = [0.0, 0.0, 0.0]
     if kilograms < 0.0:
-        body.fail(f"the mass is {kilograms:g} kg", allowed="0 or more", remedy="correct the file")
+        body.fail(
+            f"the mass is {kilograms:g} kg", allowed="0 or more", remedy="correct this element in the file"
+        )
     centre = 1e3 * body.vector("mass_center")
     return {"mass_kg": kilograms, "mass_centre_mm": centre.tolist(), "inertia_kg_m2": inertia}

@@ -54,7 +54,7 @@ def read_coupler(node: Node) -> Table:
     holder = node.child("coupled_coordinates_function")
     found = function_below(holder) if holder is not None else None
     if found is None:
-        node.fail("the constraint has no function", remedy="correct the file")
+        node.fail("the constraint has no function", remedy="correct this element in the file")
     function = read_function(found, node.number("scale_factor", 1.0))
     coordinate = node.text("dependent_coordinate_name")
     return {"coordinate": coordinate, **({} if "constant" in function else {"of": of[0]}), **function}

@@ -129,13 +129,13 @@ class Node:
         except ValueError:
             found.fail(
                 f"{(found.element.text or '').strip()!r} does not consist of numbers",
-                remedy="correct the file",
+                remedy="correct this element in the file",
             )
         for value in values:
             if math.isnan(value) or (finite and abs(value) > LARGEST):
                 found.fail(
                     f"{value} is not a finite number within the range that rtsim accepts",
-                    remedy="correct the file",
+                    remedy="correct this element in the file",
                 )
         return values
 
@@ -148,7 +148,7 @@ class Node:
             return np.full(n, default)
         if values is None or len(values) != n:
             found = "it is missing" if values is None else f"{len(values)} numbers"
-            self.fail(f"{tag} needs {n} numbers; {found}", remedy="correct the file")
+            self.fail(f"{tag} needs {n} numbers; {found}", remedy="correct this element in the file")
         return np.array(values)
 
     def number(self, tag: str, default: float | None = None) -> float:

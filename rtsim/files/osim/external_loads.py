@@ -86,7 +86,7 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
             remedy="name the columns of the force, or switch this entry off",
         )
     if loads.document.notes:
-        loads.fail(loads.document.notes[0], remedy="correct the file")
+        loads.fail(loads.document.notes[0], remedy="correct this element in the file")
     if not bodies:
         loads.fail("all forces in the file are switched off", remedy="remove --forces, or switch a force on")
     return ExternalLoads(forces, tuple(bodies), tuple(columns), tuple(columns.values()))

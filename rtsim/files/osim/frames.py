@@ -147,7 +147,7 @@ class OsimFrames:
         """
         name = owner.text(*tags)
         if not name:
-            owner.fail(f"{' or '.join(tags)} is missing", remedy="correct the file")
+            owner.fail(f"{' or '.join(tags)} is missing", remedy="correct this element in the file")
         return self.resolve(name, path, owner)
 
     def resolve(self, name: str, path: str, owner: Node, depth: int = 0) -> OsimFrame:
@@ -171,11 +171,11 @@ class OsimFrames:
                 )
             full = same[0]
         if depth > len(self.offsets):
-            owner.fail(f"frame {name!r} is fixed to itself", remedy="correct the file")
+            owner.fail(f"frame {name!r} is fixed to itself", remedy="correct this element in the file")
         node = self.offsets[full]
         on = node.text("socket_parent")
         if not on:
-            node.fail("socket_parent is missing", remedy="correct the file")
+            node.fail("socket_parent is missing", remedy="correct this element in the file")
         parent = self.resolve(on, full, node, depth + 1)
         return OsimFrame(parent.body, parent.transform @ offset_of(node, "translation", "orientation"))
 

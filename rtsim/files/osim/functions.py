@@ -45,7 +45,10 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
     if node.tag == "MultiplierFunction":
         inside = function_below(node)
         if inside is None:
-            node.fail("the function does not contain a function to multiply", remedy="correct the file")
+            node.fail(
+                "the function needs another function inside it, which it multiplies",
+                remedy="correct this element in the file",
+            )
         return read_function(inside, scale * node.number("scale", 1.0))
     if node.tag == "Constant":
         return {"constant": scale * node.number("value", 0.0)}
@@ -58,13 +61,13 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
             node.fail(
                 f"the function has {len(at)} values of x but {len(value)} values of y",
                 allowed="two or more pairs of x and y",
-                remedy="correct the file",
+                remedy="correct this element in the file",
             )
         fall = next((k for k in range(1, len(at)) if not at[k] > at[k - 1]), 0)
         if fall:
             node.fail(
                 f"x goes from {at[fall - 1]:g} to {at[fall]:g}; the values of x must increase",
-                remedy="correct the file",
+                remedy="correct this element in the file",
             )
         points = {"at": at, "value": [scale * y for y in value]}
         return {"lines": points} if node.tag in LINES else {"spline": {**points, "ends": "cubic"}}
@@ -75,7 +78,7 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
             node.fail(f"{len(coefficients)} coefficients", allowed="two coefficients: slope and intercept")
         return {"linear": coefficients}
     if not coefficients:
-        node.fail("the function has no coefficients", remedy="correct the file")
+        node.fail("the function has no coefficients", remedy="correct this element in the file")
     return {"polynomial": coefficients[::-1]}
 
 

@@ -89,7 +89,9 @@ class OsimJoint:
         """(3,) radii of the ellipsoid of an EllipsoidJoint [m]."""
         radii = self.node.vector("radii_x_y_z", default=None)
         if not (radii > 0.0).all():
-            self.node.fail(f"radii_x_y_z {radii.tolist()}", allowed="above 0", remedy="correct the file")
+            self.node.fail(
+                f"radii_x_y_z {radii.tolist()}", allowed="above 0", remedy="correct this element in the file"
+            )
         return radii
 
     @property
@@ -140,7 +142,11 @@ def read_joint(node: Node, parent: OsimFrame, child: OsimFrame) -> OsimJoint:
     else:
         kind, steps = PLAIN[node.tag]
         if len(nodes) != len(steps):
-            node.fail(f"{len(nodes)} coordinates", allowed=str(len(steps)), remedy="correct the file")
+            node.fail(
+                f"{len(nodes)} coordinates",
+                allowed=str(len(steps)),
+                remedy="correct this element in the file",
+            )
         motions = [{what: list(axis), "of": nodes[k].name} for k, what, axis in steps]
     turning = {motion["of"] for motion in motions if ABOUT in motion and "of" in motion}
     plain = {name for name in turning if node.tag != "CustomJoint" or is_rotational(node, name)}
@@ -157,7 +163,7 @@ def spatial_transform(node: Node, own: list[str]) -> list[Motion]:
     """Return the motions of a custom joint, without those that are always zero."""
     transform = node.child("SpatialTransform")
     if transform is None:
-        node.fail("SpatialTransform is missing", remedy="correct the file")
+        node.fail("SpatialTransform is missing", remedy="correct this element in the file")
     axes = {axis.name: axis for axis in transform.children() if axis.tag == "TransformAxis"}
     motions = []
     for name in AXES:
@@ -202,7 +208,7 @@ def transform_axis(node: Node, what: str, own: list[str]) -> Motion:
     function = read_function(found) if found is not None else {} if names else {"constant": 0.0}
     axis = node.vector("axis", default=None)
     if not axis.any():
-        node.fail("the axis 0 0 0 has no direction", remedy="correct the file")
+        node.fail("the axis 0 0 0 has no direction", remedy="correct this element in the file")
     if not names and "constant" not in function:
         node.fail("the function depends on no coordinate", remedy="name one coordinate under coordinates")
     if function.get("linear") == [1.0, 0.0]:

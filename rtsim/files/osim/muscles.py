@@ -95,7 +95,7 @@ class Paths:
             holder = node.child(f"{axis}_location")
             found = function_below(holder) if holder is not None else None
             if found is None:
-                node.fail(f"{axis}_location has no function", remedy="correct the file")
+                node.fail(f"{axis}_location has no function", remedy="correct this element in the file")
             function = shifted(read_function(found), float(transform.position[k]))
             functions[axis] = function
             if "constant" not in function:
@@ -189,10 +189,12 @@ def read_hill(node: Node) -> Table | None:
                 if high == math.inf
                 else f"0 or more, below {high:.4g}"
             )
-            node.fail(f"{key} {value:g}", allowed=wanted, remedy="correct the file")
+            node.fail(f"{key} {value:g}", allowed=wanted, remedy="correct this element in the file")
     force = node.number("max_isometric_force", 1000.0)
     if force < 0.0:
-        node.fail(f"max_isometric_force {force:g}", allowed="0 or more", remedy="correct the file")
+        node.fail(
+            f"max_isometric_force {force:g}", allowed="0 or more", remedy="correct this element in the file"
+        )
     if not node.flag("appliesForce", True) or node.flag("isDisabled") or force == 0.0:
         document.note(
             f"{node.label}: the muscle is switched off or has no force; only its path and "

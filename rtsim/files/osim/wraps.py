@@ -154,13 +154,15 @@ def surface_of(node: Node, frame: OsimFrame) -> Table:
     if node.tag == "WrapEllipsoid":
         radii = node.vector("dimensions", default=None)
         if not (radii > 0.0).all():
-            node.fail(f"dimensions {radii.tolist()}", allowed="above 0", remedy="correct the file")
+            node.fail(
+                f"dimensions {radii.tolist()}", allowed="above 0", remedy="correct this element in the file"
+            )
         return {**table, "radii_mm": (1e3 * radii).tolist()}
     if node.tag == "WrapCylinder":
         table["length_mm"] = 1e3 * length_of(node)
     radius = node.number("radius")
     if not radius > 0.0:
-        node.fail(f"radius {radius:g}", allowed="above 0", remedy="correct the file")
+        node.fail(f"radius {radius:g}", allowed="above 0", remedy="correct this element in the file")
     return {**table, "radius_mm": 1e3 * radius}
 
 

@@ -162,7 +162,7 @@ def chosen_cells(session: Session, words: str, where: str = "--curves") -> list[
     for word in (part.strip() for part in words.split(",")):
         if not word:
             raise ConfigError(
-                f"a name is missing in {words!r}", where=where, remedy="write one comma between two names"
+                f"a name is missing in {words!r}", where=where, remedy="separate names by single commas"
             )
         matching = matching_cells(cells, word)
         if not matching:

@@ -154,7 +154,8 @@ def table_parts(
         if gone and kinetic and "-" not in columns:
             gone = [
                 *gone,
-                "a table of one leg has values in more rows: --columns kinetics-right or kinetics-left",
+                "a table of only one leg would have values in more rows; give --columns "
+                "kinetics-right or kinetics-left",
             ]
         left_out = (*left_out, *gone)
     if kinetic:  # known while somebody stands on plates: however few rows that are

@@ -174,7 +174,7 @@ class _Reading:
             self._count(entry)
         except (KeyError, TypeError, ValueError, msgspec.MsgspecError):
             self.n_entry -= 1
-            self.cut = f"entry {entry.seq} of its journal ({entry.entry[:16]}) cannot be understood"
+            self.cut = f"entry {entry.seq} of the run log ({entry.entry[:16]}) cannot be understood"
 
     def _count(self, entry: Journal) -> None:
         values = entry.values
@@ -310,6 +310,6 @@ def _embedded(entry: Journal, topic: bytes, kind: type) -> Any:
 def bad_entry(entry: Journal, fault: object) -> ConfigError:
     """Return the error for a journal entry that cannot be used."""
     return ConfigError(
-        f"entry {entry.seq} of the journal ({entry.entry}) cannot be used ({fault})",
+        f"entry {entry.seq} of the run log ({entry.entry}) cannot be used ({fault})",
         remedy="take another copy of the recording",
     )

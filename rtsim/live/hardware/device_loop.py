@@ -326,7 +326,7 @@ def hil_loop(
     exchange.watches = [energy.wrong]
     if feed is None and again is not None and again.moved:
         raise ConfigError(
-            "a stream moved the limb of this run",
+            "the limb of the recorded run was moved by a stream",
             where="--again",
             remedy="give --motion ADDRESS as in that run",
         )

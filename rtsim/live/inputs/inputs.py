@@ -67,7 +67,7 @@ class Input(Protocol):
         """Return the counters of received, lost and dropped frames."""
 
     def gauges(self) -> Mapping[str, float]:
-        """Current values for the telemetry."""
+        """Return the current values for the telemetry."""
 
     def sentences(self) -> list[str]:
         """Return the messages for the user since the last call."""

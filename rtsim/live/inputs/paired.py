@@ -158,12 +158,8 @@ class PairedInput(StreamInput):
 
 
 def slowness(session: Session) -> float:
-    """Return the factor by which a stream is played slower than recorded, as its sender states; at least 1,
-    at most 1
-
-    SLOWEST.
-
-    SLOWEST.
+    """Return the factor by which a stream is played slower than recorded, as its sender states: at least 1,
+    and at most the inverse of SLOWEST.
     """
     faster = session.rate / time_rate(session) if session.rate > 0.0 else 1.0
     return 1.0 / min(1.0, max(SLOWEST, faster))

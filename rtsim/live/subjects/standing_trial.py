@@ -269,5 +269,5 @@ def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = Fal
     return ConfigError(
         f"no static trial of {wanted_s:g} s could be recorded: {what}; {so_far.seconds:.1f} s were "
             "usable", where=where,
-        allowed=f"movement of {STILL_MM:.0f} mm, all markers seen", remedy=remedy,
+        allowed=f"movement of at most {STILL_MM:.0f} mm, with all markers visible", remedy=remedy,
     )  # fmt: skip

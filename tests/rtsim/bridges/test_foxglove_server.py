@@ -67,7 +67,7 @@ def test_a_taken_port_is_told():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen(1)
-        with pytest.raises(ConfigError, match="cannot be had"):
+        with pytest.raises(ConfigError, match="cannot be opened"):
             FoxgloveServer(taken.getsockname()[1])
 
 

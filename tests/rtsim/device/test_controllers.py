@@ -180,7 +180,7 @@ def test_what_fails_while_it_runs_latches(tmp_path, wrong):
             assert not fault
             exchange.arming.arm("by the test")
         if tick in (22, 30):
-            assert ("the controller has no torque" in fault) == (tick == 22)
+            assert ("the controller computed no torque" in fault) == (tick == 22)
         exchange.arming.tick(exchange.tick_s)
         output = exchange.output(0.001 * tick, 0.0, 0.0)
         torques.append((output.torque[0], output.armed))

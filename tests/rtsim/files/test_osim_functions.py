@@ -130,7 +130,7 @@ def test_names_of_splines(read, tag):
         ("<PiecewiseLinearFunction><x>1</x><y>1</y></PiecewiseLinearFunction>", "two or more pairs"),
         ("<LinearFunction><coefficients>1</coefficients></LinearFunction>", "slope and intercept"),
         ("<PolynomialFunction><coefficients/></PolynomialFunction>", "no coefficients"),
-        ("<MultiplierFunction/>", "the function does not contain a function to multiply"),
+        ("<MultiplierFunction/>", "the function needs another function inside it"),
         ("<Constant><value>x</value></Constant>", "does not consist of numbers"),
         ("<Constant><value>nan</value></Constant>", "nan is not a finite number"),
         ("<Constant><value>inf</value></Constant>", "inf is not a finite number"),

@@ -170,7 +170,7 @@ def test_a_full_disk_is_told_at_once_and_at_the_end(start, tmp_path: Path) -> No
     record = tmp_path / "run.mcap"
     run = start("--record", str(record), disk=SMALL).ready()
     said = run.said("cannot be written any more after")
-    assert "it is tried again until the end" in said
+    assert "rtsim keeps trying until the end" in said
     assert run.process.poll() is None
     assert run.ask("stop")
     code, summary, _ = run.over()

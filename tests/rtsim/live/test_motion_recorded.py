@@ -80,7 +80,7 @@ def test_a_run_that_a_stream_moved_comes_again_bit_for_bit(pause_s: float, tmp_p
     assert sum("period_s" in args for args in moved) >= 2
     assert sum("motion" in args for args in moved) > 20
     assert heard(again) == first
-    with pytest.raises(ConfigError, match="a stream moved the limb of this run"):
+    with pytest.raises(ConfigError, match="was moved by a stream"):
         cli.main(["hil", "leg_swing", "--again", str(one)], standalone_mode=False)
 
 

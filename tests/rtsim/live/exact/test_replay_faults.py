@@ -149,7 +149,7 @@ def test_a_gap_and_a_cut_end_the_comparison_there(run, tmp_path):
                 if isinstance(m, Journal) and m.entry == "frame" and m.values["seq"] == 5
                 else m
             ),
-            "of the journal (frame) cannot be used",
+            "of the run log (frame) cannot be used",
         ),
     ],
     ids=["none", "beginning", "request", "format", "frame"],

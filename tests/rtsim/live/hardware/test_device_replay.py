@@ -137,7 +137,7 @@ def test_no_command_but_arm_arms(name: str, unarmed: Messages, tmp_path: Path) -
     """Protects a wearer from words nobody knows: an unknown recorded command does nothing, and is told."""
     command = Command(session="", name=name, args={"tick": 61})
     if name == MOVED:
-        with pytest.raises(RtsimError, match="a stream moved the limb"):
+        with pytest.raises(RtsimError, match="was moved by a stream"):
             again(written(tmp_path / "run.mcap", beside(unarmed, command)))
         return
     repeated, _ = again(written(tmp_path / "run.mcap", beside(unarmed, command)))
