@@ -34,8 +34,8 @@ class Path(NamedTuple):
     delay_s: float
 
     def through(self, worst: Worst, torque_max: float) -> Path:
-        """Return the spring as the limb feels it through a misaligned device with a torque of at most this
-        size [N m].
+        """Return the spring that acts on the limb if a misaligned device exerts the torque, at most
+        `torque_max` [N m].
         """
         return self._replace(
             stiffness=worst.ratio**2 * self.stiffness + worst.slope * torque_max,

@@ -77,7 +77,7 @@ class ExpectedPlace(NamedTuple):
     turned: float
 
     def costs(self, rotations: Array, origins: Array) -> Array:
-        """(c,) cost of each pose by its deviation from the expected one: 1 at the largest allowed
+        """Return the cost (c,) of each pose by its deviation from the expected one: 1 at the largest allowed
         deviation.
         """
         turned = 0.5 * (3.0 - np.einsum("cij,ij->c", rotations, self.rotation)) / self.turned

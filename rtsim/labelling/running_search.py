@@ -58,8 +58,9 @@ class RunningSearch(Generic[Found]):
         return np.array([row_of.get(number, -1) for number in own.tolist()], np.int64)
 
     def named(self, numbers: Indices, marker: Indices) -> Indices:
-        """Return the point of each marker according to the labels of a later frame, (n_marker,), -1 = none.
-        A marker that has been hidden since then keeps its point, which the search used as well.
+        """Return the point of each marker in the frame in which the search began, according to the labels of
+        a later frame, (n_marker,), -1 = none. A marker that has been hidden since then keeps its point,
+        which the search used as well.
 
         numbers, marker : track numbers and markers of the points of the later frame, as in `PointTracks`
         """

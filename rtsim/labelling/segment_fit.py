@@ -99,9 +99,8 @@ class SegmentFits:
         return placed
 
     def by_the_others(self, markers: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Predict each marker from the others of its segment and adjacent joint centres, (n_marker, 3) [m];
-        also return whether three markers predict it, (n_marker,).
-        [m]; (n_marker,) whether three markers predict it.
+        """Predict each marker from the others of its segment and from adjacent joint centres. Return the
+        positions (n_marker, 3) [m] and a mask (n_marker,) of the positions that three markers predict.
         """
         ground, seen = self._seen(markers)
         anchors = self._anchors(*self.places(markers))

@@ -69,7 +69,10 @@ def body_factors(
                 if body in factors:
                     factors[body] = np.array(given)
                 else:
-                    note(f"factors by hand of {body}: the model has no such body")
+                    note(
+                        f"the scale factors given by hand for {body} are not used, because the model has "
+                        "no such body"
+                    )
     return factors, tuple(taken)
 
 

@@ -45,7 +45,7 @@ class ToolBar(QWidget):
         self._holds = False  # the other side, as far as it said so
         self.hold = _button("Pause", "Pause the simulation, and resume it (H)", "H")
         self.hold.clicked.connect(lambda: self.commanded.emit("resume" if self._holds else "pause"))
-        self.step = _button("Step", "One tick of a paused limb (N)", "N")
+        self.step = _button("Step", "Advance a paused limb by one tick (N)", "N")
         self.step.clicked.connect(_calling(self.commanded.emit, "step"))
         self.reset = _button("Reset", "Disarm, and set the limb back to its start", "")
         self.reset.clicked.connect(_calling(self.commanded.emit, "reset"))

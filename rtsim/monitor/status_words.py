@@ -32,7 +32,7 @@ class ChipText(NamedTuple):
 
 P50_P99 = "median and 99th percentile over the last thousand frames."
 CHIPS = {
-    "rate": ChipText("Rate / nominal", "Frames per second published, and announced.", "9999.9 / 9999 Hz"),
+    "rate": ChipText("Rate / nominal", "Frames per second, published and announced.", "9999.9 / 9999 Hz"),
     "inside": ChipText(
         "Receive → publish p50 / p99", f"Time of a frame in the estimator: {P50_P99}", "99.9 / 999.9 ms"
     ),
@@ -46,7 +46,7 @@ CHIPS = {
     "lost": ChipText("Lost", "Result frames that never arrived in this window.", "9 999"),
     "late": ChipText("Late", "Frames that the estimator finished after their deadline.", "9 999"),
     "skipped": ChipText("Skipped", "Result frames that this window was too slow to take.", "9 999"),
-    "iterations": ChipText("Iterations", "Iterations of the newest frame.", "99"),
+    "iterations": ChipText("Iterations", "Solver iterations for the newest frame.", "99"),
     "status": ChipText("Newest frame", "Status of the newest frame.", "not converged"),
 }
 

@@ -73,7 +73,7 @@ def check_drivers(model: Model, names: tuple[str, ...]) -> None:
     ]
     if not names:
         raise ConfigError(
-            "a motion drives no coordinate", where=KEY, allowed=", ".join(free) or "none",
+            "no coordinate is prescribed by a motion", where=KEY, allowed=", ".join(free) or "none",
             remedy="name the coordinates that move, as many as the method leaves free",
         )  # fmt: skip
     for name in names:

@@ -114,7 +114,7 @@ class EquilibriumSearch:
         self.trace: Trace = simulator.trace(1)
 
     def run(self) -> Equilibrium:
-        """Search from simulator.q on."""
+        """Search for the equilibrium, beginning at the coordinates of the simulator."""
         n, n_refused, n_push, radius = 0, 0, 0, 0.0
         here = self.forces()
         if not len(self.free):
@@ -207,7 +207,9 @@ class EquilibriumSearch:
 
 
 def ways_of(statics: Statics) -> RestSlopes:
-    """Compute eigenvectors and frequencies of the stiffness; a dof without mass is given a small one."""
+    """Compute eigenvectors and frequencies of the stiffness matrix in the coordinates y; a degree of freedom
+    without mass is given a small mass.
+    """
     M = statics.M + MASSLESS * float(np.diag(statics.M).max()) * np.eye(len(statics.M))
     L = np.asarray(np.linalg.cholesky(M), np.float64)
     stiffness = -solve(L, solve(L, statics.K).T).T
@@ -230,8 +232,8 @@ def solve(A: Array, b: Array) -> Array:
 
 
 def off(ways: RestSlopes) -> Array:
-    """Return the direction (n,) in which a deviation from the equilibrium grows fastest, with a largest entry
-    of 1.
+    """Return the direction (n,) in which a deviation from the equilibrium grows fastest, scaled to a largest
+    entry of 1.
     """
     delta = solve(ways.L.T, ways.way[:, 0])
     return delta / delta[int(np.abs(delta).argmax())]

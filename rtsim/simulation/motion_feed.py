@@ -219,8 +219,8 @@ class MotionFeed:
                     self._scale[row, k] = streamed_scale(unit, bool(self._turns[k]), row)
                     if not self._scale[row, k]:
                         self._say(
-                            f"The stream gives {self.names[k]} in {unit!r} ({place[0]}), which is no unit of "
-                            f"it: declare {DECLARED[row]}."
+                            f"The stream gives {self.names[k]} in {unit!r} ({place[0]}), which is not "
+                            f"a unit of this coordinate: declare {DECLARED[row]}."
                         )
         if not self._scale.all():
             self._slots = []

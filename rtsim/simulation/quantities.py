@@ -140,7 +140,7 @@ class SimulatedQuantities:
                    meaning="angular velocity of the joints of joint_quaternions")  # fmt: skip
 
     def _add_lines(self) -> None:
-        """Add ligaments, and springs between points."""
+        """Add the quantities of ligaments, and of springs between points."""
         m, trace = self.simulator.model, self._trace
         springs = m.forces.lines.law == LINEAR
         self._ends = np.zeros((len(springs), 2, 3))
@@ -161,7 +161,7 @@ class SimulatedQuantities:
             self._line_ends.append((ends, at))
 
     def _add_contacts(self) -> None:
-        """Add contacts; only those with a friction law have friction."""
+        """Add the quantities of contacts; only contacts with a friction law have friction quantities."""
         m, contact = self.simulator.model, self._trace.contact
         names, self._rubs = m.names.contacts, np.flatnonzero(m.forces.contacts.friction_law >= 0)
         rubbing = tuple(names[k] for k in self._rubs)
@@ -181,7 +181,7 @@ class SimulatedQuantities:
                                   meaning="point of the contact force; NaN = no contact")  # fmt: skip
 
     def _add_frictions(self) -> None:
-        """Add friction elements under a load."""
+        """Add friction elements: points that slide under a constant load."""
         names, friction = self.simulator.model.names.frictions, self._trace.friction
         every = np.arange(len(names))
         self._take("friction_forces", friction, (every, FORCE), "N", names,
@@ -217,13 +217,13 @@ class SimulatedQuantities:
                    meaning="lengths of the whole paths of these ligaments")  # fmt: skip
 
     def _add_generators(self) -> None:
-        """Add torque generators; nothing for a model without any."""
+        """Add the quantities of torque generators; nothing is added for a model without any."""
         names, trace = self.simulator.model.names.generators, self._trace
         if not names:
             return
         every = np.arange(len(names))
         self._take("generator_activations", trace.generator, (every, GIVEN_ACTIVATION), "1", names,
-                   curves=ACTIVATIONS, meaning="as given over time, or as excitations ask")  # fmt: skip
+                   curves=ACTIVATIONS, meaning="prescribed over time, or by the excitations")  # fmt: skip
         self._take("generator_torques", trace.generator, (every, GIVEN_TORQUE), "N m", names,
                    curves=Curves("Generators", "torque", 1, 5.0),
                    meaning="along their coordinates")  # fmt: skip

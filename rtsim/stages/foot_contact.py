@@ -43,15 +43,18 @@ COMPARED_N = 50.0
 """Least force of plates with which centres of pressure are compared, for the errors of plates."""
 LEVELLED = "foot_not_level"
 UNCOVERED = "The pressure grid is smaller than a foot and cuts off pressure at its edge: enlarge foot.grid."
-BEYOND_REACH = "A foot model does not reach the load on this foot: the contact results of the foot are NaN."
+BEYOND_REACH = (
+    "The contact model of this foot cannot carry the load on the foot: its contact results are NaN."
+)
 IN_THE_AIR = "foot_not_found"
 NO_FOOT = (
     "The person is on the ground, but both feet are high or fast, or one foot is not visible, so the "
     "load of each foot is unknown. On a treadmill give foot.ground_m_s, the belt velocity."
 )
 LEVELS = {
-    "plates": "raised until its contact force is that of its force plate",
-    "whole_body": "raised until its contact force is its share of the ground reaction by whole-body motion",
+    "plates": "raised or lowered until the contact force equals that of its force plate",
+    "whole_body": "raised or lowered until the contact force equals the foot's share of the ground "
+    "reaction by whole-body motion",
     "given": "as marked",
 }
 Plane = tuple[np.ndarray, np.ndarray]
@@ -226,10 +229,10 @@ class FootContacts(Stage):
     def _said(self, k: int) -> str:
         foot = self._feet[k]
         level = LEVELS[self.spec.level]
-        sole = ", its sole angled as in the static trial" if self._stood[k] else ""
+        sole = ", with the inclination of the sole from the static trial" if self._stood[k] else ""
         return (
-            f"The {SIDES[self._sides[k]]} foot is the model {self.spec.model}, "
-            f"{100.0 * foot.foot.size:.0f} % of its size, {level}{sole}."
+            f"The {SIDES[self._sides[k]]} foot is represented by the model {self.spec.model}, "
+            f"{100.0 * foot.foot.size:.0f} % of the model's size, {level}{sole}."
         )
 
     def _noted(self, k: int, note: str) -> str:

@@ -42,7 +42,7 @@ from streams.receiving.ring import ReceivedFrame
 FORWARDS = np.array([1.0, 0.0, 0.0])
 UNSEEN_S = (0.1, 0.25)
 """A foot not seen for so long, by the clock where frames come live, is less sure, and then is nothing [s]."""
-MARKED = "The gait phase also uses {} of the file, in the order of time."
+MARKED = "The gait phase also uses {} of the file, each from the frame at its time on."
 WITHOUT_ROOT = "No visible marker determines the {name}, so the gait phase is not known."
 
 
@@ -133,8 +133,9 @@ class GaitPhases(Stage):
         return quantities_of(self._values, SIDES)
 
     def _fade(self, frame: ReceivedFrame, places: list[float], goes_on: bool) -> None:
-        """Reduce the confidence of feet that are not seen, or whose frames do not continue, as time
-        passes."""
+        """Reduce the confidence in feet that are not visible, or whose frames are interrupted, with the time
+        that has passed.
+        """
         now_s = seconds_of(frame)
         for k, place in enumerate(places):
             if goes_on and place == place:
@@ -143,7 +144,9 @@ class GaitPhases(Stage):
                 self._phases.strides[k].confidence *= falling(now_s - self._seen[k], UNSEEN_S)
 
     def _turn_against(self, against: str) -> None:
-        """End a forward walk, or begin a new one: only the counts of strides are kept."""
+        """Discard the gait phase when a forward walk ends or a new one begins; only the counts of strides
+        are kept.
+        """
         if bool(against) != bool(self._against):
             counted = [(stride.n_strike, stride.n_off) for stride in self._phases.strides]
             self._begin_walk()

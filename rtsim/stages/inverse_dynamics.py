@@ -231,7 +231,7 @@ class ModelLoads(JointLoads):
             Quantity(
                 name="external_moments", array=self._external[1], unit="N m", labels=tuple(self._pressed),
                 parts=AXES, frame=GROUND,
-                meaning="moment of these forces about the origin of ground; filtered",
+                meaning="moment of external_forces about the origin of ground; filtered",
                 deviation=self.stated(self._of_external[1]),
             ),
             *residuals(dynamics.residual_share, self.stated(self._of_residual)),

@@ -280,12 +280,12 @@ class Kinematics(Stage):
         if self.estimator.passed and (said := self._ranges.passed()):
             self.count(
                 PASSED,
-                "Outside the range to which the model's file clamps it, and not held there, as it tells "
-                f"where the body is: {said}.",
+                "Outside the range to which the model's file clamps these coordinates; they are not "
+                f"clamped, because they determine the position of the body: {said}.",
             )
 
     def _deviate(self, solution: Solution, since: float) -> bool:
-        """Compute the deviations of the present frame; return whether a published angle is uncertain.
+        """Compute the frame's standard deviations; return whether a published angle is uncertain.
 
         since : time since the previous solved frame [s]
         """

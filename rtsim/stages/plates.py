@@ -54,7 +54,7 @@ FAULTY = {
         "different, or signals of its sensors missing?",
     ),
     UNSEEN: ("foot_unseen", "A foot without markers may be on a force plate."),
-    UNMEASURED: ("plate_unmeasured", "A force plate was not measured."),
+    UNMEASURED: ("plate_unmeasured", "The signals of a force plate are missing."),
     OFF_PLATE: (
         "off_plate",
         "The centre of pressure of a force plate is outside its surface: check its corners.",
@@ -209,8 +209,9 @@ class FootLoads(AppliedLoads):
                 self.sentences.append(f"{lacks} the {side} foot: plates on which it may stand are not used.")
 
     def _unseen(self, labels: Collection[str]) -> list[str]:
-        """Return the markers of the person that a stream lacks, from which the laboratory is known all the
-        same."""
+        """Return the markers of the person that are missing in a stream, because the marker map is
+        identified by them as well.
+        """
         segments = segments_of(self.kinematics.subject).values()
         return [name for segment in segments for name in segment.markers_mm if name not in labels]
 

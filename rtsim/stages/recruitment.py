@@ -69,7 +69,7 @@ class SharedLoads(Stage):
             self.count("not_recruited", "No activations: a muscle's path fails, or the solver found none.")
             return StageOutcome(Status.NOT_CONVERGED)
         if status == VIOLATED:
-            self.count("load_not_borne", f"Muscles cannot bear the load: {self._lacking()} too little.")
+            self.count("load_not_borne", f"Muscles cannot bear the load: {self._lacking()} are missing.")
             return StageOutcome(Status.DEGRADED)
         return FINE
 

@@ -72,11 +72,11 @@ def repeat_wrenches(model, motion, work, n):
 def repeat_derivatives(model, motion, work, with_parameters, n):
     """Call contact_derivatives n times.
 
-    model : Prescribed
-    motion : Motion
-    work : PrescribedWork - written
-    with_parameters : bool
-    n : int
+    model : Prescribed - contacts of bodies with prescribed motion
+    motion : Motion - positions and velocities of the bodies in ground
+    work : PrescribedWork - results of contacts with prescribed motion, and working space, written
+    with_parameters : bool - whether derivatives with respect to the parameters are computed, too
+    n : int - number of calls
     """
     for _ in range(n):
         contact_derivatives(model, motion, work, with_parameters)

@@ -155,7 +155,7 @@ def forward_again(spec: ModelSpec, folder: Path) -> list[BenchFigure]:
     """
     figures = []
     for first, holds_box in STARTS.items():
-        say(f"stoop lift: forward simulation from {first / 50:.1f} s on")
+        say(f"stoop lift: simulating forward from {first / 50:.1f} s on")
         done = forward(spec, folder, first, N_FRAME, holds_box=holds_box)
         angles = [k for k, name in enumerate(done.names) if name not in ("pelvis_x", "pelvis_y")]
         off, free = (np.degrees(np.abs(one).max(axis=0)) for one in (done.off, done.off_free))

@@ -212,9 +212,8 @@ def bare(trial: MarkerTrial) -> MarkerTrial:
 
 
 def device_off() -> float:
-    """Return the largest error of the thigh's rotation from a knee alignment device, over synthetic legs of
-    both sides [deg].
-    [deg].
+    """Return the largest error of the rotation of a thigh that is computed from a knee alignment device,
+    over synthetic legs of both sides [deg].
     """
     rng, most, radius = np.random.default_rng(7), 0.0, 0.055
     for side, turn in TURNS.items():

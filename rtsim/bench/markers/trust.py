@@ -73,7 +73,7 @@ def run(methods: tuple[str, ...], seconds: float) -> list[BenchFigure]:
     scenes = {"trust": own.clean, "trust_damaged": sliding(own.clean, own.dt)}
     figures = []
     for method in methods:
-        say(f"mbo: {method}, with and without trust")
+        say(f"mbo: method {method}, with and without down-weighting of faulty markers")
         for one in (own, without):
             one.estimator.switch(method)
         for name, frames in scenes.items():

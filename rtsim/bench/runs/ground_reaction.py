@@ -46,8 +46,8 @@ def failed(name: str) -> BenchFigure:
 
 
 def figures_of(name: str, kinetics: dict[str, Any]) -> list[BenchFigure]:
-    """Return the root mean square errors of one recording, and the peaks of the moments that follow without
-    plates.
+    """Return the root mean square errors of one recording, and the peak joint moments that are computed
+    without force plates.
     """
     found, figures = kinetics["reaction"], []
     limit, better = (TOTAL, "lower") if name in ASKED else (None, "")

@@ -96,7 +96,7 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
 @command.command("hil")
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(0.2), default=60.0, show_default=True,
-              help="Duration of the exchange with a model, and again of that without one [s].")  # fmt: skip
+              help="Duration of the data exchange with a model, and then without a model [s].")  # fmt: skip
 @click.option(
     "--config", type=Config("hil"), default="ankle", show_default=True, help="Run: .toml or shipped name."
 )
@@ -179,7 +179,7 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
     type=click.IntRange(1, 8),
     default=1,
     show_default=True,
-    help="Fraction of a processor left to the estimator; other processes use the rest.",
+    help="Factor by which the estimator is slowed: other processes use the rest of its processor.",
 )
 def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
     """Attacks on a running estimator during a stream at 200 Hz: answered frames, growth of its memory."""

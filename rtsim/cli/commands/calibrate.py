@@ -207,7 +207,9 @@ def with_ligaments(
 def calibrate_mandible(
     trial: Path, scan_path: Path, path: Path, person: str, units: str | None, up: str | None, force: bool
 ) -> None:
-    """Write the shipped mandible with the frame, the markers and the surfaces from a scan and a trial."""
+    """Write a mandible model: the shipped mandible with the frame, the markers and the surfaces from a scan
+    and a trial.
+    """
     from rtsim.config.load import load_toml
     from rtsim.config.models.jaw_scan_schema import JawScan
     from rtsim.files.model_toml import model_text

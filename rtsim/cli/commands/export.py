@@ -160,7 +160,8 @@ def to_foxglove(recording: Path, out: Path, force: bool) -> None:
 
     if not out.name.lower().endswith(FOXGLOVE):
         raise ConfigError(
-            f"{out.name} would be written as another recording", where="OUT", allowed=f"names in {FOXGLOVE}",
+            f"{out.name} cannot be written: a recording becomes an .mcap file only for Foxglove",
+            where="OUT", allowed=f"names in {FOXGLOVE}",
             remedy=f"give {out.stem}{FOXGLOVE} for Foxglove, or --anonymous for a copy without names",
         )  # fmt: skip
     check_other(recording, out, force)

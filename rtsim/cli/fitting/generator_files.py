@@ -65,7 +65,11 @@ def motion_of(
     if not has_format(path, of_laboratories(MARKERS)):
         for option, value in (("--forces", forces), ("--config", config)):
             if value is not None:
-                raise ConfigError("the option applies only to markers", where=option, remedy="leave it out")
+                raise ConfigError(
+                    "the option applies only if MOTION is a file of markers",
+                    where=option,
+                    remedy="leave it out",
+                )
         return read_joint_motion(path, joints, body.columns)
     if forces is None or not spec:
         raise ConfigError(

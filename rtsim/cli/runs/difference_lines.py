@@ -28,7 +28,7 @@ def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: s
             words += f" ({found.most.label}, {found.most.time:.6g} s)" if found.most.label else ""
             words += f", RMS {found.rms:.3g}{unit}, peak {found.peak:.3g}{unit}"
         if found.n_lacking:
-            words += f"; {found.n_lacking} are in one of them alone"
+            words += f"; {found.n_lacking} exist in only one of the two"
         lines.append(words)
     if len(differing) > MOST_LINES:
         lines.append(f"  and {len(differing) - MOST_LINES} more quantities")

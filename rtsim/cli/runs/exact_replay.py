@@ -73,8 +73,8 @@ def lines_of(outcome: ReplayOutcome) -> list[str]:
     if outcome.build:
         told = _listed(outcome.build)
         found.append(
-            f"This build or machine is not the one that recorded it: {told}; so results are compared within "
-            f"{outcome.tolerance:g} of each quantity's peak, too."
+            f"This build or machine is not the one that recorded it: {told}; so results are compared "
+            f"within {outcome.tolerance:g} of each quantity's peak as well."
         )
     if recorded.cut:
         beyond = f", and {count_of(results.n_beyond, 'result')} after it are not" if results.n_beyond else ""

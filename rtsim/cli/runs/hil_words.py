@@ -61,7 +61,7 @@ def latched(summary: dict[str, Any]) -> str:
     if summary["arming"] != "fault":
         return ""
     before = summary["faults"] - 1
-    others = f", after {before} before it" if before else ""
+    others = f", after {before} earlier ones" if before else ""
     return (
         f"the run ends in a fault that latched at {summary['fault_s']:.3f} s{others}: "
         f"{summary['last_transition']}; check the device, then arm it again in a new run"

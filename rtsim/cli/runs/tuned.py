@@ -148,8 +148,8 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
         "--plot": (options["plot"] and (not asking.method or len(parameters.names) < 2),
                    "a landscape needs --auto and two parameters"),
         "--file": (not asking.method and (asking.file is None or not asking.file.exists()),
-                   f"there is no {asking.file}; --validate needs the file of a tuning" if asking.file
-                   else "--validate needs the file of a tuning"),
+                   f"there is no {asking.file}; --validate needs the file of a search" if asking.file
+                   else "--validate needs --file, the file of a search"),
         "--over": (over_s is not None and (asking.offline or not 0.0 <= over_s <= LONGEST_RAMP_S),
                    f"changes of a running model take 0 to {LONGEST_RAMP_S:g} s"),
     }  # fmt: skip
@@ -308,7 +308,7 @@ def validated(spec: HilSpec, parameters: Parameters, measure: Measured, asking: 
     kept = read_kept(asking.file)
     if set(kept.best) != set(parameters.names):
         raise ConfigError(
-            f"its best setting is of the parameters {', '.join(kept.best) or 'nothing'}",
+            f"the best setting in the file has the parameters {', '.join(kept.best) or 'nothing'}",
             where=str(asking.file),
             allowed=", ".join(parameters.names), remedy="give the config that it was tuned with",
         )  # fmt: skip

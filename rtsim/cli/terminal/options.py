@@ -336,8 +336,8 @@ def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
 def check_measures_given(run: RunConfig) -> None:
     """Raise ConfigError for measures of a person whom the run does not calibrate."""
     for option in given_measures(run.measures, run.measured)[:1]:
-        check_of_use(option, not run.subject, "a calibration, and the subject has been calibrated")
-        check_of_use(option, run.source not in MADE_UP, f"a calibration, and {run.source} is synthetic")
+        check_of_use(option, not run.subject, "a calibration, but the subject is calibrated already")
+        check_of_use(option, run.source not in MADE_UP, f"a calibration, but {run.source} is synthetic")
 
 
 def check_addresses(run: RunConfig, config: str) -> None:

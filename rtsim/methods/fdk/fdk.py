@@ -325,9 +325,8 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             continue
         allowed = ", ".join(dict.fromkeys([*held, *possible(model)])) or "none"
         raise ConfigError(
-            f"the method has no constraint by an element {name!r}, and no coordinate, joint angle, muscle, "
-            "ligament or "
-            "spring is called so",
+            f"the method has no constraint by an element {name!r}, and no coordinate, joint angle, "
+            "muscle, ligament or spring has this name",
             where="fdk.dofs",
             allowed=allowed,
         )
@@ -345,8 +344,8 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             )
     if recruitment.criterion != "power" or recruitment.weight != "equal":
         raise ConfigError(
-            "force-dependent kinematics shares the load by a power of the activations, all with the "
-            "same weight",
+            "force-dependent kinematics recruits muscles only by a power of the activations with "
+            "equal weights",
             where="recruitment",
             remedy="remove criterion and weight",
         )

@@ -126,7 +126,7 @@ class ContactFoot(NamedTuple):
 
 
 def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
-    """Model of a foot, scaled to one person's foot, ready to be moved along a prescribed motion."""
+    """Return a foot model scaled to one person's foot, ready to be moved along a prescribed motion."""
     if not LENGTH[0] <= 1e3 * length <= LENGTH[1]:
         raise ConfigError(
             f"the first metatarsal is {1e3 * length:.0f} mm in front of the heel", where="foot",

@@ -82,7 +82,7 @@ def lay_pressure(
             f"the pressure lasts from {at[0]:.2f} to {at[-1]:.2f} s, the step from {times[0]:.2f} to "
             f"{times[-1]:.2f} s",
             where=trial.source,
-            remedy="give the delay of the pressure's clock",
+            remedy="give the delay of the pressure recording relative to the trial",
         )
     nearest = np.abs(at[None] - times[frames, None]).argmin(axis=1)
     there = np.isfinite(trial.pressure).any(axis=0)
@@ -94,8 +94,8 @@ def lay_pressure(
     notes = []
     total = pressure.sum(axis=1) * area
     if not (total > 0.0).all():
-        raise ConfigError("frames of the step in which no cell has a pressure", where=trial.source,
-                          remedy="give the delay of the pressure's clock")  # fmt: skip
+        raise ConfigError("in some frames of the footstep no cell has a pressure", where=trial.source,
+                          remedy="give the delay of the pressure relative to the trial")  # fmt: skip
     if scaled:
         factor = normal[frames] / total
         pressure = pressure * factor[:, None]

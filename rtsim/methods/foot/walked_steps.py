@@ -126,7 +126,7 @@ def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
 
 
 def _beside(path: Path) -> Path:
-    """Find the file with the forces of a trial; ConfigError where there is none."""
+    """Find the file with the forces of a trial; ConfigError if there is no such file."""
     if has_format(path, FORCES):
         return path
     for ending in BESIDE:
@@ -137,7 +137,7 @@ def _beside(path: Path) -> Path:
             if other.is_file():
                 return other
     raise ConfigError(
-        "the trial has no force plates: the contact of a foot is identified from measured forces",
+        "the trial has no force plates, but the contact of a foot is identified from measured forces",
         where=str(path),
         allowed="force plates in the trial, or a file of forces in its folder with the same name, alone or "
         f"followed by {' or '.join(BESIDE[1:])}",

@@ -181,7 +181,7 @@ def in_sentences(gait: RunGait) -> list[str]:
             f"by {by} {v['mean']:+.0f} ms (SD {v['sd']:.0f}, n {v['n']})" for by, v in rows.items()
         )
         if words:
-            said.append(f"{kind}, found minus the file's: {words}")
+            said.append(f"{kind}, time found minus time in the file: {words}")
     for side, values in gait.values.items():
         n_cycle = sum(cycle.side == side for cycle in gait.straight)
         few = ", ".join(

@@ -71,7 +71,7 @@ def check_activations(found: Mapping[str, Array], where: str) -> None:
         low, peak = float(np.nanmin(values)), float(np.nanmax(values))
         if low < 0.0:
             raise ConfigError(
-                f"{name} goes down to {low:g}",
+                f"{name} has values down to {low:g}",
                 where=where,
                 allowed="0 to 1",
                 remedy="rectify and filter the EMG",
@@ -92,7 +92,8 @@ def around(emg: Mapping[str, Array], part: float) -> tuple[dict[str, Array], dic
 def borne_against(
     placed: Sequence[PlacedGenerator], motion: JointMotion, emg: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """Compute the co-contraction (n,) [N m] by coordinates, for joints whose antagonist has EMG.
+    """Return for each coordinate the torque (n,) [N m] that the antagonist exerts against the agonist, for
+    joints whose antagonist has EMG.
 
     placed : the torque generators before the fit
     """

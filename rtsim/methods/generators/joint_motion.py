@@ -191,7 +191,7 @@ def gathered(
     told += judged(path, found, times, angle, speed, moment)
     known = np.asarray(np.isfinite(angle + speed + moment).any(axis=1))
     if not known.all():
-        told.append(f"{int((~known).sum())} of {len(known)} frames in which no joint is known left out")
+        told.append(f"{int((~known).sum())} of {len(known)} frames left out: no joint is known in them")
     return JointMotion(
         names=tuple(found),
         times=times[known],

@@ -67,8 +67,8 @@ def beginning_with(one: PlacedGenerator, strength: float) -> PlacedGenerator:
 def weakened(
     placed: Sequence[PlacedGenerator], factors: Mapping[str, float], factor: float = 1.0
 ) -> list[PlacedGenerator]:
-    """Return the generators with their strength multiplied by factors; factors of single ones are by name or
-    coordinate.
+    """Return the generators with their strength multiplied by factors; the factors of single generators are
+    given by generator name or by coordinate.
     """
     found = []
     for one in placed:
@@ -76,7 +76,8 @@ def weakened(
         strength = own * one.spec.strength_Nm
         if strength > MOST_STRENGTH_NM:
             raise ConfigError(
-                f"{one.name} would have {strength:.4g} N m", where="a lower strength before the fit",
+                f"{one.name} would have a strength of {strength:.4g} N m",
+                where="a lower strength before the fit",
                 allowed=f"up to {MOST_STRENGTH_NM:g} N m", remedy="give a smaller factor",
             )  # fmt: skip
         found.append(with_strength(one, strength) if own != 1.0 else one)

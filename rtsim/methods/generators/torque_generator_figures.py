@@ -74,8 +74,8 @@ def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion
 
 
 def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
-    """Return the panel of torque over angle: greatest torque, still and lengthening, passive torque, and that
-    of the
+    """Return the panel of torque over angle: the greatest torque of the generator, at rest and while
+    lengthening, its passive torque, and the torque of the motion.
     """
     span = MARGIN * max(np.ptp(fit.theta), 0.1)
     grid = np.linspace(fit.theta.min() - span, fit.theta.max() + span, N_GRID)

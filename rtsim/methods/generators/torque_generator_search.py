@@ -137,12 +137,10 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
 
 
 def holding_rows(work: GeneratorFitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """Return frames and names of the inequalities that are active in the last fit, the largest multipliers
-    first.
+    """Return frames and names of the inequalities that are active in the last fit, those with the largest
+    multipliers first.
 
-    words : names of their kinds
-
-    words : names of their kinds.
+    words : name of each kind of inequality
     """
     multiplier = work.quadratic.multiplier[: len(work.value)]
     rows = [int(j) for j in np.argsort(-multiplier)[:N_FIT] if multiplier[j] > ACTIVE]

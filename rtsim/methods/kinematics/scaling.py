@@ -131,8 +131,7 @@ def place(
         far = [name for name, by in moved.items() if 1e3 * by > placer.most_movement]
         if far:
             note(
-                f"markers that move more than {placer.most_movement:g} mm within these times: "
-                f"{', '.join(far)}"
+                f"markers that move more than {placer.most_movement:g} mm within time_range: {', '.join(far)}"
             )
     known = {marker.name for marker in spec.markers}
     for name in placer.tasks.markers:

@@ -87,7 +87,9 @@ def adjust_knee(
 
 
 def with_isometric_fibres(poses: KneePoses, start: KneeGeometry, bound: float) -> Array:
-    """Return the changes (35,) [mm] to the most isometric fibres, wherever these end within the bound [m]."""
+    """Return the changes (35,) [mm] that replace the three isometric ligaments of the geometry `start` by
+    the most isometric fibres whose ends are within a bound [m] of theirs; all other changes are 0.
+    """
     x = np.zeros(N_PARAMETER)
     for k in range(HELD):
         own = slice(3 * k, 3 * k + 3)
@@ -183,7 +185,11 @@ class KneeProblem:
     def __init__(
         self, poses: KneePoses, anatomy: KneeAnatomy | None, start: KneeGeometry, near: KneePoses
     ) -> None:
-        """poses : measured; near : (n,) poses about which the constraints are taken as linear."""
+        """Begin a problem.
+
+        poses : measured poses of the knee
+        near : (n,) poses of the mechanism about which the constraints are linearised
+        """
         self.poses, self.start = near, start
         self.surfaces = (
             [] if anatomy is None else [(anatomy.condyles[n], anatomy.plateaus[n]) for n in COMPARTMENTS]

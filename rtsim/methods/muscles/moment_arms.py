@@ -315,7 +315,7 @@ class MomentArms:
                     continue
                 x = placed.rotation[k].T @ (work.path.point[s] - placed.position[k])
                 if clearance(int(self.leverage.surfaces.kind[k]), self.leverage.surfaces.size[k], x) < 0.0:
-                    return f"station {number} lies inside {self.model.names.surfaces[k]}"
+                    return f"path point {number} lies inside {self.model.names.surfaces[k]}"
         return ""
 
     def _by_differences(self, q: Array) -> Array:

@@ -144,7 +144,7 @@ def check_plates(
 def _elsewhere(
     contact: PlateContacts, status: NDArray[np.int64], findings: Sequence[PlateFinding]
 ) -> list[PlateFinding]:
-    """Report plates that bear most of the load where no foot is, or, by a finding, in another unit."""
+    """Report if the plates bear most of the load where no foot is, or if their data are in another unit."""
     loaded = (contact.loaded == LOADED) & contact.seen[:, None]
     if not loaded.any():
         return []
@@ -387,7 +387,7 @@ def _feet(
             said = pressed[p] if pressed else name
             if pattern.search(said.lower()) and borne[other] > borne[f]:
                 whose = (
-                    f"{name} acts on {said} by the loads" if pressed else f"the name of {name} says {side}"
+                    f"{name} acts on {said} in the loads" if pressed else f"the name of {name} says {side}"
                 )
                 findings.append(
                     PlateFinding(

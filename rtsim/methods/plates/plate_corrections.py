@@ -267,15 +267,15 @@ def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float
     does."""
     for factor, (unit, taken) in LENGTHS.items():
         said = (
-            f"Centres of pressure of {name} look like {unit} taken as {taken}, or its moments about the "
-            f"origin like newton {unit}: correct them where the file is made."
+            f"The centres of pressure of {name} seem to be {unit} read as {taken}, or its moments "
+            f"about the origin seem to be newton {unit}: correct them where the file is made."
         )
         yield contact.under(p, *moved(contact, p, factor * contact.centre[:, p])), "point_unit", said
     for order, signs, said in ARRANGED:
         points = contact.centre[:, p][:, order] * signs
         yield (
             contact.under(p, *moved(contact, p, points)), "exchanged",
-            f"Centres of pressure of {name} look {said}: correct them where the file is made.",
+            f"The centres of pressure of {name} look {said}: correct them where the file is made.",
         )  # fmt: skip
 
 
@@ -304,7 +304,7 @@ def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, st
     if np.hypot(x, z) < LEAST_SHIFT or others < HALF:
         return None
     bounded = np.isfinite(contact.plates.half[p]).all()
-    what = f"{name} looks" if bounded else f"Centres of pressure of {name} look"
+    what = f"{name} looks" if bounded else f"The centres of pressure of {name} look"
     return (
         share, "displaced",
         f"{what} displaced: the foot is {x:+.2f} m along X and {z:+.2f} m along Z from where it is pressed. "

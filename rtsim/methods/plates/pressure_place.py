@@ -176,9 +176,12 @@ def whole(loaded: NDArray[np.bool_], known: NDArray[np.bool_]) -> list[NDArray[n
 
 
 def pressed(p: int, foot: int, at: Array, line: Array, load: Array) -> PressedStep | None:
-    """Return the step of one foot on one plate.
+    """Return the footstep of one foot on one plate.
 
-    foot : 0 = right; at, line : (n, 3) centre of pressure and toes from the ankle [m]; load : (n,) [N]
+    foot : 0 = right, 1 = left
+    at : (n, 3) - centre of pressure relative to the ankle [m]
+    line : (n, 3) - tip of the toes relative to the ankle [m]
+    load : (n,) - normal force [N]
 
     Returns None if the centre of pressure does not move along the foot, as in standing.
     """

@@ -44,7 +44,7 @@ def check_condyles(apart: float, where: str) -> None:
         raise ConfigError(
             f"condyles lie {1e3 * apart:.0f} mm apart, at least {1e3 * LEAST_APART_M:.0f} is needed",
             where=where,
-            remedy="give the highest point of each, and the unit of all",
+            remedy="give the highest point of each condyle, and the unit of all landmarks",
         )
 
 

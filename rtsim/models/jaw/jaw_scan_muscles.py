@@ -83,7 +83,7 @@ def moved(muscle: Muscle, ends_mm: Array, where: str) -> tuple[Muscle, str]:
     if apart[order].max() > FARTHEST_MM:
         raise ConfigError(
             f"an end is {apart[order].max():.0f} mm from where the shipped muscle has it, at most "
-            f"{FARTHEST_MM:.0f} can be",
+            f"{FARTHEST_MM:.0f} mm are allowed",
             where=where,
             remedy="give the ends of this muscle, on this side, in the scan's unit and axes",
         )

@@ -59,7 +59,7 @@ def pack_markers(
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ConfigError(
-            f"{', '.join(twice)} on more than one segment",
+            f"{', '.join(twice)} belong to more than one segment",
             where=f"subject {subject.name}",
             remedy="calibrate again",
         )

@@ -28,7 +28,7 @@ from rtsim.monitor.feedback.target import LARGEST, TargetBand
 from rtsim.monitor.layout import WindowLayout
 from rtsim.monitor.theme import Theme, style_sheet
 
-NO_TARGET = "The lowest value of a target is below its highest."
+NO_TARGET = "The lowest value of a target must be below its highest value."
 
 
 class FedBackValue(NamedTuple):

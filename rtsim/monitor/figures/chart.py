@@ -380,9 +380,8 @@ def runs(known: NDArray[np.bool_]) -> list[slice]:
 
 
 def apart(heights: Sequence[float], distance: float, top: float, bottom: float) -> list[float]:
-    """Move heights as little as possible so that neighbours keep a distance, within top and bottom; return
-    them in ascending order [px].
-    [px].
+    """Move heights as little as possible so that neighbours keep a distance, within top and bottom [px];
+    return them in ascending order.
 
     Neighbours that are too close become a block around their mean; blocks that touch become one.
     """

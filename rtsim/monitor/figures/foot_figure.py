@@ -180,8 +180,7 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: F
 
 def pressed(drawn: FootFigureContent) -> tuple[Array, Array]:
     """Return the smallest and the largest position (2,) of the cells with pressure in any map, with a margin
-    of one cell [m].
-    [m].
+    of one cell, in metres.
 
     A pressure mat is larger than a foot, and cells outside the foot may show a small offset.
     """

@@ -175,7 +175,9 @@ def figure_4_5(given: ItemInput) -> ItemResult:
         "dynamic": dynamic, "static": static, "viscous": viscous,
         "all three": (whole - viscous) * scale + viscous,
     }  # fmt: skip
-    return ItemResult(rows, [curve_panel("proposed law, F_n far above F_nt", curves)])
+    return ItemResult(
+        rows, [curve_panel("proposed friction law, F_n far above the transition force F_nt", curves)]
+    )
 
 
 def around(value: float) -> tuple[float, float]:
@@ -387,8 +389,8 @@ ITEMS = (
     item("4.2", "the law of Hollars", figure_4_2),
     item("4.3", "the law of Specker", figure_4_3),
     item("4.4", "the choice of v_d in the law of Specker", figure_4_4),
-    item("4.5", "the proposed law and its summands", figure_4_5),
-    item("4.6", "the proposed law over the normal force", figure_4_6),
+    item("4.5", "the proposed friction law and its terms", figure_4_5),
+    item("4.6", "the proposed friction law as a function of the normal force", figure_4_6),
     item("4.8", "stick and slip, four laws", figure_4_8, ("simulation",)),
     item("4.9", "oblique impact, four laws", figure_4_9, ("simulation",)),
 )

@@ -34,9 +34,9 @@ OF_SHIPPED = "motion and points that the shipped geometry of table 1 made"
 
 
 def identified(noise: float, seed: int) -> list[tuple[str, str, float]]:
-    """Return the errors of an identification, in rows with name and unit; noise : errors of positions and
-    points [m].
-    [m].
+    """Return the errors of an identification, in rows with name and unit.
+
+    noise : errors of positions and points [m]
     """
     true = knee_geometry_of(load_model(MODEL))
     motion = moved_along(true, np.radians(FLEXION_DEG))

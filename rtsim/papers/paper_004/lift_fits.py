@@ -66,7 +66,7 @@ def table_1(given: ItemInput) -> ItemResult:
             first.objective, StatedBound("the published fit", high=OBJECTIVE_OF_PAPER + 1e-4), lift,
         )
     )  # fmt: skip
-    start = f"{sum(basin.n_start for basin in best.basins)} number of starts that ended"
+    start = f"{sum(basin.n_start for basin in best.basins)} completed starts"
     printed_objective = OBJECTIVE_OF_PAPER if lift.is_of_paper else None
     for k, basin in enumerate(best.basins[:4]):
         most = (

@@ -50,7 +50,10 @@ QUANTITIES = (
 SLACK, ROUNDING = 1e-6, 1e-9
 STRONGER = StatedBound("appendix B: extensors were weakened enough, s^tau > 1", low=1.0 + ROUNDING)
 OTHER_PERSON = "from another person than the paper's child, whose trial is not shipped"
-BEFORE = f"{OTHER_PERSON}; and the paper prints tau_o* before the fit, where its text has the fitted one"
+BEFORE = (
+    f"{OTHER_PERSON}; and the table of the paper contains tau_o* before the fit, but its text means "
+    "the fitted value"
+)
 WALKER_DATA = "the synthetic walker on its synthetic force plate"
 
 

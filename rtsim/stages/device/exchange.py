@@ -251,12 +251,12 @@ class DeviceTorque(Stage):
 
         def answer(args: Args) -> tuple[bool, str]:
             refused = self.exchange.tuning.refusal(name, args)
-            return self._left(name, args, refused, "It takes effect with the next tick.")
+            return self._left(name, args, refused, "The command takes effect with the next tick.")
 
         return StageCommand(answer, lambda args: False, told=True, takes=takes)
 
     def _left(self, name: str, args: Args, refused: str, done: str) -> tuple[bool, str]:
-        """Schedule a command for the next tick, unless there is an objection; return the answer."""
+        """Schedule a command for the next tick, unless it is refused; return the answer."""
         if not refused and len(self.asked) >= MOST_ASKED and name not in ENDING:
             refused = (
                 f"{MOST_ASKED} commands are already waiting for the next tick, so this command is ignored."
@@ -266,7 +266,7 @@ class DeviceTorque(Stage):
         return not refused, refused or done
 
     def _obey(self, name: str, args: Args, wrong: str) -> None:
-        """Carry out a command now and record it with its tick. wrong : objection to arming"""
+        """Carry out a command now and record it with its tick. wrong : why the device must not be armed"""
         x = self.exchange
         self.publish(Command(session=x.session, name=name, args={**args, "tick": x.seq}))
         if name in TUNING:
@@ -300,7 +300,7 @@ class DeviceTorque(Stage):
 
     def _answer_emergency(self, args: Args) -> tuple[bool, str]:
         self.ask(EMERGENCY, args)
-        return True, "Emergency stop: no torque is commanded from the next tick on, until it is armed again."
+        return True, "Emergency stop: no torque from the next tick on, until the device is armed again."
 
     def _answer_arm(self, args: Args) -> tuple[bool, str]:
         if objection := self.exchange.refusal or self.exchange.arming.objection(args):

@@ -188,6 +188,7 @@ def unlike(body: str, off: float, source: str) -> str:
     off : deviation of the markers from their arrangement in the static trial (RMS) [mm]
     """
     return (
-        f"check the static trial: in {source} the markers on {body} lie otherwise to each other by "
-        f"{off:.0f} mm (RMS; usual: up to {STRETCH:g}), and its marks are carried by them"
+        f"check the static trial: in {source} the markers on {body} lie differently relative to each "
+        f"other, by {off:.0f} mm (RMS; usual: up to {STRETCH:g}), and the landmarks of the foot are "
+        "transferred with these markers"
     )

@@ -49,7 +49,7 @@ class StatedLoads(AppliedLoads):
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
         """Raise an error: stated loads are not for a person's feet."""
-        raise NotImplementedError("stated loads are for models that bring their own markers")
+        raise NotImplementedError("plates.borne_by applies only to models with their own markers")
 
     def bearing_of(self, bearer: int) -> np.ndarray:
         """Return the stated share of each plate on a body that bears it."""
@@ -83,7 +83,7 @@ class StatedLoads(AppliedLoads):
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
         """Divide the wrenches of the plates by the stated shares."""
         if self._wrenches() and taken:
-            self.count("plate_unmeasured", "A force plate was not measured.")
+            self.count("plate_unmeasured", "The signals of a force plate are missing.")
 
     def size_bearing(self) -> None:
         """Allocate the shares for the present plates."""

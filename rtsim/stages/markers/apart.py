@@ -1,4 +1,6 @@
-"""Joints whose centre is at two places: all markers of a segment sit elsewhere on it than calibrated."""
+"""Check for joints whose centre is at two places, because all markers of a segment are displaced together
+from their calibrated positions.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from rtsim.subjects.subject import kind_of_segment
 
 APART = "joint_apart"
 SAID = (
-    "The segments beside a joint do not meet there as they were calibrated: {}. Were the markers of one "
-    "put on elsewhere, all together, or do they slide? Suspect."
+    "The two segments at a joint do not meet as in the calibration: {}. Were all markers of one "
+    "segment re-applied elsewhere, or do they slide on the skin? The frames are suspect."
 )
 """Counter of such frames, and sentence on them."""
 LIMITS = {("shank", "foot"): (0.020, 0.5), ("thigh", "shank"): (0.036, 1.0)}
@@ -32,7 +34,11 @@ class JointsApart:
     """
 
     def __init__(self, names: tuple[str, ...], shape: CalibratedShape) -> None:
-        """names : of the bodies; shape : of their markers, written by each frame before this looks at it"""
+        """Begin to watch.
+
+        names : names of the bodies
+        shape : shape of their markers, which the kernel updates in each frame before `look` reads it
+        """
         n = len(names)
         self._names, self._ends = names, shape.body
         kinds = [tuple(kind_of_segment(names[b]) for b in ends) for ends in shape.body.tolist()]
@@ -66,7 +72,7 @@ class JointsApart:
         return n > 0
 
     def said(self) -> str:
-        """A sentence with the segments that do not meet, and how far they are apart."""
+        """Return a sentence on the segments that do not meet, and how far they are apart."""
         apart = [
             f"{self._names[a]} and {self._names[b]}, {1e3 * self._gaps.size[j]:.0f} mm apart"
             for j, (a, b) in enumerate(self._ends.tolist())

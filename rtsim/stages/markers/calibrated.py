@@ -14,9 +14,9 @@ from rtsim.subjects.markers.distances import LIMIT, error_of_centre
 
 MISPLACED = "marker_misplaced"
 SAID = (
-    "These markers are not at their calibrated places, judged by the other markers of the segment and "
-    "the adjacent joints: {}. Was a marker re-applied, or was it elsewhere in the static trial? "
-    "Suspect."
+    "These markers are not at their calibrated places, judged by the other markers of the segment "
+    "and the adjacent joints: {}. Was a marker re-applied, or was it elsewhere in the static trial? "
+    "The frames are suspect."
 )
 """Name by which such frames are counted and reported."""
 
@@ -70,7 +70,9 @@ class CalibratedMarkers:
         return SAID.format("; ".join(self._named(b) for b in np.flatnonzero(self.off).tolist()))
 
     def _named(self, b: int) -> str:
-        """The worst marker of a body, the segment that it is on, and its smallest possible deviation."""
+        """Return the worst marker of a body, the segment that it is on, and its smallest possible
+        deviation.
+        """
         m = int(self.shape.marker[b])
         name, on = self._names[m], self._bodies[int(self._body[m])]
         error = self._error_beside.get((self._bodies[b], name), float(self._error[b]))

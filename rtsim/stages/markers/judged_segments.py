@@ -1,4 +1,4 @@
-"""Checks that judge segments by means over their frames: what they have in common."""
+"""Base of the checks that judge segments by means over many frames."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class JudgedSegments:
 
     Parameters
     ----------
-    find : kernel that takes in a frame and returns how many segments are off, with the arguments markers,
-        rotation, off, dt, health, moments
+    find : kernel that processes a frame and returns how many segments are implausible, with the arguments
+        markers, rotation, off, dt, health, moments
     moments : NamedTuple of what the kernel writes, its first field the limits of the segments, which stay
 
     Attributes
     ----------
-    off : (n_body,) int64, 1 = the segment is off, after the newest frame
+    off : (n_body,) int64, 1 = the segment is implausible, after the newest frame
     """
 
     def __init__(self, find: Callable[..., int], moments: Any, estimator: MultibodyEstimator) -> None:
@@ -48,7 +48,8 @@ class JudgedSegments:
         """Check a frame; return whether a segment is off.
 
         rotation : (n_body, 3, 3) axes of the bodies in ground
-        off : (n_body,) above 0 = a segment that is known to be off in it, by others
+        off : (n_body,) above 0 = another check has found that the markers of the segment are implausible in
+            this frame
         dt : time since the previous frame [s], 0 = unknown
         solved : whether there is a new pose of new markers
         """
@@ -63,7 +64,9 @@ class JudgedSegments:
 def limits_of(
     limits: Mapping[str, float], estimator: MultibodyEstimator, tracked: TrackedModel
 ) -> NDArray[np.float64]:
-    """Return the limit of each body: that of its kind, or infinite with none or less than three markers."""
+    """Return the limit of each body: the limit of its kind of segment, or infinity for a kind without a
+    limit and for a body with fewer than three markers.
+    """
     names, body = estimator.model.names.bodies, estimator.model.markers.body
     judged = [name in tracked.errors and int((body == b).sum()) >= FIXES for b, name in enumerate(names)]
     return np.array(

@@ -11,8 +11,8 @@ from rtsim.stages.markers.judged_segments import JudgedSegments, limits_of
 
 LATE = "segment_late"
 SAID = (
-    "The markers of {} are late or early against the other segments, by {:.0f} ms or more: from another "
-    "system, or filtered otherwise? Suspect."
+    "The markers of {} are late or early relative to the other segments, by {:.0f} ms or more: do "
+    "they come from another system, or are they filtered differently? The frames are suspect."
 )
 """Counter of such frames, and sentence on them."""
 LIMITS = {"pelvis": 0.016, "thigh": 0.012, "shank": 0.006, "foot": 0.006}

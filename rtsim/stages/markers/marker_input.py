@@ -185,7 +185,7 @@ class MarkerInput:
         except ConfigError as fault:
             self._say(f"{str(fault)[:1].upper()}{str(fault)[1:]}.")
             return labels, False
-        for said in choice.told or (f"the markers of {choice.person} are followed, as asked",):
+        for said in choice.told or (f"the markers of {choice.person} are used, as requested",):
             self._say(f"{said[:1].upper()}{said[1:]}.")
         return masked(labels, choice.person), True
 
@@ -223,8 +223,9 @@ class MarkerInput:
         """Count an implausible up axis; how : description with the remedy"""
         self.count(
             "wrong_up_axis",
-            f"{self.reference_length.fallen}: {how} For a file state it by --up, or leave out a wrong --up. "
-            "Joint angles do not depend on the up axis, the picture and the forces in joints do.",
+            f"{self.reference_length.fallen}: {how} For a file give the axis by --up, or correct a "
+            "wrong --up. Joint angles do not depend on the up axis, but the picture and the joint "
+            "forces do.",
         )
 
     def _name_faults(self, index: dict[str, int], labels: tuple[str, ...], unit: str, up: object) -> None:
@@ -237,13 +238,14 @@ class MarkerInput:
         doubled = [name for name, k in index.items() if labels.count(labels[k]) > 1]
         if doubled:
             self._say(
-                f"The stream has more than one marker with the label {listed(doubled[:N_NAMED])}: the first "
-                "is followed, also where another has the data. Give each its own label."
+                f"The stream has more than one marker with the label {listed(doubled[:N_NAMED])}: the "
+                "first one is used, even if another one contains the data. Give each its own label."
             )
         if missing and self._unnamed is not None:
             self._say(
-                f"{len(missing)} of the {self.reference_length.whose} {len(self.names)} markers have no name "
-                f"in the stream, and are sought among {len(self._unnamed.rows)} without one, as asked."
+                f"{len(missing)} of the {self.reference_length.whose} {len(self.names)} markers have "
+                f"no name in the stream; they are searched for among the {len(self._unnamed.rows)} "
+                "markers without a name, as requested."
             )
         elif missing:
             self.counters["missing_markers"] = len(missing)

@@ -29,10 +29,11 @@ class OddSegments:
     turned : check for markers that are rotated about the bone, which affects their own limb only
     apart : check for segments that do not meet at their joint, which affects their own limb only
     late : check for segments that are late, which affects their own limb only
-    smoothed : check for segments that alone were smoothed, which affects their own limb only
+    smoothed : check for segments whose markers were smoothed more than the others, which affects their own
+        limb only
     off_in_limb : (n_body,) int64, above 0 = turned, apart, late or smoothed in the newest frame
     off : (n_body,) int64, above 0 = the segment jumped, or a marker is not at its position, in the newest
-      frame
+        frame
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:

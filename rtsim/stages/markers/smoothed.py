@@ -1,4 +1,4 @@
-"""Check for segments whose markers alone were smoothed, as by a filter that the others did not have."""
+"""Check for segments whose markers were smoothed although those of the other segments were not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rtsim.stages.markers.judged_segments import JudgedSegments, limits_of
 
 SMOOTHED = "segment_smoothed"
 SAID = (
-    "The markers of {} move less than the other segments make them: filtered otherwise than the rest? "
-    "Suspect."
+    "The markers of {} move less than the motion of the other segments requires: are they filtered "
+    "more strongly than the rest? The frames are suspect."
 )
 """Counter of such frames, and sentence on them."""
 LIMITS = {"thigh": 0.6e-3, "shank": 0.4e-3, "foot": 0.25e-3}

@@ -12,8 +12,8 @@ from rtsim.methods.kinematics.multibody import MultibodyEstimator
 
 STEPPED = "segment_stepped"
 SAID = (
-    "All markers of {} jumped together, faster than a person moves: a cluster that was knocked or turned, or "
-    "late data? Suspect until they jump back."
+    "All markers of {} jumped together, faster than a person moves: was a cluster knocked or "
+    "rotated, or are the data late? Frames are suspect until the markers jump back."
 )
 """Counter of such frames, and sentence on them."""
 

@@ -18,12 +18,13 @@ from rtsim.units import DEGREES
 
 MOVED, BESIDE = "marker_turned", "knee_axis_off"
 MOVED_SAID = (
-    "Thigh and shank are turned against each other as they were not in the static trial: {}. A marker that "
-    "was put on anew, or moved? Rotations of hip and knee may be off by as much. Suspect."
+    "The rotation between thigh and shank differs from the static trial: {}. Was a marker re-applied "
+    "or moved? Rotations of hip and knee may be wrong by the same amount. The frames are suspect."
 )
 BESIDE_SAID = (
-    "The knee does not bend about the axis that the static trial gave it: {}. A marker too far forwards or "
-    "backwards there? Hip rotation may be off by as much, and knee adduction follow flexion. Suspect."
+    "The knee does not bend about the axis of the static trial: {}. Is a marker there too far "
+    "forwards or backwards? Hip rotation may be wrong by the same amount, and knee adduction may "
+    "follow flexion. The frames are suspect."
 )
 """Counter of such frames, and sentence on them."""
 
@@ -37,7 +38,10 @@ class TurnedMarkers:
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel, shape: CalibratedShape) -> None:
-        """shape : of the same markers, written by each frame before this looks at it"""
+        """Begin to watch.
+
+        shape : shape of the markers, which the kernel updates in each frame before `look` reads it
+        """
         model = estimator.model
         bodies, markers = list(model.names.bodies), list(model.names.markers)
         self._legs = legs = [leg for leg in tracked.legs if {*leg.segments} - {""} <= {*bodies}]

@@ -16,8 +16,9 @@ from rtsim.models.tracked import TrackedModel
 IN_DOUBT = "names_in_doubt"
 """Counter of frames whose names are not certain."""
 WEAK = (
-    "Names of {listed} become certain late, if ever, as their segments have too few markers to be told from "
-    "others: until then frames with them are suspect; name these at the sender, or add a marker."
+    "The names of {listed} become certain late or never, because their segments have too few markers "
+    "to be distinguished from others. Until then frames with them are suspect; name these markers at "
+    "the sender, or add a marker."
 )
 N_NAMED = 8
 

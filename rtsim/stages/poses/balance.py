@@ -24,12 +24,12 @@ from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Curves, Status
 
 TORN = "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed."
-PART = "The muscles cannot balance the whole load of the joint's bodies; without a counterpart remain"
+PART = "The muscles cannot balance the whole load of the joint's bodies; unbalanced remain"
 NO_MUSCLES = (
-    "No activations: a muscle's path fails, held elements or coordinates repeat each other, or the solver "
-    "found none."
+    "No activations: a muscle's path fails, constraints or held coordinates are redundant, or the "
+    "solver found none."
 )
-NO_LOAD = "The force on a foot is not known: no balance of the joint."
+NO_LOAD = "The force on a foot is not known, so the equilibrium of the joint was not computed."
 KNOWN = (BALANCED, NOT_BORNE)
 """Outcomes of a balance that has numbers."""
 
@@ -80,7 +80,10 @@ class Balance(Stage):
         unplaced = self.unplaced
         if len(paths):
             held = ", ".join(own.model.names.elements[e] for e in paths)
-            unplaced += f" Or the path of {held} is not found: a point of it is inside its surface."
+            unplaced += (
+                f" Or the path of {held} cannot be found, because a point of the path lies inside "
+                "a wrapping surface."
+            )
         why = {NOT_BALANCED: TORN, NOT_BORNE: part, NOT_PLACED: unplaced}
         apart = self.joints.apart() if status in (NOT_BALANCED, NOT_BORNE) else ()
         told = f" There is no contact in {', '.join(apart)}." if apart else ""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 
-REMEDY = "more markers on the segments beside them"
+REMEDY = "more markers on the adjacent segments"
 OTHERS = ", or another method,"
 
 
@@ -51,5 +51,7 @@ def unobservable_angles(
     estimator.switch(chosen)
     estimator.restart()
     others = OTHERS if len(said) < len(estimator.methods) else ""
-    why = f"leaves angles uncertain in every frame, and {REMEDY}{others} would do"
-    return {method: f"By these markers {method} {why}: {listed}." for method, listed in said.items()}
+    why = f"leaves angles uncertain in every frame, and {REMEDY}{others} would help"
+    return {
+        method: f"With these markers the method {method} {why}: {listed}." for method, listed in said.items()
+    }

@@ -86,8 +86,8 @@ class PoseSteps:
         markers = some_of([self._names[m] for m in np.flatnonzero(self._changed)])
         names = some_of([by_joint.names[j] for j in joints])
         self._said = (
-            f"Where {markers} is left out or used again the pose jumps, suspect: {names} (by up to "
-            f"{math.degrees(float(size.max())):.0f} degrees)."
+            f"In frames in which {markers} is left out or used again the pose jumps, and the frame is "
+            f"suspect: {names} (by up to {math.degrees(float(size.max())):.0f} degrees)."
         )
         return True
 

@@ -55,7 +55,7 @@ class SegmentMass(NamedTuple):
 
 
 class BodyMeasures(NamedTuple):
-    """Measures that a table is scaled to, and assumptions about them."""
+    """Measures of a person to which an inertia table is scaled, and notes on assumptions about them."""
 
     mass: float  # [kg]
     stature: float  # [m]

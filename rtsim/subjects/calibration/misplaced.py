@@ -1,4 +1,4 @@
-"""Detection of markers that were beside their landmark in the calibration, judged by the other leg, by usual
+"""Detection of markers that were not on their landmark in the calibration, judged by the other leg, by usual
 proportions, and by the trial.
 
 Distances between the landmarks of a leg hardly depend on posture. For each landmark, generalized least
@@ -114,7 +114,7 @@ def leg_of(table: LabSide, known: Positions, hip: Array) -> Leg:
 
 
 def notes_on_places(legs: Mapping[str, Leg]) -> list[str]:
-    """Return notes on markers beside their landmarks; legs : side -> leg, for one or both sides."""
+    """Return notes on markers that are not on their landmarks; legs : side -> leg, for one or both sides."""
     if len(legs) == 1:
         return [said for leg in legs.values() for said in alone(leg)]
     if len(legs) != 2:
@@ -135,7 +135,7 @@ def sentence(
     legs: Mapping[str, Leg],
     off: Mapping[tuple[str, str], float],
 ) -> str:
-    """Return a note on a marker beside its landmark, found by comparison with the other leg."""
+    """Return a note on a marker that is not on its landmark, found by comparison with the other leg."""
     role, by_side = worst.role, {side: evidence_alone(leg, worst.role) for side, leg in legs.items()}
     odd = max(by_side, key=lambda side: by_side[side])
     sure = by_side[odd] > min(by_side.values()) + CLEAR
@@ -156,7 +156,9 @@ def sentence(
 
 
 def alone(leg: Leg) -> list[str]:
-    """Return notes on a marker beside its landmark on a single leg, judged by usual proportions."""
+    """Return notes on a marker that is not on its landmark, for a single leg; it is judged by the usual
+    proportions of a leg.
+    """
     found = by_proportions(leg)
     if not found or found[0].evidence < ALONE:
         return []

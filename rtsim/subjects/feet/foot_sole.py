@@ -39,12 +39,12 @@ class Carried(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A foot that stands flat, in the axes of its segment.
+    """A foot that stands flat on the ground; all vectors are in the axes of the foot's segment.
 
-    marks : (n, 3) - positions of the requested markers [m]; NaN = not visible; up : (3,) - normal of the
-        ground
-    height : height of the first of them above the ground [m]; off : RMS deviation of the markers from a
-        rigid segment [mm]
+    marks : (n, 3) - positions of the requested markers [m]; NaN = not visible
+    up : (3,) - normal of the ground
+    height : height of the first requested marker above the ground [m]
+    off : RMS deviation of the markers from a rigid segment [mm]
     """
 
     marks: Array

@@ -326,7 +326,7 @@ def test_a_run_tells_lengths_and_tensions() -> None:
             ("cord",),
             "no joint changes",
         ),
-        ("", "", ("string",), "no coordinate, joint angle, muscle, ligament or spring is called so"),
+        ("", "", ("string",), "no coordinate, joint angle, muscle, ligament or spring has this name"),
     ],
 )
 def test_paths_that_cannot_be_are_told(right: str, wrong: str, dofs: tuple[str, ...], words: str) -> None:

@@ -113,7 +113,7 @@ def test_messages_of_times_that_no_clock_has_are_left_out_and_counted(tmp_path):
         for k, (t_ns, topic, payload) in enumerate(read_messages(record(tmp_path / "run.mcap"))):
             recorder.write(topic, payload, 2**64 - 1 if k == 20 else t_ns)
     (note,) = export_foxglove(tmp_path / "changed.mcap", tmp_path / "run.foxglove.mcap")
-    assert "of times that no clock has, left out" in note
+    assert "left out because their times are impossible: 1" in note
     assert len([row for row in read(tmp_path / "run.foxglove.mcap") if row[0] == "/status"]) == 29
 
 
@@ -137,6 +137,6 @@ def test_damaged_messages_are_left_out_and_counted(tmp_path):
     notes = export_foxglove(tmp_path / "run.mcap", tmp_path / "run.foxglove.mcap")
     assert notes == [
         "messages that could not be decoded, left out: 8",
-        "frames without a descriptor that they fit, left out: 2",
+        "frames left out because they fit no descriptor: 2",
     ]
     assert sum(row[0] == "/status" for row in read(tmp_path / "run.foxglove.mcap")) == 6

@@ -121,7 +121,7 @@ def test_figures_are_drawn(here, motion, tmp_path):
         (["--model", "gymnast"], "gymnast has no joints"),
         (["--model", "nobody"], "the file or shipped model 'nobody' does not exist; allowed: a .toml file"),
         (["--model", "pin"], "the model has no torque generators"),
-        (["--forces", "plates.mot"], "the option applies only to markers"),
+        (["--forces", "plates.mot"], "the option applies only if MOTION is a file of markers"),
         (["--out", "me.txt"], "cannot be written as a set of generators"),
     ],
 )
@@ -271,7 +271,7 @@ def test_co_contraction_over_time_is_added(here, motion, tmp_path):
             "the table goes from 0 to 0.5 s, but the motion from 0 to 1 s",
         ),
         ({"time": [0.0, 1.0], "E": [10.0, 60.0]}, [], "the peak of knee_flexion_r_extensor is 60"),
-        ({"time": [0.0, 1.0], "E": [-0.4, 0.6]}, [], "goes down to -0.4; allowed: 0 to 1; rectify"),
+        ({"time": [0.0, 1.0], "E": [-0.4, 0.6]}, [], "has values down to -0.4; allowed: 0 to 1; rectify"),
         ({"time": [0.0, 0.5, 1.0], "E": [0.1, np.nan, 0.2]}, [], "is not known in 1 of 3 rows"),
         ({"time": [0.0, 1.0], "E": [np.nan, np.nan]}, [], "has no value"),
         ({"time": [1.0, 0.0], "E": [0.1, 0.2]}, [], "the times of the table do not increase"),

@@ -129,7 +129,7 @@ def test_folders_that_are_no_roles_and_keys_in_two_are_refused(tmp_path: Path, k
         "key old": "watch",
     }  # fmt: skip
     (keys.clients / "admin").mkdir()
-    with pytest.raises(StreamError, match="admin is no role; folders of an allow-list are watch, set, arm"):
+    with pytest.raises(StreamError, match="admin is not a role; the folders of an allow-list are watch, set"):
         RoleKeys(keys.server, keys.clients)
     (keys.clients / "admin").rmdir()
     twin = keys.clients / "watch" / "anna2.key"

@@ -91,7 +91,7 @@ def test_straps_press_the_limb_as_their_potential_says() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     """Protects from a cuff within the device's joint and from axes that move: a sentence each."""
-    with pytest.raises(ConfigError, match=r"150 mm beside the limb's.*less than 0.5"):
+    with pytest.raises(ConfigError, match=r"150 mm from the limb's joint.*less than 0.5"):
         made(tuple(np.cross(AXIS, (0.0, 0.0, 150.0)) / np.linalg.norm(np.cross(AXIS, (0.0, 0.0, 1.0)))))
     wrong = MisalignmentSpec((0.0, 20.0, 0.0), (120.0, 0.0, 0.0))
     config = replace(plain_hil(misalignment=wrong), model="knee", coordinate="adduction")

@@ -60,7 +60,7 @@ class Model:
         self.asked.append((command.name, dict(command.args)))
         if command.name != EMERGENCY:
             self.released.wait(120.0)
-        return True, "It takes effect with the next tick."
+        return True, "The command takes effect with the next tick."
 
     @property
     def names(self) -> list[str]:

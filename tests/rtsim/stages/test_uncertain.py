@@ -129,15 +129,15 @@ def test_angles_that_these_markers_leave_uncertain_are_told_before_the_first_fra
     stage = Solving(spec, estimator, lean, session).kinematics
     (said,) = stage.collect()[1]
     assert said.startswith(
-        "By these markers free leaves angles uncertain in every frame, and more markers on the "
-        "segments beside them, or another method, would do: hip_internal_rotation ("
+        "With these markers the method free leaves angles uncertain in every frame, and more markers on "
+        "the adjacent segments, or another method, would help: hip_internal_rotation ("
     )  # what would do before the list: of both legs the sentence is longer than may be told
     assert "zero" not in said
     stage.orders["set_method"].apply({"method": "zero"})
     assert not stage.collect()[1]
     stage.orders["set_method"].apply({"method": "free"})
     assert stage.collect()[1] == [said]
-    assert "more markers on the segments beside them, or another method, would do: hip" in said
+    assert "more markers on the adjacent segments, or another method, would help: hip" in said
     alone = MultibodyEstimator(spec, lean, "free", uncertainty=Uncertainty())
     (said,) = Solving(spec, alone, lean, session).kinematics.collect()[1]
-    assert said.find("more markers on the segments beside them would do: ") > 0
+    assert said.find("more markers on the adjacent segments would help: ") > 0

@@ -65,7 +65,7 @@ def test_a_file_whose_name_no_file_can_have_is_not_looked_for(run: Path, tmp_pat
             recorder.write(*encode(replace(first, seq=1, entry="file", values=part, data=data)), 2)
         found = read_run(path)
         assert not found.files
-        assert "entry 1 of its journal (file) cannot be understood" in found.cut
+        assert "entry 1 of the run log (file) cannot be understood" in found.cut
 
 
 @pytest.mark.parametrize("kept", [0, 1], ids=["without it", "cut"])

@@ -375,7 +375,11 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
             "shank_tilt: the prescribed motion is missing",
         ),
         ('coordinate = "ankle"', 'coordinate = "ankle"\nmotion = "walk.c3d"', "walk.c3d contains no motion"),
-        ("[limits]", BESIDE.format(cuff="0.0, 0.0, 50.0"), "beside the limb's, the cuff 0 mm from it"),
+        (
+            "[limits]",
+            BESIDE.format(cuff="0.0, 0.0, 50.0"),
+            "from the limb's joint, and the cuff is 0 mm from",
+        ),
         ("[limits]", BESIDE.format(cuff="100.0, 0.0, 0.0"), "have|at most|less damping"),
     ],
 )

@@ -206,7 +206,7 @@ def test_loads_that_name_the_other_foot_are_told(stand):
     assert check_plates(*args, feet) == []
     findings = check_plates(*args, feet[::-1])
     assert names_of(findings) == [("side", 0), ("side", 1)]
-    assert "first acts on calcn_l by the loads, but the other foot stands on it" in findings[0].sentence
+    assert "first acts on calcn_l in the loads, but the other foot stands on it" in findings[0].sentence
 
 
 def test_forces_of_the_person_on_the_plates_are_named(stand):

@@ -34,7 +34,7 @@ def test_a_segment_50_ms_late_from_the_first_frame_on_is_told(make_solving, make
     assert (status[KNOWN:] & Status.SUSPECT).all()
     assert solving.kinematics.counters[LATE] > 0
     told = " ".join(solving.kinematics.collect()[1])
-    assert "late or early against the other segments, by " in told
+    assert "late or early relative to the other segments, by " in told
     solving.kinematics.begin(session, True)
     assert not solving.kinematics.odd.late.off.any()
 

@@ -136,7 +136,7 @@ def test_what_a_motion_cannot_have_is_told_before_anything_is_compiled(motion, t
     assert not is_driven(replace(run, source="jaw.trc"))
     assert not is_driven(replace(run, stages=("kinematics",), fdk=FdkSpec()))
     for changed, words in (
-        (replace(run, fdk=FdkSpec()), "a motion drives no coordinate"),
+        (replace(run, fdk=FdkSpec()), "no coordinate is prescribed by a motion"),
         (
             replace(run, fdk=replace(run.fdk, drivers=("gape",))),
             "'gape' is not a coordinate that can be driven",
