@@ -113,7 +113,7 @@ def test_messages_of_times_that_no_clock_has_are_left_out_and_counted(tmp_path):
         for k, (t_ns, topic, payload) in enumerate(read_messages(record(tmp_path / "run.mcap"))):
             recorder.write(topic, payload, 2**64 - 1 if k == 20 else t_ns)
     (note,) = export_foxglove(tmp_path / "changed.mcap", tmp_path / "run.foxglove.mcap")
-    assert "left out because their times are impossible: 1" in note
+    assert "left out because their times are impossible" in note
     assert len([row for row in read(tmp_path / "run.foxglove.mcap") if row[0] == "/status"]) == 29
 
 

@@ -189,7 +189,7 @@ def test_what_fails_while_it_runs_latches(tmp_path, wrong):
     assert torques[19] == (1.0, True)
     assert all(told == (0.0, False) for told in torques[20:])
     assert exchange.arming.state == "fault"
-    assert "has no torque" in exchange.arming.reason
+    assert "computed no torque" in exchange.arming.reason
 
 
 def test_a_spline_is_tuned_while_it_runs():

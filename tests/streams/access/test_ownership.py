@@ -132,7 +132,7 @@ def test_a_loop_of_links_ends(tmp_path: Path) -> None:
     """Protects the check itself: links that lead back to each other are a sentence."""
     (tmp_path / "one").symlink_to("two")
     (tmp_path / "two").symlink_to("one")
-    with pytest.raises(StreamError, match="more than 40 links"):
+    with pytest.raises(StreamError, match="more than 40 symbolic links"):
         check_kept(tmp_path / "one")
 
 

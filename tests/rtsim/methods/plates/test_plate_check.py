@@ -28,8 +28,8 @@ def unbounded(stand: Stand, change) -> tuple[Plates, np.ndarray]:
 @pytest.mark.parametrize(
     ("name", "said", "change"),
     [
-        ("point_unit", "centimetres taken as metres", lambda c: 100.0 * c),
-        ("point_unit", "metres taken as millimetres", lambda c: 1e-3 * c),
+        ("point_unit", "centimetres read as metres", lambda c: 100.0 * c),
+        ("point_unit", "metres read as millimetres", lambda c: 1e-3 * c),
         ("exchanged", "as if X and Z were exchanged", lambda c: c[..., [2, 1, 0]]),
         ("exchanged", "as if Z had the opposite sign", lambda c: c * [1.0, 1.0, -1.0]),
         ("displaced", "along Z from where it is pressed", lambda c: c + np.array([0.9, 0.0, -0.4])),
