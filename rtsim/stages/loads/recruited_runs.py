@@ -18,7 +18,7 @@ RECRUITMENT_USE = TableUse(
         'add "recruitment" to stages, or remove [recruitment]',
     ),
     unbuilt=(
-        "muscles can be recruited only if inverse dynamics computes the load and the model has muscles",
+        "muscles can be recruited where inverse dynamics tells the load, and the model has muscles",
         "give --forces and a model with masses and muscles, or remove [recruitment]",
     ),
 )
@@ -43,8 +43,8 @@ def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Seque
 
 
 def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool) -> None:
-    """Raise ConfigError for settings that prevent the equilibrium; loaded : whether the stage of inverse
-    dynamics comes before
+    """Raise ConfigError for settings that prevent the equilibrium; loaded : whether inverse dynamics come
+    before it
     """
     if PERSON not in facts:
         check_balanced(run, spec)
@@ -127,8 +127,7 @@ def of_person_otherwise() -> ConfigError:
     markers.
     """
     return ConfigError(
-        "for a person, muscles are recruited by the stage fdk, which also solves the equilibrium of "
-        "the joints", where="stages",
+        "a person's muscles are recruited where the joints are balanced", where="stages",
         remedy='put "fdk" in place of "recruitment", or leave the key `stages` out',
     )  # fmt: skip
 
@@ -138,6 +137,6 @@ def without_load_of_person() -> ConfigError:
     before it.
     """
     return ConfigError(
-        "the stage fdk of a person needs the stage inverse_dynamics before it", where="stages",
+        "the joints of a person are balanced where inverse dynamics come before", where="stages",
         remedy='put "rates", "plates", "inverse_dynamics" before "fdk"; give --forces and --mass',
     )  # fmt: skip

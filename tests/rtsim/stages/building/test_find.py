@@ -152,7 +152,7 @@ def test_our_own_stages_are_found_by_folder():
 
 def test_recruitment_that_cannot_be_is_told(spec, subject):
     """Protects whoever asks for activations: without plates there are none, and that is no silence."""
-    with pytest.raises(ConfigError, match="muscles can be recruited only if inverse dynamics"):
+    with pytest.raises(ConfigError, match="muscles can be recruited where inverse dynamics tells the load"):
         make_stages(RunConfig(name="test", recruitment=RecruitmentSpec()), spec, subject)
 
 

@@ -79,7 +79,7 @@ def test_what_can_be_is_no_matter(tmp_path: Path) -> None:
             {"recruitment": {"reserves": {"thigh_turn_q": 100.0}}},
             "unknown coordinate 'thigh_turn_q'.*thigh_turn_x",
         ),
-        ({"stages": ["kinematics", "fdk"]}, "needs the stage inverse_dynamics.*give --forces and --mass"),
+        ({"stages": ["kinematics", "fdk"]}, "where inverse dynamics come before.*give --forces and --mass"),
         ({"stages": [*OF_PERSON, "recruitment"], "recruitment": {}}, 'put "fdk" in place of'),
         ({"forces": False}, "stages of this run need force plates.*give --forces"),
     ],
