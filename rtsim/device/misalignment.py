@@ -101,7 +101,9 @@ class Misalignment:
         return torque / reach, -self.stiffness * (reach - self.rest)
 
     def worst(self, low: float, high: float) -> Worst:
-        """Return the largest ratios between two angles of the limb [rad]."""
+        """Return the largest torque ratio of limb and device, and its largest slope [1/rad], between two
+        angles of the limb [rad].
+        """
         step = (high - low) / (N_LOOK - 1)
         ratios = [self.ratio(low + k * step) for k in range(N_LOOK)]
         return Worst(max(ratios), max(abs(b - a) for a, b in pairwise(ratios)) / step)

@@ -177,5 +177,5 @@ class PointTracks:
         self.cannot[rows, self.marker[rows]] = own
 
     def may_be_again(self, markers: Indices) -> None:
-        """Discard which points these markers are not."""
+        """Forget which points were ruled out for these markers."""
         self.cannot[:, markers] = False

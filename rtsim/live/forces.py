@@ -65,7 +65,9 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
     if not is_file(run.forces):
         raise ConfigError(f"there is no file {run.forces!r}", where="--forces", allowed=allowed)
     if not has_format(run.forces, FORCES):
-        raise ConfigError(f"{run.forces} contains no readable forces", where="--forces", allowed=allowed)
+        raise ConfigError(
+            f"{run.forces} is not a file of forces in a known format", where="--forces", allowed=allowed
+        )
     if is_stream(run.source):
         raise ConfigError(
             "forces of a file cannot be paired with markers of a stream", where="--forces",

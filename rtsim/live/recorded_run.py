@@ -122,7 +122,7 @@ def check_results(results: Results, source: str, wrong: str = "", plates: bool =
     if not good.any():
         raise ConfigError(
             f"none of {len(good)} frames gave usable results", where=source,
-            remedy="read the messages above; `rtsim check` checks models and subjects",
+            remedy="read the messages above, and check model and subject by `rtsim check`",
         )  # fmt: skip
     if wrong and (plates or not results.fields.keys().isdisjoint(OF_PLATES)):
         raise ConfigError(f"the results of the force plates cannot be used: {wrong}", where=source)

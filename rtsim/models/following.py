@@ -87,7 +87,7 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
             else "the setup has no task for a marker",
             where=where,
             allowed=name_some([marker.name for marker in spec.markers]),
-            remedy="give the setup that belongs to the model",
+            remedy="give the inverse kinematics setup that belongs to the model",
         )
     notes = list(setup.notes)
     if strangers:

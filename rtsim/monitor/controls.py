@@ -106,7 +106,7 @@ class ToolBar(QWidget):
             row.removeWidget(button)
             button.deleteLater()
         self.methods = {
-            method: _button(_shown(method), f"Ask the estimator for the method {method!r}", "", True)
+            method: _button(_shown(method), f"Switch the estimator to the method {method!r}", "", True)
             for method in methods
         }
         for method, button in self.methods.items():

@@ -239,8 +239,8 @@ def check_mass(spec: ModelSpec, model: Model) -> None:
 
 
 def set_gains(simulator: Simulator, gains: Mapping[str, float]) -> None:
-    """Set the part of each load that acts, and determine the start again, since it may depend on the
-    loads."""
+    """Set the factor of each load, by name, and compute the initial state again, since it may depend on
+    the loads."""
     names = simulator.model.names.loads
     for name, gain in gains.items():
         simulator.gain[names.index(name)] = gain

@@ -66,7 +66,9 @@ class PersonLoads(JointLoads):
         self.quantities()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Match the feet under the plates with those of the model, and prepare filters for the forces."""
+        """Begin a session: find for each foot of the model the plate forces that act on it, and prepare their
+        filters. anew : whether the input session is another one
+        """
         segments, feet = self._subject.segments, feet_of(self._bodies, self._subject.side)
         markers = {b: segments[self._bodies[b]].markers_mm for b, _ in feet if self._bodies[b] in segments}
         self._feet = [(b, self.wrenches.bearer_with(markers.get(b, ()), side)) for b, side in feet]

@@ -86,7 +86,9 @@ class KnownSession:
         return self.ended or t_ns - self._heard_ns > LONGEST_SILENCE_NS
 
     def follow_clock(self, t_ns: int) -> None:
-        """Let pauses begin anew at `t_ns` if the clock was set back to it since the session's last frame."""
+        """Count the time without a frame from `t_ns` on if the clock was set back to `t_ns` since the
+        session's last frame; that time would be negative otherwise.
+        """
         if t_ns < self._heard_ns - LONGEST_SILENCE_NS:
             self._heard_ns = t_ns
 

@@ -1,4 +1,4 @@
-"""Times of the foot's contact with the ground: one contact, a recorded step, its pressure, a drop."""
+"""Computing times of foot contact: one contact, a recorded step, its pressure, a drop."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class CoverageNumbers:
 
 
 def names_of(estimator: MultibodyEstimator) -> list[str]:
-    """Return the names of all numbers, in their order."""
+    """Return the names of all estimated numbers whose stated deviation is tested, in their order."""
     model = estimator.model
     names, motions = model.names, coordinate_names(model)[1]
     displaced = displaced_joints(names.bodies, model.joints.distal)

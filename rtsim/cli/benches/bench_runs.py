@@ -68,7 +68,8 @@ def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool)
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Ticks per second [Hz].")
 @click.option("--urgent", is_flag=True, help="Run at real-time priority, where the system permits it.")
 def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) -> None:
-    """`rtsim simulate MODEL --live`: duration of a tick, missed deadlines, compilations, collections."""
+    """Measure `rtsim simulate MODEL --live`: duration of a tick, missed deadlines, compilations, garbage
+    collections."""
     from rtsim.bench import figures
     from rtsim.bench.runs import paced
 

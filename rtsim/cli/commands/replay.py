@@ -59,8 +59,8 @@ MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.mar
 @click.option(
     "--forces",
     type=MarkerSource(),
-    help="Force plates to play together with the markers: a file, or walker (default: the force plates "
-    "of a C3D file).",
+    help="Force plates to play together with the markers: a file, or walker for those of the synthetic "
+    "walker (default: the force plates of a C3D file).",
 )
 @TARE_OPTION
 @click.option("--states", is_flag=True, help="Print states as JSON lines (for programs).")
@@ -100,13 +100,13 @@ def command(
     check_of_use(
         "--tolerance",
         exact or tolerance is None,
-        "a run that is computed again",
+        "replay by computing the run again",
         "add --exact",
     )
     check_of_use(
         "--json",
         exact or not as_json,
-        "a run that is computed again",
+        "replay by computing the run again",
         "add --exact",
     )
     if exact:

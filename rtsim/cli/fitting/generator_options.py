@@ -163,8 +163,9 @@ def check_together(said: Said) -> None:
 
 
 def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> dict[str, IsometricTorque]:
-    """Isometric torques of the leg joints from words COORDINATE=TORQUE@ANGLE of the command line; flexors :
-    generators whose joints can be named
+    """Isometric torques of the leg joints from words COORDINATE=TORQUE@ANGLE of the command line.
+
+    flexors : flexor generators; the words may name their joints
     """
     found: dict[str, IsometricTorque] = {}
     for text in measured:

@@ -14,7 +14,7 @@ MOST_MM = 500.0
 
 
 class CompartmentPoints(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Points of both compartments [mm]."""
+    """Points on the articular surfaces of the medial and the lateral compartment of a knee [mm]."""
 
     medial: Points
     lateral: Points

@@ -70,7 +70,7 @@ ON_DEMAND = {
     "energy": KernelGroup("the energy monitor of a limb with a device", call_energy),
     "sensors": KernelGroup("checks of a device's sensors", call_sensors),
     "foot": KernelGroup("contact of the feet", call_foot),
-    "foot-fit": KernelGroup("identification of a foot's contact", call_foot_fit),
+    "foot-fit": KernelGroup("fit of foot contact parameters", call_foot_fit),
 }
 """Groups that few runs call; `rtsim warmup` leaves them out."""
 ALL = {**GROUPS, **ON_DEMAND}

@@ -1,8 +1,8 @@
 """A simulated device as a process of its own, with a clock, a watchdog and a socket.
 
-An output of the model may request an answer. Then it is one tick of the device: the device advances by the
-length of the model's tick and answers. So a run can be repeated bit for bit. If no output comes in time, or
-none requests an answer, the device ticks by its own clock.
+An output of the model may request an answer. Each such output is one tick of the device, which advances by
+the length of the model's tick and answers. So a run can be repeated bit for bit. If no output comes in time,
+or none requests an answer, the device ticks by its own clock.
 
 In each tick the device checks the age of its command. A requested tick makes the command older by the length
 of the model's tick, however long the model has really computed. This has a limit: the time on the device's

@@ -251,7 +251,8 @@ class StepMisfit:
         return Simulated(wrench[:, 3:], centre, self._free_moment(wrench), pressure)
 
     def errors(self, found: Simulated) -> Errors:
-        """Compute the errors of eqs 5.53 to 5.57.
+        """Compute the errors of force, centre of pressure and free moment of a step (Brown 2017, eqs 5.53 to
+        5.57).
 
         The errors of the centre of pressure are taken over the frames in which both the plate and the
         simulated foot have a centre of pressure.

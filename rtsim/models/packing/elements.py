@@ -76,7 +76,8 @@ def row_of_ligament(ligament: Ligament) -> ScalarElement:
 def rows_of_element(element: Element) -> list[ScalarElement]:
     """Build the scalar constraints of an element.
 
-    One; three for coinciding points, in three planes of body B; or two planes for a point on a line.
+    Coinciding points have three, one for each coordinate plane of body B; a point on a line has two; all
+    other elements have one.
     """
     name, where, length = element.name, f"elements.{element.name}", Length(element.target_mm)
     a, b = element.a, element.b

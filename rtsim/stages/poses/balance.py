@@ -168,7 +168,7 @@ class Balance(Stage):
             found += [
                 Quantity(
                     "wrapping_ligament_forces", self._pull, "N", names.wrapping,
-                    meaning=f"tension of ligaments that go over surfaces, 0 = slack{late}",
+                    meaning=f"tension of ligaments that wrap over surfaces, 0 = slack{late}",
                 )
             ]  # fmt: skip
         return found + self._of_freedoms() + self._of_joints()

@@ -246,7 +246,7 @@ def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: 
         why = f"the marker might be {placed.other[0]} as well"
     else:
         why = "the marker is at the edge of the usual region of this landmark, and might not be on a landmark"
-    return MarkerRole(names[k], role, side, UNSURE, f"the name is not known, and from the position {why}")
+    return MarkerRole(names[k], role, side, UNSURE, f"the name is not known; judged by its position, {why}")
 
 
 def twice_named(

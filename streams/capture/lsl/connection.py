@@ -101,7 +101,7 @@ class LslConnection:
         return {"refused_packets": 0, **self._counters}
 
     def gauges(self) -> Mapping[str, float]:
-        """Return no gauges: those of the clock are the relay's."""
+        """Return no gauges; the relay reports those of the clock."""
         return {}
 
     def sentences(self) -> list[str]:

@@ -151,7 +151,7 @@ def test_without_a_mass_there_are_plates_and_no_moments(tmp_path):
         (("walker", "--forces", "none.mot"), ("--forces", "no file 'none.mot'")),
         (("walker", "--forces", "tcp://127.0.0.1:5560"), ("--forces", "allowed", ".mot")),
         (("walker", "--forces", "walker", "--mass", "1"), ("--mass",)),
-        (("walker", "--forces", __file__), ("--forces", "no readable forces")),
+        (("walker", "--forces", __file__), ("--forces", "not a file of forces")),
         (("tcp://127.0.0.1:5560",), ("is a stream", "rtsim live")),
         (("nothing.trc",), ("nothing.trc",)),
         (("walker", "--out", "a.xls"), ("cannot write", ".mot")),
