@@ -36,7 +36,7 @@ class CentreOfMass(Stage):
         self.deviation = np.full((1, 3), np.nan)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the centre in the newest pose."""
+        """Compute the centre of mass in the newest pose."""
         self.n_frame += 1
         self.point[:] = np.nan
         if self.kinematics.admitted:
@@ -69,8 +69,8 @@ class CentreOfMass(Stage):
 
 
 def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return masses (n_body,) [kg] and mass centres (n_body, 3) [m]; ConfigError where neither file has a
-    mass."""
+    """Return masses (n_body,) [kg] and mass centres (n_body, 3) [m]; ConfigError if neither the model's nor
+    the subject's file states a mass."""
     if subject is not None:
         weighed = subject.mass_kg or not any(body.mass_kg for body in spec.bodies)
         of_table = weighed and person_of(subject, load_inertia_table())
@@ -80,7 +80,7 @@ def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.
 
 
 def make(setting: StageContext) -> CentreOfMass:
-    """Return the stage; it needs a pose."""
+    """Return the stage for a run with a kinematics stage, whose pose it needs."""
     return CentreOfMass(setting.stage(Kinematics), *masses_of(setting.spec, setting.subject))
 
 

@@ -85,7 +85,7 @@ class ConventionalAngles(Stage):
         self._run(*self._arguments())
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Discard the state of the walk."""
+        """Forget the direction of walking found so far."""
         if anew:
             self._axis.begin()
 
@@ -104,12 +104,13 @@ class ConventionalAngles(Stage):
         return FINE
 
     def report(self) -> None:
-        """Publish the angles by joints."""
+        """Publish the angles, ordered by joint."""
         for k, joint in enumerate(JOINTS):
             self._shown[joint].reshape(-1, 3)[:] = self._angles[:, 3 * k : 3 * k + 3]
 
     def quantities(self) -> list[Quantity]:
-        """Return the angles of the legs that have records; with both legs, names end with the side."""
+        """Return the angles of the legs that have parameters of the conventional gait model; with both legs,
+        names end with the side."""
         both = self.kinematics.subject is not None and self.kinematics.subject.side == "both"
         ends = [SUFFIXES[side] if both else "" for side in self.sides]
         known = self.kinematics.by_joint.names

@@ -50,7 +50,7 @@ class Electromyograms(Stage):
         self._told = False
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Look up the newest sample."""
+        """Look up the envelopes at the newest sample before the frame."""
         self.n_frame += 1
         if not self._told:
             self._told = True

@@ -83,7 +83,7 @@ class BalancedJoint(Balance):
         )
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Prepare a filter for the rate of the session, and discard the previous solution."""
+        """Prepare a filter for the rate of the session, and discard the equilibrium of earlier frames."""
         if not anew and self._filter is not None:
             return
         self.balanced.forget()

@@ -258,8 +258,8 @@ class FootContacts(Stage):
         return SharedGroundForce(total, self._followed, self._feet, self._sides)
 
     def _target(self, k: int, normal: np.ndarray) -> float:
-        """Return the known force on foot k along the normal of its plane, filtered like the motion [N]; NaN =
-        not known.
+        """Return the load that is known for foot k, along the normal of the ground under it, filtered like
+        the motion [N]; NaN = not known.
         """
         if self.shared is not None:
             return float(self.shared.vertical[k])

@@ -79,7 +79,7 @@ class GaitPhases(Stage):
         self._n_marked = 0
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Discard the state of the walk."""
+        """Forget the strides and the direction of walking found so far."""
         if not anew:
             return
         model = self.kinematics.estimator.model
@@ -124,7 +124,7 @@ class GaitPhases(Stage):
         return self._phases.strides[self._sides.index(side)]
 
     def report(self) -> None:
-        """Publish the phases by sides."""
+        """Publish the gait phase of each side."""
         for stride, side in zip(self._phases.strides, self._sides, strict=True):
             tell(stride, self._values, side)
 
@@ -133,8 +133,8 @@ class GaitPhases(Stage):
         return quantities_of(self._values, SIDES)
 
     def _fade(self, frame: ReceivedFrame, places: list[float], goes_on: bool) -> None:
-        """Reduce the confidence in feet that are not visible, or whose frames are interrupted, with the time
-        that has passed.
+        """Reduce the confidence in the phase of a foot while it is not visible or frames are missing,
+        according to the time that has passed.
         """
         now_s = seconds_of(frame)
         for k, place in enumerate(places):
@@ -183,7 +183,7 @@ class GaitPhases(Stage):
         return places
 
     def _press(self, loads: FootLoads, time: float) -> None:
-        """Report strikes of feet that begin to load a plate."""
+        """Report a foot strike for each foot that begins to load a plate."""
         for k, bearer in enumerate(self._bearers):
             load = float(loads.force[bearer, 1])
             if load > THRESHOLD and not self._bears[k]:
@@ -191,7 +191,7 @@ class GaitPhases(Stage):
             self._bears[k] = not load <= THRESHOLD  # one that may stand elsewhere, too
 
     def _go_as_marked(self, time: float) -> None:
-        """Report the foot strikes and foot offs marked in the file up to a time, like those from plates."""
+        """Report the foot strikes and foot offs that are marked in the file up to a time [s]."""
         while self._n_marked < len(self.marked) and self.marked[self._n_marked][0] <= time:
             at, side, kind = self.marked[self._n_marked]
             self._n_marked += 1
@@ -199,7 +199,7 @@ class GaitPhases(Stage):
                 self._phases.press(self._sides.index(side), at, kind)
 
     def bearers(self, loads: FootLoads) -> list[int]:
-        """Return the feet that bear the plates, in the order of the tracked feet.
+        """Return for each tracked foot its index among the feet to which plate loads are assigned.
 
         For a person they are determined by the positions of the markers, as labels may be exchanged.
         """
@@ -212,7 +212,7 @@ class GaitPhases(Stage):
 
 
 def values_for(n: int) -> dict[str, np.ndarray]:
-    """Return empty arrays for the results of this many legs, by name."""
+    """Return zero-filled arrays for the results of n legs, by name."""
     return {name: np.full(n, math.nan) for name in MEANINGS}
 
 

@@ -133,7 +133,7 @@ class Kinematics(Stage):
         estimator.restart()
 
     def reset(self) -> None:
-        """Forget the stream, the pose and the history of the markers."""
+        """Discard the stream, the pose and the history of the markers."""
         super().reset()
         self.estimator.restart()
         self.identity.forget()
@@ -166,12 +166,12 @@ class Kinematics(Stage):
         self._time = math.nan
 
     def _warn(self) -> None:
-        """Report what the method in use leaves uncertain in every frame."""
+        """Report which results the method in use leaves uncertain in every frame."""
         if self.estimator.method in self._beforehand:
             self.sentences.append(self._beforehand[self.estimator.method])
 
     def follow(self, other: Kinematics) -> bool:
-        """Adopt the method and the treatment of faulty markers of another stage."""
+        """Copy the method, and the settings for faulty markers, from another kinematics stage."""
         own, others = self.estimator, other.estimator
         own.set_downweighting(others.downweights)
         changed = own.method != others.method
@@ -306,11 +306,11 @@ class Kinematics(Stage):
         return bool(vague)
 
     def report(self) -> None:
-        """Update the quantities."""
+        """Update the arrays of the published quantities."""
         self._results.report()
 
     def quantities(self) -> list[Quantity]:
-        """Return quantities: angles, knees, ligaments, contacts, markers, segments, by the method in use."""
+        """Return quantities by the method in use: angles, knees, ligaments, contacts, markers, segments."""
         assert self.marker_input is not None
         of_person = self.subject is not None
         self._ranges = AngleRanges(self.estimator)
@@ -349,7 +349,7 @@ class Kinematics(Stage):
         return f"Method {self.estimator.method}"
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Return the counters of all parts so far, and the messages since the last call."""
+        """Return the counters of faults since the start of the run, and the messages since the last call."""
         counters, sentences = self._former + self.counters, self.sentences
         self.sentences = []
         if self.marker_input is not None:

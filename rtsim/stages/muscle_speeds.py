@@ -31,7 +31,7 @@ class MuscleSpeeds(Stage):
         self._deviations, self._covariance_version = self._speeds.copy(), -1
 
     def warm(self) -> None:
-        """Measure the speeds once by every method."""
+        """Compute the speeds once by every method, to compile the kernels."""
         for arms in self._of.values():
             arms.speeds(arms.model.q_neutral.copy(), np.zeros(arms.model.n_v), self._speeds)
 

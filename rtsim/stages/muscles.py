@@ -41,7 +41,7 @@ class MuscleLengths(Stage):
         return self._of[self.kinematics.estimator.method]
 
     def warm(self) -> None:
-        """Measure lengths and moment arms once by every method."""
+        """Compute lengths and moment arms once by every method, to compile the kernels."""
         for arms in self._of.values():
             arms.measure()
 

@@ -115,16 +115,17 @@ class FootLoads(AppliedLoads):
         FootMarkers(("heel",), None, 1.0, False).take(np.zeros((1, 3)))
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the foot that carries these markers, or the foot on that side if none does."""
+        """Return the index of the foot that carries these markers, or else of the foot on that side."""
         own = SIDES.index(side)
         return self._labelled.bearing(markers, own) if self._labelled is not None else own
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """Return 1 for each plate that a foot bears, 0 for the others."""
+        """Return for each plate 1 if this foot bears it, else 0."""
         return np.asarray(self._share[:, bearer] == BEARS, float)
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Return which foot bears each plate, and whether it bears all of it, as a quantity."""
+        """Return a quantity that states which foot bears each plate, and whether the foot bears all of its
+        load."""
         return Quantity(
             "plate_shares", self._told.share, "1", plates, SIDES,
             meaning="0 = the foot does not load the plate, 1 = it loads it, 2 = it might load it",
@@ -209,8 +210,8 @@ class FootLoads(AppliedLoads):
                 self.sentences.append(f"{lacks} the {side} foot: plates on which it may stand are not used.")
 
     def _unseen(self, labels: Collection[str]) -> list[str]:
-        """Return the markers of the person that are missing in a stream, because the marker map is
-        identified by them as well.
+        """Return the tracked markers that are missing in a stream. They are needed because the marker map is
+        recognised by all names.
         """
         segments = segments_of(self.kinematics.subject).values()
         return [name for segment in segments for name in segment.markers_mm if name not in labels]

@@ -28,7 +28,8 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class SharedLoads(Stage):
-    """The load of every frame, distributed among the muscles of a model that brings its own markers."""
+    """Muscle recruitment in every frame: the load is distributed among the muscles of a model with its own
+    markers."""
 
     def __init__(self, loads: ModelLoads, spec: RecruitmentSpec) -> None:
         super().__init__()
@@ -46,7 +47,7 @@ class SharedLoads(Stage):
 
     @property
     def sharing(self) -> MuscleRecruitment:
-        """Recruitment by the method in use."""
+        """The recruitment solver of the method in use."""
         return self._of[self._estimator.method]
 
     def warm(self) -> None:
@@ -74,14 +75,14 @@ class SharedLoads(Stage):
         return FINE
 
     def _lacking(self) -> str:
-        """Describe the rows that are violated most, and by how much."""
+        """Describe the degrees of freedom along which the load is least balanced, and by how much."""
         sharing, model = self.sharing, self._estimator.model
         turns = dict(zip(model.names.angles, model.angle_is_rotation, strict=True))
         return unbalanced_dofs(sharing.rows, sharing.violation, [turns[row] for row in sharing.rows])
 
     def quantities(self) -> list[Quantity]:
         """Return the activations and forces of muscles, reserves, reactions, the unbalanced part of the load,
-        and the proof of optimality."""
+        and the optimality residual of the solution."""
         sharing = self.sharing
         reserves = [
             Quantity(

@@ -50,7 +50,7 @@ class SagittalMotion(Stage):
         pose(model.tree, model.q_neutral.copy(), self._pose)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Discard the state of the walk."""
+        """Forget the direction of walking found so far."""
         if anew:
             self._progress = ForwardDistance()
 
@@ -63,7 +63,7 @@ class SagittalMotion(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """Return the quantities, which are named like the coordinates of the planar models."""
+        """Return the coordinates as quantities with the names of the coordinates of the planar models."""
         plane = "in the vertical plane that the pelvis faces; filtered"
         return [
             Quantity("sagittal_coordinates", self._values[0], "rad, m", self.labels,
@@ -76,7 +76,7 @@ class SagittalMotion(Stage):
         ]  # fmt: skip
 
     def _place(self, time: float) -> None:
-        """Write the coordinates at a time [s]."""
+        """Write the planar coordinates of pelvis and thighs at a time [s]."""
         model, rates = self.motion.kinematics.estimator.model, self.motion.rates
         pose(model.tree, rates.q, self._pose)
         position, rotation = self._pose.position, self._pose.rotation

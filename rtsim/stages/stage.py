@@ -26,7 +26,7 @@ class StageOutcome(NamedTuple):
 
     status : status bits
     iterations, residual : number of iterations and residual of the solver of the stage, if it has one
-    told : whether the frame shall be published
+    told : whether the result of the frame is to be published
     failure : why the run cannot go on, in words; empty if it can
     """
 
@@ -43,7 +43,8 @@ FINE = StageOutcome()
 class StageCommand(NamedTuple):
     """A command that a stage or an input accepts.
 
-    answer : returns (allowed, a sentence), from any thread
+    answer : checks the arguments; returns whether they are accepted, and a sentence for the user; called from
+      any thread
     apply : called between two frames; returns whether the descriptor of the results changes
     kind : commands of one kind replace each other, so that only the newest is carried out; "" = its own name
     told : whether a telemetry message reports the command at once
@@ -88,13 +89,14 @@ class Stage:
         """Call everything that `run` can call, so that nothing is compiled later; then discard the state."""
 
     def reset(self) -> None:
-        """Discard all frames so far, and all counts."""
+        """Discard what was learned from all frames so far, and all counts."""
         for name in self.counters:
             self.counters[name] = 0
         self.sentences, self.n_frame, self._tell_at = [], 0, {}
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin the frames of an input session; anew = False: the same session after a change of settings."""
+        """Begin an input session. anew : whether it is a new session; False = the same one continues after a
+        change of settings, so that its history stays valid"""
 
     def follow(self, other: Self) -> bool:
         """Copy the settings that commands may have changed from another stage of the same kind.

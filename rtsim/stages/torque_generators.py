@@ -21,8 +21,8 @@ ROUNDING = 1e-9
 
 
 class NeededActivations(Stage):
-    """Activations that a model with its own markers needs of its torque generators, extensors and flexors
-    separately.
+    """Activations of the joint torque generators of a model with its own markers that produce its net joint
+    moments, for extensors and flexors separately.
 
     activations : (n_generator,) required activation [1]
     torques : (n_generator,) required torque [N m]
@@ -86,7 +86,7 @@ class NeededActivations(Stage):
             self.count(name, f"Torque generators need activations {words} ({first} and perhaps others).")
 
     def quantities(self) -> list[Quantity]:
-        """Return the activations of all generators, as quantities."""
+        """Return the required activations of all torque generators, as quantities."""
         return [
             Quantity(
                 "generator_activations", self.activations, "1", self._names, curves=ACTIVATIONS,

@@ -58,12 +58,12 @@ class StageContext:
         )  # fmt: skip
 
     def find(self, kind: type[OneStage]) -> OneStage | None:
-        """Return the stage of this class among those before; None without one."""
+        """Return the stage of class `kind` among the stages before this one; None if there is none."""
         return next((stage for stage in self.before.values() if isinstance(stage, kind)), None)
 
     def stage(self, kind: type[OneStage]) -> OneStage:
-        """Return the stage of this class before this one; LookupError if there is none, as a stage must
-        declare what it needs.
+        """Return the stage of class `kind` before this one. Raises LookupError if there is none, as a stage
+        must declare which stages it needs.
         """
         found = self.find(kind)
         if found is None:

@@ -102,8 +102,8 @@ def usual_stages(facts: Facts) -> list[str]:
 
 
 def names_of(named: Sequence[str], usual: Sequence[str]) -> list[str]:
-    """Return the names of the stages of a run: those that it names, with REST replaced by the default ones,
-    or the default ones."""
+    """Return the names of the stages of a run: the default ones if the run names none; else the ones it
+    names, with the placeholder REST replaced by the default ones."""
     rest = [name for name in usual if name not in named]
     return [name for word in named or (REST,) for name in (rest if word == REST else (word,))]
 
@@ -152,19 +152,19 @@ def make_stages(
 
 
 def made_by(name: str, declared: StageDeclaration, setting: StageContext) -> Stage | None:
-    """Build the stage of this name; None if it has nothing to do."""
+    """Build the stage of this name; None if it has nothing to do in this run."""
     return declared.make(setting)
 
 
 def missing_before(declared: StageDeclaration, before: Iterable[str]) -> str:
-    """Return the first required stage that is not among those before; "" where none is missing."""
+    """Return the first stage that is required but does not come before this one; "" if none is missing."""
     there = {*before}
     missing = next((name for name in declared.needs if name not in there), "")
     return missing or (declared.either[0] if declared.either and not there & {*declared.either} else "")
 
 
 def misplaced(name: str, need: str) -> ConfigError:
-    """Return the error for a stage that lacks another stage before it."""
+    """Return the error for the stage `name`, which lacks the stage `need` before it."""
     return ConfigError(
         f"{name!r} needs {need!r} before it", where="stages",
         remedy=f"put {need!r}, and the stages that it needs, before {name!r}, or leave the key `stages` out",
@@ -200,7 +200,7 @@ def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec
 
 
 def idle(name: str, declared: StageDeclaration, facts: Facts, model: str) -> ConfigError:
-    """Return the error for a requested stage that has nothing to do in a run with these facts and this
+    """Return the error for a stage that the run names but that has nothing to do, with these facts and this
     model.
     """
     lacking = next((fact for fact in declared.lacks(facts) if fact in GIVEN_BY), "")

@@ -14,17 +14,19 @@ from rtsim.subjects.subject import Subject
 
 
 def first_stage(estimator: MultibodyEstimator, subject: Subject | None) -> Kinematics:
-    """Return a kinematics stage, as the compiler calls it; subject : None where the model has markers."""
+    """Return a kinematics stage with this estimator, for compilation; subject : None if the model has its own
+    markers"""
     return Kinematics(estimator, subject)
 
 
 def kinematics_if_any(stages: Sequence[Stage]) -> Kinematics | None:
-    """Return the kinematics of a run's stages, which come first; None where a motion drives the model."""
+    """Return the kinematics among a run's stages, which is the first one; None if a prescribed motion drives
+    the model."""
     return stages[0] if isinstance(stages[0], Kinematics) else None
 
 
 def kinematics_of(stages: Sequence[Stage]) -> Kinematics:
-    """Return the kinematics of the stages of a run over markers."""
+    """Return the kinematics among the stages of a run that uses markers."""
     kinematics = kinematics_if_any(stages)
     assert kinematics is not None
     return kinematics

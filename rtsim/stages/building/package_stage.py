@@ -103,7 +103,8 @@ class PackageStage(Stage):
             self._ask(self.stage.report, None, self._clear)
 
     def quantities(self) -> list[Quantity]:
-        """Return the quantities of the stage; none where they cannot be read or are no arrays of float64."""
+        """Return the quantities of the stage; an empty list if they cannot be read, or are not arrays of
+        float64."""
         nothing: list[Quantity] = []
         found = nothing if self._left_out else self._ask(lambda: list(self.stage.quantities()), nothing)
         wrong = [quantity for quantity in found if not is_usable(quantity)]
@@ -121,7 +122,7 @@ class PackageStage(Stage):
         return found
 
     def meta(self) -> dict[str, Any]:
-        """Return the metadata of the stage, where a descriptor can contain them."""
+        """Return the metadata of the stage; empty if they cannot be stored in a descriptor."""
 
         def meta() -> dict[str, Any]:
             found = self.stage.meta()
@@ -140,7 +141,7 @@ class PackageStage(Stage):
         return str(self._ask(self.stage.status_text, ""))
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Return the counters and messages of the stage, and those of its faults."""
+        """Return the counters and messages of the stage, with those on exceptions that it raised."""
 
         def collected() -> tuple[Counter[str], list[str]]:
             counters, sentences = self.stage.collect()
@@ -165,7 +166,8 @@ class PackageStage(Stage):
     def _ask(
         self, ask: Callable[[], Answer], instead: Answer, after: Callable[[], None] | None = None
     ) -> Answer:
-        """Return the package's answer, or `instead` where it raises an exception, which is counted."""
+        """Call a function of the package and return its result; if it raises an exception, count it and
+        return `instead`."""
         try:
             return ask()
         except FAULTS as fault:

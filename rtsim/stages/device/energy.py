@@ -63,13 +63,13 @@ class EnergyAccount(Stage):
         self._n_step, self._turned_from = simulator.n_step, float(simulator.q[self._q])
 
     def reset(self) -> None:
-        """Return to the state before the first tick."""
+        """Return to the state before the first tick of the run."""
         super().reset()
         self._begin_anew()
         self.balance.largest = 0.0
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the balance of this tick."""
+        """Compute the energy balance of this tick."""
         s, balance = self.simulator, self.balance
         if self.exchange.hold.stands:
             return FINE
@@ -102,7 +102,7 @@ class EnergyAccount(Stage):
         return self.refusal
 
     def report(self) -> None:
-        """Publish the balance."""
+        """Publish the energy balance."""
         b = self.balance
         self._values[:] = (b.energy, *b.work, b.drift)
 

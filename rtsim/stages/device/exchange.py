@@ -121,7 +121,7 @@ class DeviceTorque(Stage):
         self._is_unwatched = x.arming.on and (silent or self._is_unwatched)
 
     def report(self) -> None:
-        """Publish the quantities of the newest message."""
+        """Publish the values of the device's newest message."""
         x, values = self.exchange, self._values
         newest = x.newest
         if newest is not None:
@@ -232,7 +232,7 @@ class DeviceTorque(Stage):
         return False
 
     def _by_clock(self) -> str:
-        """Return the sentence of those checks that read the clock.
+        """Return why torque must end according to the checks that read a clock; empty if it need not.
 
         The sentence is recorded whenever it changes, so that a replay can use it.
         """
@@ -244,7 +244,7 @@ class DeviceTorque(Stage):
         return watched
 
     def _tuned(self, name: str, takes: tuple[str, ...]) -> StageCommand:
-        """Build a command that tunes parameters, to be carried out in the next tick.
+        """Build the handler of the command `name`, which changes parameters in the next tick.
 
         The command is answered at once. If several commands arrive before the next tick, all are carried out.
         """
@@ -266,7 +266,8 @@ class DeviceTorque(Stage):
         return not refused, refused or done
 
     def _obey(self, name: str, args: Args, wrong: str) -> None:
-        """Carry out a command now and record it with its tick. wrong : why the device must not be armed"""
+        """Carry out a command and record it with its tick. wrong : why arming is forbidden; empty if
+        allowed"""
         x = self.exchange
         self.publish(Command(session=x.session, name=name, args={**args, "tick": x.seq}))
         if name in TUNING:
@@ -291,7 +292,7 @@ class DeviceTorque(Stage):
                 x.arming.told.append(UNCOMPARED)
 
     def _moved(self, name: str, takes: tuple[str, ...] = ()) -> StageCommand:
-        """Build a command that pauses, resumes or resets the limb in the next tick."""
+        """Build the handler of the command `name`, which moves or stops the limb in the next tick."""
 
         def answer(args: Args) -> tuple[bool, str]:
             return self._left(name, args, refusal(self.exchange, name, args), MOVING[name])
@@ -354,7 +355,7 @@ class TorqueCommand(Stage):
         return FINE
 
     def between(self) -> None:
-        """Send zero torque between two frames if no torque is commanded; otherwise send nothing."""
+        """Between two frames, send zero torque if no torque is commanded; otherwise send nothing."""
         x, s = self.exchange, self.simulator
         if not x.arming.on:
             self._send(x.output(s.time, float(s.q[self._q]), 0.0))

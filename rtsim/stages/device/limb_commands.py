@@ -19,7 +19,8 @@ MOVING = {
 
 
 def refusal(x: DeviceExchange, name: str, args: Args) -> str:
-    """Return why the limb cannot be moved by this command, in words; empty where it can."""
+    """Return why the limb cannot be paused, stepped or reset by the command `name`, as a sentence; empty if
+    it can."""
     if x.spec.markers is not None:
         return "A person wears the device and cannot be paused by a command: disarm the device instead."
     if name in ("pause", "step") and not x.lockstep:
@@ -36,7 +37,8 @@ def refusal(x: DeviceExchange, name: str, args: Args) -> str:
 
 
 def move(x: DeviceExchange, name: str, args: Args) -> None:
-    """Carry out such a command, or report why it is refused; the device is disarmed at this time."""
+    """Pause, resume, step or reset the limb as commanded, or report why this is refused. Pausing and
+    resetting disarm the device."""
     if refused := refusal(x, name, args):
         x.arming.told.append(refused)
     elif name == "step":

@@ -29,7 +29,7 @@ class SimulatedGait(Stage):
         self.reset()
 
     def reset(self) -> None:
-        """Discard the state of the walk."""
+        """Forget the strides so far."""
         super().reset()
         self._phases, self._time = GaitPhase(1), 0.0
 
@@ -51,5 +51,6 @@ class SimulatedGait(Stage):
         tell(self._phases.strides[0], self._values, 0)
 
     def quantities(self) -> list[Quantity]:
-        """Return the phase, confidence, time of a stride and events, by the coordinate that is followed."""
+        """Return phase, confidence, stride time and events of the gait, labelled by the coordinate they come
+        from."""
         return quantities_of(self._values, self._leg)

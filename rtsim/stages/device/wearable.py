@@ -79,7 +79,7 @@ class WornJoint(Stage):
         self._forget()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin another session, whose times start anew; torque must not continue into it."""
+        """Begin another session, whose times start at a new origin; torque must not continue into it."""
         if not anew:
             return
         if not math.isnan(self._session_rate):
@@ -131,7 +131,7 @@ class WornJoint(Stage):
         return broken or self._pace.wrong
 
     def _forget(self) -> None:
-        """Discard the measured angle, as no frame has shown it."""
+        """Discard the measured angle, as it does not come from a usable frame."""
         self._usable = self._usable_s = math.nan
         self._leap.begin()
 
@@ -147,7 +147,7 @@ class WornJoint(Stage):
 
 
 def unknown() -> float:
-    """Return NaN, for a moment that is not known."""
+    """Return NaN, the value of an unknown moment."""
     return math.nan
 
 

@@ -33,7 +33,7 @@ MISSED = StageOutcome(Status.DEGRADED)
 
 
 class AppliedLoads(Stage):
-    """Contacts of all plates, and the wrench on each of the bodies that bear them.
+    """Contacts of all plates, and the wrench on each body that bears a plate (a bearer).
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ class AppliedLoads(Stage):
         self.orders = {"tare": StageCommand(self._answer_tare, self._obey_tare, takes=("seconds",))}
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """Write the wrench on each bearer from the plates of a frame; taken : whether the plates were
-        measured in it
+        """Write the wrench on each bearer from the plates of a frame; taken : whether the frame has plate
+        measurements
         """
         raise NotImplementedError
 
@@ -76,15 +76,16 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Return the share of each bearer in each plate as a quantity."""
+        """Return a quantity with the share of each plate's load that acts on each bearer; plates : names of
+        the plates"""
         raise NotImplementedError
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the bearer that carries these markers, or the one on that side."""
+        """Return the index of the bearer that carries these markers, or else of the one on this side."""
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Forget markers and faults."""
+        """Discard the markers, and the counts of faults."""
         super().reset()
         self.feed.part()
 
@@ -100,7 +101,7 @@ class AppliedLoads(Stage):
             self.size()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the wrench on each bearer."""
+        """Compute the wrench on each bearer in this frame."""
         self.n_frame += 1
         status = self.feed.take(frame, self._force[0], self._moment[0])
         if status != TAKEN:
@@ -114,7 +115,7 @@ class AppliedLoads(Stage):
         return FINE if status == TAKEN else MISSED
 
     def report(self) -> None:
-        """Publish the status of plates and the bearers as numbers, and standard deviations."""
+        """Publish the status of the plates, the bearer of each plate as an index, and standard deviations."""
         self._tell()
 
     def noise_of(self, bearer: int) -> np.ndarray:
@@ -124,7 +125,7 @@ class AppliedLoads(Stage):
         return np.asarray(np.tensordot(parts, self.noise.covariance, axes=1))
 
     def quantities(self) -> list[Quantity]:
-        """Return the quantities of every plate, and of all bodies that bear them."""
+        """Return the quantities of every plate, and of all bodies that bear plates."""
         names = self.feed.names
         return [
             Quantity(name="plate_forces", array=self._force[0], unit="N", labels=names, parts=AXES,

@@ -30,7 +30,7 @@ class Belt:
         self._time = np.zeros(2)
 
     def forget(self) -> None:
-        """Assume a surface at rest."""
+        """Assume that the surface is at rest."""
         self.velocity[:] = 0.0
         self._sum[:] = self._time[:] = 0.0
 
@@ -46,7 +46,7 @@ class Belt:
 
         feet, former : (2, 2, 3) heel and tip of the toes now and in the previous frame [m]
         bears : (2,) whether a foot loads a plate
-        low : height up to which a foot may be on the ground [m]
+        low : largest height of a foot that may be on the ground [m]
         """
         for f in range(len(feet)):
             speeds = (feet[f] - former[f]) / dt if dt > 0.0 else np.full((2, 3), np.nan)

@@ -26,17 +26,18 @@ class FootWrenches(Protocol):
     wrench: NDArray[np.float64]
 
     def begin(self, anew: bool) -> None:
-        """Begin the frames of an input session."""
+        """Begin an input session; anew : whether it differs from the previous one, so that the history is
+        discarded"""
 
     def take(self, time: float) -> None:
         """Compute the wrenches at the time of a frame [s]."""
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the bearer that carries these markers, or the one on that side."""
+        """Return the index of the bearer that carries these markers, or else of the one on this side."""
 
 
 class FilteredLoads:
-    """Filtered loads of plates."""
+    """Plate loads on each bearer, filtered like the motion."""
 
     def __init__(self, motion: FilteredMotion, loads: AppliedLoads) -> None:
         self.motion = motion
@@ -47,7 +48,7 @@ class FilteredLoads:
         self._filters: list[RateEstimator] = []
 
     def begin(self, anew: bool) -> None:
-        """Begin filters like that of the motion."""
+        """Begin an input session; if it is a new one (anew), create filters like that of the motion."""
         if anew or not self._filters:
             rate = self.motion.rate
             self._filters = [self.motion.estimator_of(plain(6), rate) for _ in self.wrench] if rate else []
@@ -61,5 +62,5 @@ class FilteredLoads:
                 self.wrench[k] = smooth.rates.q
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the bearer with the number that it has in the loads of the plates."""
+        """Return the index of the bearer that carries these markers, or else of the one on this side."""
         return self._plates.bearer_with(markers, side)

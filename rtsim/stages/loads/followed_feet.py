@@ -70,13 +70,14 @@ class FollowedFeet:
             follow(np.eye(N_POSE)[3], np.zeros(N_TWIST), self._followed, k, self.place)
 
     def begin(self, anew: bool) -> None:
-        """Begin filters like that of the motion."""
+        """Begin an input session; if it is a new one (anew), create filters like that of the motion."""
         if anew or not self._filters:
             rate = self.motion.rate
             self._filters = [self.motion.estimator_of(FREE, rate) for _ in self._q] if rate else []
 
     def take(self, frame: ReceivedFrame) -> None:
-        """Compute the feet of a frame; a foot with fewer than three known markers is unknown."""
+        """Fit the feet to the markers of a frame; a foot with fewer than three visible markers has an unknown
+        pose."""
         self.settled[:] = False
         estimator = self.motion.kinematics.estimator
         if not self.motion.kinematics.solved:

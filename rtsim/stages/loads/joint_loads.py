@@ -51,7 +51,7 @@ class JointLoads(Stage):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Sentences on the loads for the start of a run."""
+        """Messages about the loads, reported at the start of a run."""
         return ()
 
     def warm(self) -> None:
@@ -88,13 +88,14 @@ class JointLoads(Stage):
         return FINE
 
     def stated(self, deviation: np.ndarray) -> np.ndarray | None:
-        """Return the standard deviations where those of the coordinates and of the forces are known, else
+        """Return `deviation` if the standard deviations of the coordinates and of the forces are known, else
         None."""
         told = self.motion.deviations is not None and self.wrenches.loads is not None
         return deviation if told else None
 
     def _deviate(self) -> None:
-        """Compute the standard deviations of the present moments from those of pose, masses and plates."""
+        """Compute the standard deviations of the present joint moments from the errors of pose, masses and
+        plates."""
         found, of_rates = self.kinematics.estimator.deviations, self.motion.deviations
         loads = self.wrenches.loads
         if found is None or of_rates is None or loads is None:
@@ -115,20 +116,21 @@ class JointLoads(Stage):
 
 
 def take_over(deviation: np.ndarray, value: np.ndarray, out: np.ndarray) -> None:
-    """Copy standard deviations into out, with NaN where the value itself is NaN."""
+    """Copy standard deviations into `out`, with NaN where the result itself is NaN."""
     out[...] = deviation
     out[np.isnan(value)] = math.nan
 
 
 @lru_cache(maxsize=8)
 def _independent(rows: bytes) -> np.ndarray:
-    """Return the factors of `independent_parts`, by the bytes of the products, as these are often the
-    same."""
+    """Compute `independent_parts` from the bytes of its argument; results are cached, as arguments often
+    repeat."""
     return np.array([columns_of(products) for products in np.frombuffer(rows).reshape(2, 3, 3)])
 
 
 def independent_parts(products: np.ndarray) -> np.ndarray:
-    """Split errors of values, speeds and accelerations into independent parts, (2, 3, 3), one in each row."""
+    """Return square roots (2, 3, 3) of two covariances of value, speed and acceleration: the outer products
+    of the three rows of each root sum to the covariance."""
     return _independent(products.tobytes())
 
 

@@ -43,8 +43,8 @@ def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Seque
 
 
 def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool) -> None:
-    """Raise ConfigError for settings that prevent the equilibrium; loaded : whether inverse dynamics come
-    before it
+    """Raise ConfigError for settings with which force-dependent kinematics has no equilibrium; loaded :
+    whether inverse dynamics comes before it
     """
     if PERSON not in facts:
         check_balanced(run, spec)
@@ -59,7 +59,8 @@ def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool
 
 
 def check_balanced_of_person(run: RunConfig) -> None:
-    """Raise ConfigError for settings that prevent the equilibrium of the legs in the run.
+    """Raise ConfigError for settings with which force-dependent kinematics of a person's legs has no
+    equilibrium.
 
     If the trial decides later which legs are modelled, the settings are checked for one leg and for both.
     """
@@ -81,7 +82,7 @@ SIDES = ("right", "both")
 
 
 def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError for settings that prevent the equilibrium of the model's joints.
+    """Raise ConfigError for settings with which force-dependent kinematics of the model has no equilibrium.
 
     If the model needs a person's anatomy, it is built with the example subject that is part of rtsim, as
     names do not depend on the subject.
@@ -123,8 +124,8 @@ def check_holds(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def of_person_otherwise() -> ConfigError:
-    """Return the error for a run with a person that requests `recruitment`, a stage for models with their own
-    markers.
+    """Return the error for a run with a person that requests the stage `recruitment`, which is only for
+    models with their own markers.
     """
     return ConfigError(
         "a person's muscles are recruited where the joints are balanced", where="stages",
@@ -133,8 +134,8 @@ def of_person_otherwise() -> ConfigError:
 
 
 def without_load_of_person() -> ConfigError:
-    """Return the error for a run that requests the equilibrium of a person's joints without inverse dynamics
-    before it.
+    """Return the error for a run that requests force-dependent kinematics of a person without inverse
+    dynamics before it.
     """
     return ConfigError(
         "the joints of a person are balanced where inverse dynamics come before", where="stages",

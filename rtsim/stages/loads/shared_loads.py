@@ -39,16 +39,16 @@ class SharedGroundForce:
         self.wrench: Array = np.full((2, 6), math.nan)
 
     def begin(self, anew: bool) -> None:
-        """Begin a session without any history."""
+        """Begin an input session; if it is a new one (anew), forget the earlier loads of the feet."""
         if anew:
             self._share.forget()
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the foot on this side."""
+        """Return the index of the foot on this side."""
         return SIDES.index(side)
 
     def take(self, time: float) -> None:
-        """Do nothing, as the earlier stage of the feet has processed the frame."""
+        """Do nothing, as the stage of the foot contact has already processed the frame."""
 
     def share(self, height: float) -> bool:
         """Divide the ground reaction of this frame between the feet, on level ground at a height [m], into
@@ -64,7 +64,8 @@ class SharedGroundForce:
         return not math.isnan(self.vertical[0])
 
     def lay(self) -> None:
-        """Write `wrench` of this frame: the force on each loaded foot, acting at its centre of pressure."""
+        """Write `wrench` of this frame: each loaded foot bears its share of the ground reaction, acting at
+        its centre of pressure."""
         total = self._total.force
         for foot, side in zip(self._feet, self._sides, strict=True):
             press = float(foot.force[1])

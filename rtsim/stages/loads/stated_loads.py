@@ -48,7 +48,7 @@ class StatedLoads(AppliedLoads):
             kernel()
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Raise an error: stated loads are not for a person's feet."""
+        """Raise an error, as stated shares of plates cannot be used for a person's feet."""
         raise NotImplementedError("plates.borne_by applies only to models with their own markers")
 
     def bearing_of(self, bearer: int) -> np.ndarray:
@@ -64,7 +64,8 @@ class StatedLoads(AppliedLoads):
         )  # fmt: skip
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin a session; reports plates that no body bears, and stated ones that do not exist."""
+        """Begin a session; report plates that no body bears, and plates named by the run that do not
+        exist."""
         anew = anew or self.outdated
         super().begin(session, anew)
         names = self.feed.names

@@ -25,7 +25,7 @@ NOT_JUDGED = (np.inf, 1.0)
 
 
 class JointsApart:
-    """Watches the joints of a person for segments that do not meet there.
+    """Check of a person's joints for adjacent segments whose joint centres do not coincide.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class JointsApart:
     """
 
     def __init__(self, names: tuple[str, ...], shape: CalibratedShape) -> None:
-        """Begin to watch.
+        """Prepare the check.
 
         names : names of the bodies
         shape : shape of their markers, which the kernel updates in each frame before `look` reads it
@@ -49,7 +49,7 @@ class JointsApart:
         self._find = hold(find_apart, (shape, np.zeros(n, np.int64), 0.0, self._gaps), given=(1, 2))
 
     def forget(self) -> None:
-        """Forget all frames."""
+        """Discard the evidence of all earlier frames."""
         for array in (*self._gaps[2:], self.off):
             array[...] = 0
         self._waited = 0.0
@@ -72,7 +72,8 @@ class JointsApart:
         return n > 0
 
     def said(self) -> str:
-        """Return a sentence on the segments that do not meet, and how far they are apart."""
+        """Return a sentence that names the segments that do not meet at their joint, and the distance between
+        their joint centres."""
         apart = [
             f"{self._names[a]} and {self._names[b]}, {1e3 * self._gaps.size[j]:.0f} mm apart"
             for j, (a, b) in enumerate(self._ends.tolist())

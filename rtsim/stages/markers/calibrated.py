@@ -54,23 +54,24 @@ class CalibratedMarkers:
         self._find = hold(find_misplaced, (model.markers, LIMIT, estimator.health, self.shape), given=())
 
     def forget(self) -> None:
-        """Forget all frames."""
+        """Discard the evidence of all earlier frames."""
         self.off[:], self.shape.sound[:] = 0, 0
 
     def look(self, solved: bool) -> bool:
-        """Check a frame; return whether a marker is off its calibrated position; solved : whether there is a
-        new solution
+        """Check a frame; return whether a marker is off its calibrated position; solved : whether the frame
+        has a new solution
         """
         if solved:
             self._find()
         return bool(self.off.any())
 
     def said(self) -> str:
-        """Return a sentence with the markers, their segments and their smallest possible deviation."""
+        """Return a sentence that names the displaced markers, their segments and their smallest possible
+        deviation."""
         return SAID.format("; ".join(self._named(b) for b in np.flatnonzero(self.off).tolist()))
 
     def _named(self, b: int) -> str:
-        """Return the worst marker of a body, the segment that it is on, and its smallest possible
+        """Describe the marker of a body that deviates most: its name, its segment, and its smallest possible
         deviation.
         """
         m = int(self.shape.marker[b])

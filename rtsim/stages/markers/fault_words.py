@@ -1,4 +1,4 @@
-"""Short names of the faults of markers, as in `marker_fault`: for programs that load no kernel."""
+"""Short names of the faults of markers, as in the quantity `marker_fault`; this module imports no kernels."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Identity:
         self.forget()
 
     def forget(self) -> None:
-        """Discard what is known of the person."""
+        """Discard the distances and the motion learned of the person."""
         n_pair = len(self._first)
         self.doubted = self._judging = self._elsewhere = False
         self._most = (OTHER_MM, OTHER_SIZE)
@@ -168,11 +168,12 @@ class Identity:
             self._begin(markers, leaps=True)
 
     def _leap(self, moved: Array, unforeseen: Array, far: Array, limit: float) -> bool:
-        """Return whether most markers leap, and the pelvis with them, or without one all bodies: labels that
-        are exchanged among the person's own markers leave the pelvis where it is.
+        """Return whether most markers jump, and with them the pelvis, or all bodies in a model without
+        pelvis. Labels that are exchanged within one person leave the pelvis where it is.
 
-        moved, unforeseen : (n_marker, 3) - displacement since the last frame, and what of it was not
-          predicted [m]; far : (n_marker,) - the smaller of their sizes [m]; limit : [m]
+        moved, unforeseen : (n_marker, 3) - displacement since the last frame, and its part that was not
+          predicted [m]; far : (n_marker,) - the smaller of their sizes [m]; limit : size above which a marker
+          has jumped [m]
         """
         both = far == far
         if np.count_nonzero(far > limit) < max(FEWEST, MOST * np.count_nonzero(both)):
@@ -200,7 +201,8 @@ class Identity:
         self.doubted |= leaps
 
     def _look_beyond(self, markers: Array) -> None:
-        """Check, behind a gap of all markers, whether the person can have gone to where the pelvis is now."""
+        """Check, after a gap of all markers, whether the person can have moved to the present place of the
+        pelvis."""
         judging = self._reach.judging
         beyond = self._reach.look(markers, self._since)
         if beyond and not self.doubted:
@@ -233,7 +235,8 @@ class Identity:
 
 
 def identity_of(model: Model) -> Identity:
-    """Return the check for the markers of a model; without a pelvis of that name gaps are judged less."""
+    """Return the check for the markers of a model; without a body named pelvis, gaps are checked by distances
+    only."""
     bodies = model.names.bodies
     pelvis = bodies.index(PELVIS) if PELVIS in bodies else -1
     return Identity(model.markers.body, model.markers.position, pelvis)

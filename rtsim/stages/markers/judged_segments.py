@@ -16,13 +16,14 @@ from rtsim.subjects.subject import kind_of_segment
 
 
 class JudgedSegments:
-    """Check of one stream's markers by a kernel that learns means of each segment over the frames.
+    """Base of checks in which a kernel averages a property of each segment over many frames.
 
     Parameters
     ----------
     find : kernel that processes a frame and returns how many segments are implausible, with the arguments
         markers, rotation, off, dt, health, moments
-    moments : NamedTuple of what the kernel writes, its first field the limits of the segments, which stay
+    moments : NamedTuple of the kernel's arrays; the first contains the limits of the segments and is not
+      reset
 
     Attributes
     ----------
@@ -39,7 +40,7 @@ class JudgedSegments:
         self._find = hold(find, arguments, given=(1, 2, 3))
 
     def forget(self) -> None:
-        """Forget all frames."""
+        """Discard the means of all earlier frames."""
         for array in self._moments[1:]:
             array[...] = 0
         self._waited = 0.0

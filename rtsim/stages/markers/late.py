@@ -1,4 +1,4 @@
-"""Check for segments whose markers are late against the others, as those of another capture system."""
+"""Check for segments whose markers are delayed relative to the others, as if from another capture system."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ none of two markers, which go with the wrong knee of a method."""
 
 
 class LateSegments(JudgedSegments):
-    """Check of one stream's markers for segments that are late or early."""
+    """Check of one stream's markers for segments that are delayed, or ahead, relative to the others."""
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:
         self._delays = new_delays(limits_of(LIMITS, estimator, tracked))

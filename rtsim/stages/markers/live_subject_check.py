@@ -73,7 +73,7 @@ class _Judgement:
 
 
 class _Frames:
-    """Some frames of markers, evenly spread over a waiting time.
+    """Frames of markers, sampled evenly over a waiting time.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class LiveSubjectCheck(Stage):
         self._forget()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Start anew, as another stream may be another person's."""
+        """Restart the check, as another stream may show another person."""
         if anew:
             self._forget()
 

@@ -137,12 +137,12 @@ class MarkerInput:
 
     @property
     def gives_names(self) -> bool:
-        """Whether this input finds names for markers without names."""
+        """Whether this input labels markers that have no names in the stream."""
         return self._unnamed is not None
 
     def in_ground(self) -> Array:
-        """Return the markers of the model in ground, (n_marker, 3), without the mirroring of a left leg
-        [m]."""
+        """Return the markers of the model in ground axes, (n_marker, 3) [m]; those of a left leg are not
+        mirrored."""
         return self.measured * np.array([1.0, 1.0, -1.0 if self.mirrors else 1.0])
 
     def name_ahead(self, positions: Array, steps: Array, progress: Callable[[int], None]) -> None:
@@ -176,7 +176,8 @@ class MarkerInput:
     def _of_one(
         self, labels: tuple[str, ...], person: str, known: Mapping[str, str] | None
     ) -> tuple[tuple[str, ...], bool]:
-        """Return the labels of one person, and whether it is clear who that is; report what was decided."""
+        """Return the labels of one person, and whether it is certain which person they belong to; report the
+        choice."""
         share = share_of(self.names)
         if len(persons_by(labels, share)) < 2:
             return labels, True
@@ -194,8 +195,8 @@ class MarkerInput:
         return positions.shape == self._shape and positions.dtype == FLOAT and positions.flags.c_contiguous
 
     def _check_size(self, length: float, rise: float, sideways: float) -> bool:
-        """Return whether the line between the two marker groups is plausible; NaN (not visible) counts as
-        plausible."""
+        """Check a line between two groups of markers; return whether its length and direction are plausible.
+        NaN (not visible) counts as plausible."""
         of = self.reference_length
         if not of.size:
             return True
@@ -277,12 +278,13 @@ def listed(labels: Iterable[str]) -> str:
 
 
 def known_labels(subject: Subject | None) -> dict[str, str]:
-    """Return the prefix of the subject's markers, with a phrase on how that is known; empty without
-    a subject.
+    """Return the label prefix of the subject's markers, and a phrase on how it is known; empty without a
+    subject.
     """
     return {subject.person: f"to whom the markers of the subject {subject.name} belong"} if subject else {}
 
 
 def _nearest(mistakes: Mapping[float, str], ratio: float) -> str:
-    """Return the mistake whose factor is nearest to this one, in proportion."""
+    """Return the unit mistake whose factor is nearest to the ratio of measured and expected length, in
+    proportion."""
     return mistakes[min(mistakes, key=lambda factor: abs(math.log(ratio / factor)))]

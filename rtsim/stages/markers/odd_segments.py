@@ -47,7 +47,7 @@ class OddSegments:
         self._found = (False,) * 6
 
     def forget(self) -> None:
-        """Forget all frames."""
+        """Discard the evidence of all earlier frames."""
         self.stepped.forget()
         self.calibrated.forget()
         self.turned.forget()

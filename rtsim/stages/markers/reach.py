@@ -1,9 +1,10 @@
-"""Whether a person can have gone, unseen, to where the markers are after a gap of all markers.
+"""Check whether a person can have moved, during a gap of all markers, to where the markers are after it.
 
 Soles carry no more than about the person's weight sideways, so that gravity bounds the acceleration of a
-pelvis over some tenths of a second. From one place and velocity to another within the time t, with an
-acceleration a at most, it comes no farther from the way at the mean of both velocities than a t^2 / 4: there
-it would accelerate all the time, one way and then the other. Beyond half a second the bound tells little.
+pelvis over some tenths of a second. If its acceleration is at most a, its displacement within the time t
+differs from t times the mean of its velocities before and after by no more than a t^2 / 4. This extreme is a
+constant acceleration a in one direction and then in the opposite one. Beyond half a second the bound is too
+wide to be useful.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ FEWEST = 3
 
 
 class Reach:
-    """Compares markers before and behind gaps of all markers.
+    """Compares the markers before and after gaps of all markers.
 
-    of_pelvis : (n_marker,) - whether each is on the pelvis; without any nothing is told
-    judging : whether frames behind a gap are compared with those before it
+    of_pelvis : (n_marker,) - whether each is on the pelvis; without such a marker no gap is judged
+    judging : whether the present frames, after a gap, are compared with the last frame before it
     """
 
     def __init__(self, of_pelvis: NDArray[np.bool_]) -> None:
@@ -35,7 +36,7 @@ class Reach:
         self.forget()
 
     def forget(self) -> None:
-        """Discard what is known of the markers."""
+        """Discard the markers before the gap."""
         n = len(self._of_pelvis)
         self._at, self._speed, self._first = np.full((3, n, 3), np.nan)
         self._away_s, self._behind_s = 0.0, -1.0
@@ -44,17 +45,18 @@ class Reach:
     def begin(self, places: Array, speeds: Array) -> None:
         """Begin after a gap of all markers: the next frames that show the pelvis are judged.
 
-        places, speeds : (n_marker, 3) - in the last frame before the gap [m, m/s], NaN = not known
+        places, speeds : (n_marker, 3) - positions [m] and velocities [m/s] in the last frame before the gap,
+          NaN = not known
         """
         self.judging = bool(self._of_pelvis.any())
         self._away_s, self._behind_s = 0.0, -1.0
         self._at[:], self._speed[:] = places, speeds
 
     def look(self, markers: Array, dt: float) -> bool:
-        """Take in a frame; return whether nobody can have gone, within the gap, to where the markers are.
+        """Process a frame; return whether no person can have moved, during the gap, to where the markers are.
 
         markers : (n_marker, 3) [m], NaN = not seen
-        dt : time since the previous frame that was taken in [s]
+        dt : time since the previous frame that was processed [s]
         """
         if not self.judging:
             return False
@@ -63,8 +65,8 @@ class Reach:
         return bool((seen & self._of_pelvis).any()) and self._is_beyond(markers, dt)
 
     def _is_beyond(self, markers: Array, dt: float) -> bool:
-        """Return whether the markers are out of reach; once the pelvis' velocity is known, that is the last
-        word.
+        """Return whether the markers are beyond reach. Once the velocity of the pelvis after the gap is
+        known, the result is final.
 
         markers : (n_marker, 3) [m]; dt : time since the previous frame [s]
         """

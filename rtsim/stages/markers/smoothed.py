@@ -26,5 +26,5 @@ class SmoothedSegments(JudgedSegments):
         super().__init__(find_smoothed, new_smoothing(limits_of(LIMITS, estimator, tracked)), estimator)
 
     def said(self) -> str:
-        """Return a sentence that names the segments."""
+        """Return a sentence that names the smoothed segments."""
         return SAID.format(", ".join(self.names[b] for b in np.flatnonzero(self.off)))

@@ -21,7 +21,7 @@ SAID = (
 class SteppedSegments:
     """Check of one stream's markers for segments that jump as a whole, for any method.
 
-    off : (n_body,) int64, 1 or more = displaced, after the newest frame
+    off : (n_body,) int64, 1 or more = the segment has been displaced as a whole, as of the newest frame
     """
 
     def __init__(self, estimator: MultibodyEstimator) -> None:

@@ -38,7 +38,7 @@ class TurnedMarkers:
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel, shape: CalibratedShape) -> None:
-        """Begin to watch.
+        """Prepare the check.
 
         shape : shape of the markers, which the kernel updates in each frame before `look` reads it
         """
@@ -63,7 +63,7 @@ class TurnedMarkers:
         self._find = hold(find_turned, arguments, given=(3,))
 
     def forget(self) -> None:
-        """Forget all frames."""
+        """Discard the evidence of all earlier frames."""
         for array in (self._turns.turn, self._turns.swing, self._turns.found, self._turns.off, self.off):
             array[...] = 0
         self._waited = 0.0
@@ -96,14 +96,14 @@ class TurnedMarkers:
                 yield counter, words.format("; ".join(self._named(k, column) for k in of))
 
     def _named(self, k: int, column: int) -> str:
-        """Describe the markers of a leg, their segments, and their angle of rotation."""
+        """Describe rotated markers of leg k: their names, segments and angle of rotation."""
         names = (self._legs[k].segments[1],) if column else self._blamed(k)
         angle = DEGREES * abs(float(self._turns.found[k, column]))
         return f"{' or '.join(self._marker(k, name) for name in names)}, by {angle:.0f} degrees"
 
     def _marker(self, k: int, segment: str) -> str:
-        """Return the name of the wand on a segment of a leg, or its markers where they determine the segment
-        by themselves."""
+        """Return the name of the wand marker on a segment of leg k; if the other markers determine the
+        segment, a phrase for all its markers instead."""
         leg: LegBones = self._legs[k]
         at = leg.segments.index(segment)
         body, wand = self._names.index(segment), leg.markers[2 * at - 1]

@@ -48,7 +48,7 @@ class UnnamedMarkers:
         self._disputed = np.zeros(len(names), bool)
 
     def begin(self, labels: Sequence[str], followed: Sequence[int]) -> None:
-        """Begin another stream; followed : labels of the named tracked markers in it, by their index."""
+        """Begin another stream; followed : indices of its labels that name a tracked marker"""
         self._labeller.forget()
         self._next_ahead = 0
         self.rows = unnamed_in(labels, followed)
@@ -96,7 +96,8 @@ class UnnamedMarkers:
         self._labeller.paced = True
 
     def doubt(self) -> str:
-        """Return why names in the newest frame are not certain, as text; empty if they are."""
+        """Return why the names given in the newest frame are not certain, as text; empty if they are
+        certain."""
         if not self._following:
             n = int(np.count_nonzero(np.isfinite(self.points[:, 0])))
             return (

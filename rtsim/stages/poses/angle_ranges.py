@@ -107,7 +107,7 @@ class AngleRanges:
         )
 
     def passed(self) -> str:
-        """Describe the coordinates that are outside a range to which the model's file clamps them."""
+        """Describe the clamped coordinates that are outside their range in the model's file."""
         return self._clamped.passed()
 
     def held_said(self) -> str:
@@ -126,7 +126,7 @@ class AngleRanges:
 class Clamped:
     """Clamped coordinates of the model, and the ones that the markers push against a bound.
 
-    names : names of those with a range of motion
+    names : names of the clamped coordinates with a range of motion
     """
 
     def __init__(self, estimator: MultibodyEstimator) -> None:
@@ -165,14 +165,14 @@ class Clamped:
         )
 
     def end_of(self, name: str) -> str:
-        """Describe the end of its range at which a coordinate is."""
+        """Return in words the end of its range at which a coordinate lies."""
         k = self.names.index(name)
         ends, x = (self._low[k], self._high[k]), self._estimator.q[self._at[k]]
         return in_unit([min(ends, key=lambda end: abs(x - end))], bool(self._turns[k]))
 
 
 def in_unit(values: Iterable[float], turns: bool) -> str:
-    """Return numbers [rad, m] as text in degrees or millimetres."""
+    """Return values [rad, m] as text in degrees or millimetres; turns : whether they are angles"""
     unit, scale = ("degrees", DEGREES) if turns else ("mm", 1e3)
     return f"{' to '.join(f'{scale * x:.4g}' for x in values)} {unit}"
 

@@ -72,8 +72,8 @@ class Balance(Stage):
             self.counters[name] = 0
 
     def _why(self, status: int) -> str:
-        """Return a sentence on a joint without an equilibrium, or without part of it, and on contacts without
-        load."""
+        """Return a sentence on why a joint has no equilibrium, or why part of the load is not borne, and on
+        contacts without load."""
         own = self.balanced
         part = f"{PART}: {unbalanced_dofs(own.freedoms, own.not_borne(), own.turns)}."
         paths = np.flatnonzero(own.model.elements.kind == PATH_LENGTH)
@@ -90,7 +90,8 @@ class Balance(Stage):
         return why.get(status, NO_MUSCLES) + told
 
     def come_to(self, status: int) -> StageOutcome:
-        """Find, store and publish the equilibrium of a frame."""
+        """Publish the equilibrium of a frame, as the solver found it; status : status that the solver
+        returned"""
         if status not in KNOWN:
             self.count("not_balanced", self._why(status))
             self.without()
@@ -115,7 +116,7 @@ class Balance(Stage):
         return StageOutcome(told, self.balanced.iterations)
 
     def without(self) -> StageOutcome:
-        """Set all results to NaN."""
+        """Set all results of the frame to NaN."""
         own = self.balanced
         for array in (
             own.activations, own.forces, own.pushes, own.reserves, self._stiffness, self._length, self._force,
@@ -174,7 +175,7 @@ class Balance(Stage):
         return found + self._of_freedoms() + self._of_joints()
 
     def _of_freedoms(self) -> list[Quantity]:
-        """Return quantities of the FDK degrees of freedom: position, remaining load and stiffness."""
+        """Return quantities of the FDK degrees of freedom: displacement, residual load and stiffness."""
         own, late = self.balanced, self.lateness
         decided = tuple(own.model.names.elements[e] for e in own.joint.element)
         lengths, angles = (tuple(decided[k] for k in rows) for rows in (self._lengths, self._angles))

@@ -36,7 +36,8 @@ class CoordinateValues:
             values[:] = q[at]
 
     def deviate(self, of_dofs: Array) -> None:
-        """Update the standard deviations from those of all tangent coordinates, of_dofs : (n_v,)."""
+        """Update the standard deviations of the coordinates from those of the generalized speeds, of_dofs :
+        (n_v,)."""
         for dofs, deviations in zip(self._dofs, self._deviations, strict=True):
             deviations[:] = of_dofs[dofs]
 

@@ -128,16 +128,18 @@ class JointStatus:
         self.joints[joints] = self.joints[joints].astype(np.int64) | SUSPECT
 
     def joints_of(self, bodies: Sequence[int] | NDArray[np.int64]) -> tuple[tuple[str, ...], ...]:
-        """Return the joint of each of these bodies; -1 for a body without a joint that has a status."""
+        """Return for each body the name of the joint at its proximal end, as a tuple; () for a body without a
+        joint that has a status."""
         at = {int(b): name for name, b in zip(self.names, self._distal, strict=True)}
         return tuple((at[int(b)],) if int(b) in at else () for b in bodies)
 
     def joints_across(self, ends: Sequence[tuple[int, int]]) -> tuple[tuple[str, ...], ...]:
-        """Return the joint between the two bodies of each pair, one of which carries the other."""
+        """Return for each pair of bodies, one of which carries the other, the name of the joint between them,
+        as a tuple."""
         return self.joints_of([b if self._parent[b] == a else a for a, b in ends])
 
     def joints_below(self) -> tuple[tuple[str, ...], ...]:
-        """Return for each joint the joints from it to the ends of its limb."""
+        """Return for each joint the names of the joints from it to the distal ends of its limb."""
         below = [
             tuple(name for name, d in zip(self.names, self._distal, strict=True) if b in self._above(int(d)))
             for b in self._distal.tolist()
@@ -145,7 +147,7 @@ class JointStatus:
         return tuple(below)
 
     def _above(self, b: int) -> list[int]:
-        """Return a body and all bodies that carry it."""
+        """Return a body and all bodies between it and the root, the root included."""
         found = [b]
         while self._parent[found[-1]] >= 0:
             found.append(int(self._parent[found[-1]]))

@@ -98,7 +98,7 @@ class KinematicResults:
             self._coordinates.deviate(found.coordinates)
 
     def quantities(self) -> list[Quantity]:
-        """Return all quantities; it is called once."""
+        """Return all quantities of the kinematics; it is called once."""
         found = [*self._of_coordinates(), *self._of_joints(), *self._by_joint.quantities()]
         found += [*self._of_markers(), *self._of_segments()]
         return [self._of_side(quantity) for quantity in found]
@@ -175,7 +175,8 @@ class KinematicResults:
         )  # fmt: skip
 
     def _knees(self, model: Model) -> tuple[tuple[str, ...], Array]:
-        """Return names and values of the displacements of all joints that carry a shank."""
+        """Return names and values of the displacements of all knees, which are the joints that carry a
+        shank."""
         knees = displaced_joints(model.names.bodies, model.joints.distal)
         shanks = model.joints.distal[knees]
         ways = tuple(f"{way}{side_of(model.names.bodies[b])}" for b in shanks for way in WAYS)
@@ -243,8 +244,8 @@ class KinematicResults:
         ]  # fmt: skip
 
     def _shown(self, raw: Array, signs: Array) -> Array:
-        """Return the array that contains raw times signs after `report`; raw itself if no sign is
-        negative."""
+        """Return the array to publish for `raw`: `raw` itself if all signs are positive, else a new array to
+        which `report` writes `raw` times `signs`."""
         if (signs == 1.0).all():
             return raw
         out = np.zeros(raw.shape)
@@ -252,7 +253,8 @@ class KinematicResults:
         return out
 
     def _of_side(self, quantity: Quantity) -> Quantity:
-        """Return the quantity; for a left leg, values in ground axes are mirrored back across the body."""
+        """Return the quantity; for a left leg that is solved as a right one, with an array to which `report`
+        writes its values mirrored across the body, if they are in ground axes."""
         if quantity.frame != GROUND or not self._mirrors:
             return quantity
         out = quantity.array.copy()
@@ -291,7 +293,8 @@ def weighted_rms(estimator: MultibodyEstimator) -> float:
 
 
 def mirror(x: Array) -> None:
-    """Mirror points (n, 3) or rotation matrices (n, 3, 3) in ground back to a left leg, in place."""
+    """Mirror points (n, 3) or rotation matrices (n, 3, 3) in ground axes across the sagittal plane, in place,
+    for a left leg that was solved as a right one."""
     if x.ndim == 2:
         x[:, 2] *= -1.0
     else:
@@ -300,7 +303,8 @@ def mirror(x: Array) -> None:
 
 
 def lateral_signs(mirrored: NDArray[np.bool_], lateral: int) -> Array:
-    """Return signs (n, 3) that make one component of vectors lateral on both sides."""
+    """Return signs (n, 3) with which the component `lateral` of vectors points laterally on both sides of the
+    body; mirrored : whether each vector belongs to the left side"""
     signs = np.ones((len(mirrored), 3))
     signs[mirrored, lateral] = -1.0
     return signs

@@ -39,7 +39,7 @@ class PoseSteps:
         self._said = ""
 
     def forget(self) -> None:
-        """Forget all previous frames."""
+        """Discard the poses of all earlier frames."""
         self._n_known = 0
 
     def look(self, by_joint: JointStatus, dt: float, solved: bool) -> bool:
@@ -67,7 +67,7 @@ class PoseSteps:
         return self._said
 
     def _steps(self, by_joint: JointStatus, rotation: Array, dt: float) -> bool:
-        """Return whether joints rotate otherwise than before, and store which."""
+        """Return whether joints rotate by more than their motion so far explains, and store which joints."""
         before = self._times[0]
         if not (dt > 0.0 and before > 0.0):
             return False
@@ -93,7 +93,7 @@ class PoseSteps:
 
 
 def some_of(names: list[str]) -> str:
-    """Return the first names in one line, and how many more there are."""
+    """Return the first of these names in one line, and how many more there are."""
     more = f" and {len(names) - N_NAMED} more" if len(names) > N_NAMED else ""
     return ", ".join(names[:N_NAMED]) + more
 

@@ -28,7 +28,7 @@ def figure_of(model: Model, of_person: bool, mirrored: bool) -> dict[str, Any]:
 
 
 def stick(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> list[list[str]]:
-    """Return the pairs of points that the stick figure of a person joins."""
+    """Return the pairs of joint centres that are connected by lines in the stick figure of a person."""
     names, ends = centre_names(body_names, parent), ends_of(parent)
     tips = {b: names[len(body_names) + k] for k, b in enumerate(ends)}
     near = [tips[b] if name == HANGS_BELOW else names[b] for b, name in enumerate(body_names)]
@@ -37,14 +37,15 @@ def stick(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> list[list[s
 
 
 def tree_lines(model: Model) -> list[list[str]]:
-    """Return the pairs of bodies that the stick figure of a model joins: each body with its parent."""
+    """Return the pairs of bodies that are connected by lines in the stick figure of a model: each body with
+    its parent."""
     names = model.names.bodies
     return [[names[p], names[b]] for b, p in enumerate(model.tree.parent) if p >= 0]
 
 
 def centre_names(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> tuple[str, ...]:
-    """Return the names of the points of the stick figure: the proximal end of every body and the tips of the
-    last."""
+    """Return the names of the points of the stick figure: the proximal joint centre of every body, then the
+    distal tips of bodies that carry no other."""
     kinds = [(kind_of_segment(name), side_of(name)) for name in body_names]
     ends = [kinds[b] for b in ends_of(parent)]
     return (
@@ -54,10 +55,10 @@ def centre_names(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> tupl
 
 
 def ends_of(parent: NDArray[np.int64]) -> list[int]:
-    """Return the bodies that carry no other body."""
+    """Return the indices of the bodies that carry no other body."""
     return [b for b in range(len(parent)) if b not in parent]
 
 
 def side_of(body_name: str) -> str:
-    """Return the suffix of a name that gives the side, empty where there is none."""
+    """Return the part of a body's name that gives its side; empty if there is none."""
     return body_name[len(kind_of_segment(body_name)) :]
