@@ -71,7 +71,9 @@ class Anatomy:
             self.measure(bodies, subject)
 
     def measure(self, bodies: list[str], subject: Subject) -> None:
-        """Store segments, axes and landmarks of a subject."""
+        """Store segments, axes and landmarks of a subject; ConfigError if its segments are not the model's
+        bodies.
+        """
         if list(subject.segments) != bodies:  # markers are counted segment by segment
             raise ConfigError(
                 f"the segments are {', '.join(subject.segments)}",

@@ -110,7 +110,9 @@ def mirrored(segment: SubjectSegment) -> SubjectSegment:
 
 
 def turned_across(angles: tuple[float, ...] | None) -> tuple[float, ...] | None:
-    """Return the mirrored angles about z, x and y of a segment on the other side of the body."""
+    """Return the angles about z, x and y that orient a segment, after mirroring to the other side of the
+    body.
+    """
     return None if angles is None else (angles[0], 0.0 - angles[1], 0.0 - angles[2])
 
 

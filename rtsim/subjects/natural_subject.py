@@ -12,8 +12,8 @@ ORDER = ("pelvis", "thigh", "shank", "foot")
 
 
 def subject_of_cycle(cycle: NaturalTrial) -> Subject:
-    """Build the subject of a cycle: segment parameters and markers by eqs 12 and 13 of Sancisi et al. 2017,
-    averaged over the cycle.
+    """Build the subject of a gait cycle: segment lengths and angles, and local marker coordinates, as means
+    over the cycle (Sancisi et al. 2017, eqs 12 and 13).
 
     The hip centre is the pelvis point whose mean local coordinates are those of the thigh's proximal end.
     """

@@ -32,8 +32,8 @@ FARTHEST_M = 1.0
 
 
 class SubjectSegment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One segment: eq. 12 of Sancisi et al. 2017, markers and landmarks in its frame (X along u, origin
-    at its proximal end).
+    """One segment of a subject: its length and the angles between its axes (Sancisi et al. 2017, eq. 12),
+    and its markers and landmarks in its frame (X along u, origin at its proximal end).
     """
 
     length_mm: Positive
@@ -89,7 +89,7 @@ def subject_segment(
     points: dict[str, NDArray[np.float64]],
     in_parent_deg: tuple[float, ...] | None = None,
 ) -> SubjectSegment:
-    """Record of a segment; markers and points in metres in its frame."""
+    """Return the record of a segment for a subject file; markers and points : positions in its frame [m]."""
     alpha, beta, gamma = np.degrees([segment.alpha, segment.beta, segment.gamma])
     return SubjectSegment(
         length_mm=float(1e3 * segment.length),

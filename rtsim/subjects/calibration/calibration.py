@@ -384,8 +384,7 @@ def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Calibration
 
 
 def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: CalibrationFrames) -> dict[str, Array]:
-    """Return the positions (n, 3) [m] of markers in the frames of the calibration, by their names in the
-    trial.
+    """Return the positions (n, 3) [m] of markers in the calibration's frames, by their names in the trial.
 
     group : marker of the map -> its name in the trial; markers that the source lacks are left out
     """

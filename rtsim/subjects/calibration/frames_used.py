@@ -66,7 +66,9 @@ def notes_on_frames(trial: MarkerTrial, n_usable: int) -> list[str]:
 
 
 def way_of(middle: NDArray[np.float64]) -> float:
-    """Return the largest displacement of a point (n, 3) along one axis [m]; 0 if it is never visible."""
+    """Return the largest range of the coordinates of a point (n, 3) over the frames, among the axes [m]; 0
+    if it is never visible.
+    """
     seen = middle[np.isfinite(middle).all(axis=1)]
     return float(np.max(np.ptp(seen, axis=0))) if len(seen) else 0.0
 
@@ -124,8 +126,8 @@ def fitting_frames(
 def points_of(
     positions: Array, names: tuple[str, ...], table: LabSide, x: Landmarks
 ) -> dict[str, tuple[dict[str, Array], list[float]]]:
-    """Return for each segment its markers and the joint centre above it, (n, 3) each [m], with their usual
-    distances from their places [m].
+    """Return for each segment the tracks of its markers and of the joint centre above it, (n, 3) each [m],
+    and the typical error of each track [m].
     """
     centres = {"thigh": ("pelvis", "the hip", x.hip), "shank": ("thigh", "the knee", x.knee)}
     centres["foot"] = ("shank", "the ankle", x.ankle)

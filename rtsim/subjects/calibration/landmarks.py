@@ -28,7 +28,7 @@ DEVICE = ("knee_device_axis", "knee_device_1", "knee_device_2")
 
 
 class PelvisLandmarks(NamedTuple):
-    """Points of a pelvis, each (n, 3) [m]."""
+    """Positions of both ASIS, the midpoint of the PSIS and the opposite hip centre, each (n, 3) [m]."""
 
     asis: Array
     asis_opposite: Array

@@ -58,8 +58,8 @@ class LoneLeg(NamedTuple):
 
     @property
     def way(self) -> str:
-        """Return by which of two methods the hip centre is located: by the trochanter's marker, or by the
-        line of the straight leg.
+        """Method by which the hip centre is estimated: by the trochanter's marker, or by the line of the
+        straight leg.
         """
         return BY_STRAIGHT_LEG if self.trochanter is None else BY_TROCHANTER
 
@@ -126,7 +126,10 @@ def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
 
 
 def told_hip(way: str, n_frame: int) -> str:
-    """Return the note on how the hip centre of a person without pelvis markers was found."""
+    """Return the note on how the hip centre of a person without pelvis markers was estimated.
+
+    way : method, as in `LoneLeg.way`; n_frame : number of frames with a straight leg
+    """
     how = {
         BY_TROCHANTER: "from the marker on the greater trochanter",
         BY_STRAIGHT_LEG: f"in line with the straight leg in {count_of(n_frame, 'frame')}",

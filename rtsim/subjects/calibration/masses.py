@@ -113,7 +113,7 @@ def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
 
 
 def mean_population(a: Population, b: Population) -> Population:
-    """Return the mean of two populations, number by number."""
+    """Return the mean of two populations: each number is the mean of the two numbers."""
 
     def mean(x: float, y: float) -> float:
         return 0.5 * (x + y)

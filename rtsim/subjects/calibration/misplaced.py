@@ -264,17 +264,19 @@ def shifts(
 
 
 def pairs_of(roles: set[str]) -> list[tuple[str, str]]:
-    """Return the pairs of landmarks of which both are known."""
+    """Return the pairs of landmarks with a usual distance of which both are among `roles`."""
     return [pair for pair in PAIRS if roles.issuperset(pair)]
 
 
 def roles_of(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the landmarks of these pairs, each once."""
+    """Return the landmarks in a list of pairs of landmarks, each once."""
     return list(dict.fromkeys(role for pair in pairs for role in pair))
 
 
 def lengths(points: Points, pairs: Sequence[tuple[str, str]]) -> Array:
-    """Return the distances of the pairs, (n_pair,) [m], medians over the frames if there are several."""
+    """Return the distances between the landmarks of each pair, (n_pair,) [m], medians over the frames if
+    there are several.
+    """
     return np.array([np.nanmedian(np.linalg.norm(points[a] - points[b], axis=-1)) for a, b in pairs])
 
 

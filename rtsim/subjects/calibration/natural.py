@@ -18,7 +18,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Segment:
-    """Parameters of one segment (eq. 12): length [m] and the angles of its directions [rad]."""
+    """Parameters of one segment: length [m] and the angles between its directions u, v, w [rad] (Sancisi
+    et al. 2017, eq. 12).
+    """
 
     length: float
     alpha: float  # between v and w
@@ -26,7 +28,9 @@ class Segment:
     gamma: float  # between u and v
 
     def basis(self) -> Array:
-        """Return the matrix B (3, 3) with columns u, v [m], w in the orthonormal segment frame (eq. 15)."""
+        """Return the matrix B (3, 3) with columns u, v [m], w in the orthonormal segment frame (Sancisi et
+        al. 2017, eq. 15).
+        """
         ca, cb, cg = np.cos([self.alpha, self.beta, self.gamma])
         sg = np.sin(self.gamma)
         wy = (ca - cb * cg) / sg
@@ -61,8 +65,9 @@ def unit(x: Array) -> Array:
 
 
 def segment_parameters(Q: Array) -> Segment:
-    """Return the mean parameters of Q : (n_frame, 4, 3) = u, rP, rD, w [m] (eq. 12); frames with NaN are
-    left out.
+    """Return the length and the angles between u, v, w of a segment, means over the frames without NaN.
+
+    Q : (n_frame, 4, 3) = u, rP, rD, w [m] (Sancisi et al. 2017, eq. 12)
     """
     u, r_p, r_d, w = np.moveaxis(Q[known_frames(Q)], 1, 0)
     v = r_p - r_d
@@ -76,7 +81,7 @@ def segment_parameters(Q: Array) -> Segment:
 
 
 def known_frames(x: Array) -> NDArray[np.bool_]:
-    """Return which frames of x : (n_frame, ., .) are free of NaN, (n_frame,)."""
+    """Return a mask (n_frame,) of the frames in which x : (n_frame, ., .) has no NaN."""
     return np.all(np.isfinite(x), axis=(1, 2))
 
 
@@ -84,8 +89,9 @@ def local_points(Q: Array, segment: Segment, points: Array) -> Array:
     """Return the mean local coordinates of points : (n_frame, n_point, 3) in the segment frame, (n_point, 3)
     [m].
 
-    Points are projected non-orthogonally onto u, v, w frame by frame (eq. 13), averaged over the frames that
-    show the point and the segment, and multiplied by B. A point that is never visible is NaN.
+    Points are projected non-orthogonally onto u, v, w frame by frame (Sancisi et al. 2017, eq. 13), averaged
+    over the frames that show the point and the segment, and multiplied by B. A point that is never visible is
+    NaN.
     """
     u, r_p, r_d, w = np.moveaxis(Q, 1, 0)
     bases = np.stack([u, r_p - r_d, w], axis=2)

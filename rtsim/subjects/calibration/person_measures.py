@@ -69,7 +69,9 @@ def all_measures(asked: AskedMeasures) -> tuple[PersonMeasures, dict[str, float]
 
 
 def named(told: PersonMeasures) -> dict[str, float]:
-    """Return measures by the names under which trials store them, such as RKneeWidth [SI units]."""
+    """Return a person's measures by the names under which trials store them, such as RKneeWidth [SI
+    units].
+    """
     found: dict[str, float] = {}
     for key, factor in (
         (key, x) for end, x in UNITS.items() for key in told.__struct_fields__ if key.endswith(end)

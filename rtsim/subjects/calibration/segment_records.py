@@ -1,4 +1,6 @@
-"""Segments from natural coordinates and markers on many frames (Sancisi et al. 2017, eqs 12, 13)."""
+"""Segments of a subject from natural coordinates and markers: means over the frames of segment lengths and
+angles, and of local marker coordinates (Sancisi et al. 2017, eqs 12, 13).
+"""
 
 from __future__ import annotations
 

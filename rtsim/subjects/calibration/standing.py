@@ -192,7 +192,7 @@ def segment_axes(q: Array, primary: str, secondary: str) -> Array:
 
 
 def zip_ranges(axes: AnatomicalAxes) -> dict[str, Range]:
-    """Return the ranges of a joint's angles by name [deg]."""
+    """Return the range of each angle of a joint, by the name of the angle [deg]."""
     return {
         name: (DEGREES * low, DEGREES * high)
         for name, (low, high) in zip(axes.names, axes.ranges, strict=True)

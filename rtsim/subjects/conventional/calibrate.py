@@ -147,7 +147,9 @@ def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
 
 
 def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, list[str]]:
-    """Build the record and notes; ConfigError if a measure is missing or impossible."""
+    """Build the record of a leg for the conventional gait model, and notes for the user; ConfigError if a
+    measure is missing or impossible.
+    """
     side, where = source.side, source.where
     measures = person_of(source)
     check_measures(measures, where, side)

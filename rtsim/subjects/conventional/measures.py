@@ -128,7 +128,9 @@ def stored_measures(stored: Mapping[str, float]) -> ConventionalMeasures:
 
 
 def _known(stored: Mapping[str, float], field: str, name: str) -> float | None:
-    """Return a stored number; None if the file does not have it."""
+    """Return the stored measure called `name`; None if the file lacks it, or stores a 0 that means not
+    measured.
+    """
     value = stored.get(name)
     return None if value is None or (value == 0.0 and field in ABSENT_AT_ZERO) else float(value)
 
@@ -174,7 +176,9 @@ def usable_rotation(own: SideMeasures, field: str, side: str, where: str) -> flo
 
 
 def _check(field: str, value: float | None, said: str, where: str) -> None:
-    """Raise ConfigError for a value outside of its range."""
+    """Raise ConfigError for a measure outside the range that is possible for a person; said : its name in
+    the message.
+    """
     low, high = RANGES[field]
     if value is None or low <= value <= high:
         return

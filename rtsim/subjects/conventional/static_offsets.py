@@ -202,7 +202,7 @@ def _width(lateral: Array, medial: Array, radius: float) -> float:
 
 
 def _apart(one: FootOffsets, other: FootOffsets) -> float:
-    """Return the largest difference between two pairs of offsets [rad]."""
+    """Return the larger of the differences between two feet's plantar flexion and rotation offsets [rad]."""
     return float(np.abs(np.subtract(one, other)).max())
 
 

@@ -161,7 +161,7 @@ def shifted(
 
 
 def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, float]]) -> StandingPose:
-    """Return the pose among `poses` that best explains the markers."""
+    """Return the pose that best explains the markers, among `poses` (heading, middle, stature)."""
     best = StandingPose(0.0, 0.0, 1.0)
     for heading, middle, stature in poses:
         pose = StandingPose(heading, middle, stature)

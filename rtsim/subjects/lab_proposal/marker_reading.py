@@ -44,7 +44,7 @@ class NameReading(NamedTuple):
 
     @property
     def says_nothing(self) -> bool:
-        """Return whether the name of a marker has no recognised meaning."""
+        """Return whether neither a role nor a segment can be inferred from the name of a marker."""
         return not self.roles and not self.segment
 
 

@@ -85,7 +85,7 @@ def side_in(words: list[str]) -> tuple[str, list[str]]:
 
 
 def roles_in(words: list[str]) -> frozenset[str]:
-    """Return roles that words may mean; empty where they do not mean a landmark."""
+    """Return the landmark roles that the words of a marker's name may mean; empty where they mean none."""
     parts = {part for part, pattern in PARTS.items() for word in words if pattern.match(word)}
     lateral, medial = (any(pattern.match(word) for word in words) for pattern in (LATERAL, MEDIAL))
     roles: set[str] = set()
@@ -100,13 +100,15 @@ def roles_in(words: list[str]) -> frozenset[str]:
 
 
 def is_elsewhere(words: list[str]) -> bool:
-    """Return whether words mean the trunk, the arms or the head."""
+    """Return whether the words of a marker's name mean the trunk, the arms or the head."""
     return any(ELSEWHERE.match(word) for word in words) or any(
         ELSEWHERE.match("".join(words[k : k + 2])) for k in range(len(words))
     )
 
 
 def segment_in(words: list[str]) -> str:
-    """Return the segment of the leg, or the pelvis, that words mean; "" where they mean none or several."""
+    """Return the segment of the leg, or the pelvis, that the words of a marker's name mean; "" where they
+    mean none or several.
+    """
     found = [segment for segment, pattern in SEGMENTS.items() if any(pattern.match(word) for word in words)]
     return found[0] if len(found) == 1 else ""

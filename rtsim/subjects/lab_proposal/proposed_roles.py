@@ -262,5 +262,5 @@ def twice_named(
 
 
 def of_side(slot: tuple[str, str]) -> str:
-    """Return a role and its side as text. slot : role and side"""
+    """Return a role and its side as text; slot : (role, side)."""
     return f"{slot[1]} {slot[0]}".strip()

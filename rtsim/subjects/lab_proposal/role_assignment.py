@@ -107,6 +107,10 @@ def assign(costs: Array) -> dict[int, PlacedMarker]:
 
 
 def solved(gain: Array) -> dict[int, int]:
-    """Return the landmark (row) of each marker in the assignment with the largest gain (n_slot, n_marker)."""
+    """Return the landmark (row) of each marker (column) in the one-to-one assignment with the largest sum of
+    gains.
+
+    gain : (n_slot, n_marker); pairs without a positive gain are left out
+    """
     rows, columns = linear_sum_assignment(gain, maximize=True)
     return {int(m): int(s) for s, m in zip(rows, columns, strict=True) if gain[s, m] > 0.0}

@@ -111,10 +111,10 @@ def wand_of(segment: SubjectSegment, above: Array, below: Array) -> tuple[tuple[
 
 
 def shared_marker(thigh: SubjectSegment, shank: SubjectSegment, name: str, knee: Array) -> tuple[str, Array]:
-    """Return the marker at the knee, "" if none is shared, and its position in the shank, or else that of
-    the knee centre, (3,) [m]. The position is for the static trial's pose, or if that is unknown, for
-    aligned axes of both segments.
-    [m]; as the person stood, or where that is not known with the axes of both segments in line.
+    """Return the marker at the knee that thigh and shank share, "" if there is none, and its position in the
+    shank, or else that of the knee centre, (3,) [m].
+
+    The position is for the static trial's pose; if that is unknown, for aligned axes of both segments.
 
     name : name of the marker of the thigh that is nearest; knee : (3,) - centre of the knee in the thigh [m]
     """

@@ -70,7 +70,8 @@ class Distances(NamedTuple):
 
 
 class Ruler:
-    """The distances of a subject, or of a model with markers of its own.
+    """Distances of a subject, or of a model with markers of its own, that movement does not change: between
+    the markers of a segment, and from them to its joint centres.
 
     Parameters
     ----------
@@ -162,7 +163,9 @@ def compared(x: Array, y: Array, x_local: Array, y_local: Array) -> tuple[float,
 
 
 def ruler_of_subject(subject: Subject) -> Ruler:
-    """Return the distances of a person's markers that movement does not change."""
+    """Return the distances between markers, and from markers to joint centres, that a person's movement
+    does not change.
+    """
     local = {
         name: {marker: 1e-3 * np.array(x) for marker, x in segment.markers_mm.items()}
         for name, segment in subject.segments.items()

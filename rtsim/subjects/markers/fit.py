@@ -153,12 +153,14 @@ def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> SubjectFit | None:
 
 
 def measured(ruler: Ruler, tracks: dict[str, Array], leave_out: frozenset[str]) -> dict[str, Distances]:
-    """Return the distances by segment, except those of segments that do not characterise a person."""
+    """Compare the distances of each segment in a trial with the subject's, except for segments that do not
+    characterise a person.
+    """
     return {name: ruler.measure(name, tracks, leave_out) for name in ruler.local if name not in ruler.loose}
 
 
 def root_mean_square(found: dict[str, Distances]) -> float:
-    """Return root mean square of the differences of all distances [m]."""
+    """Return the root mean square of the differences between measured and expected distances [m]."""
     off = np.concatenate([d.found - d.expected for d in found.values()])
     off = off[np.isfinite(off)]
     return float(np.sqrt(np.mean(off**2))) if off.size else 0.0

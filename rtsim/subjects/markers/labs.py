@@ -148,14 +148,14 @@ def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
 
 
 def n_roles(covered: Coverage, names: Sequence[str]) -> int:
-    """Return the number of landmarks of a side that are among `names`."""
+    """Return the number of landmarks of one side of a map whose markers are among `names`."""
     table = side_of(as_spelled(covered.lab, names), covered.side)
     return len(find_markers(table.named.values(), names))
 
 
 def used(covered: Coverage, names: Sequence[str]) -> tuple[dict[str, int], list[set[int]]]:
-    """Return the part of a map found in `names`: indices of its landmarks, and of the markers of each
-    segment.
+    """Return the part of a marker map that is found in `names`: the index of each landmark's marker, and
+    the indices of the markers of each segment.
     """
     table = side_of(as_spelled(covered.lab, names), covered.side)
     found = find_markers([*table.named.values(), *table.tracking.names], names)

@@ -30,8 +30,8 @@ N_FRAME = 40
 
 
 class Costs:
-    """Costs of assignments of labels to markers, computed once for each segment from the markers on it and
-    on adjacent segments.
+    """Costs of assigning labels to a subject's markers, by the deviations of distances; computed once for
+    each segment from the markers on it and on adjacent segments.
     """
 
     def __init__(self, ruler: Ruler, tracks: Tracks) -> None:
@@ -130,13 +130,15 @@ def best_step(
 
 
 def in_place(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> bool:
-    """Return whether most distances of a marker agree with those of the subject."""
+    """Return whether most distances from a marker to others of its segment agree with those of the
+    subject.
+    """
     return off(ruler, tracks, label_of, marker) <= TOLERANCE
 
 
 def off(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> float:
-    """Return the median difference of a marker's distances from those of the subject [m]; infinite if no
-    distance is known.
+    """Return the median difference between a marker's distances to others and the subject's [m]; infinite
+    if no distance is known.
     """
     d = ruler.measure(ruler.segment_of[marker], {m: tracks[label] for m, label in label_of.items()})
     own = np.array([marker in pair for pair in zip(d.first, d.second, strict=True)], dtype=bool)
@@ -146,7 +148,9 @@ def off(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> 
 
 
 def cycles(label_of: dict[str, str]) -> tuple[tuple[str, ...], ...]:
-    """Return groups of labels in which each label belongs to the marker of the next one."""
+    """Return the groups of exchanged labels; in each group a label belongs to the marker of the next
+    label.
+    """
     groups, done = [], set[str]()
     for start, label in label_of.items():
         if start == label or start in done:

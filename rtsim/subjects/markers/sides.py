@@ -36,7 +36,7 @@ OTHER = {"right": "left", "left": "right"}
 
 
 class Side(NamedTuple):
-    """Side of markers, and whether they are mirrored."""
+    """Side of the body on which a leg's markers are, and notes for the user."""
 
     side: str  # the side the leg is on; a left one has to be mirrored
     notes: tuple[str, ...]
