@@ -42,8 +42,8 @@ WEIGHTLESS = "The model has no mass: forces in its joints are left out. Give its
 
 
 def check_forces(run: RunConfig, streamed: bool = True) -> None:
-    """Raise ConfigError for forces that the run cannot have; streamed : whether the forces of a stream
-    are allowed
+    """Raise ConfigError for forces that the run cannot have; streamed : whether force plates that are read
+    from a stream are allowed
     """
     from rtsim.files.formats import FORCES, has_format, listed
 
@@ -183,7 +183,7 @@ def forces_of(run: RunConfig, trial: MarkerTrial) -> ForceTrial | None:
 
 
 def weigh(forces: ForceTrial) -> float:
-    """Return the mass [kg] of a person who stands still on the plates; 0 if nobody does."""
+    """Return the mass [kg] of a person who stands still on the plates; 0 if nobody stands still on them."""
     from rtsim.methods.plates.plate_check import GRAVITY
 
     weight = forces.force[:, :, 1].sum(axis=1)
@@ -266,7 +266,7 @@ def mass_before(run: RunConfig, trial: MarkerTrial) -> float:
 
 
 def told_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
-    """Return notes on faults of the plates of a recording, before the run."""
+    """Return notes on faults of the plates of a recording, for the user to read before the run."""
     return checked_before(run, trial, forces)[0]
 
 
@@ -305,7 +305,8 @@ def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tu
 
 
 def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
-    """Return the bodies that a file of external loads names for each plate; empty for other files."""
+    """Return for each plate the names of the bodies to which a file of external loads applies it; empty for
+    other files."""
     from rtsim.files.osim.external_loads import read_external_loads
 
     if Path(run.forces).suffix.lower() != LOADS:
@@ -315,8 +316,8 @@ def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
 
 
 def told_bodies(run: RunConfig) -> list[str]:
-    """Return notes on bodies of external loads that are not feet; empty if all are feet, or the model has
-    its own markers.
+    """Return notes on bodies that a file of external loads names and that are not feet; empty if all are
+    feet, or the model has its own markers.
     """
     from rtsim.files.markers.trial import name_some
     from rtsim.files.osim.external_loads import read_external_loads
@@ -346,7 +347,7 @@ def check_borne(run: RunConfig, forces: ForceTrial) -> None:
 
 
 def told_outside(trial: MarkerTrial, forces: ForceTrial) -> list[str]:
-    """Return a note if the forces of a recording begin after its markers or end before them."""
+    """Return a note if the forces of a recording do not cover the time span of its markers."""
     from rtsim.files.markers.trial import count_of
     from rtsim.methods.plates.plate_intake import SLACK_S
 

@@ -36,7 +36,7 @@ class LatencyHistogram:
         self._sorting = threading.Lock()
 
     def add(self, duration_ns: int) -> None:
-        """Count one duration [ns]; for use by one thread."""
+        """Count one duration [ns]; only one thread may call this."""
         n = self._n_added
         if n - self._n_sorted >= MOST_NEW:
             self._sorted()
@@ -84,7 +84,7 @@ class LatencyHistogram:
         return [1e-3 * min(LOWEST_NS * RATIO ** (k + 0.5), float(self._largest_ns)) for k in found]
 
     def _sorted(self) -> NDArray[np.int64]:
-        """Return the number of durations in each bin, (N_BIN,)."""
+        """Sort new durations into the bins; return the number of durations in each bin, (N_BIN,)."""
         with self._sorting:
             first, end = self._n_sorted, self._n_added
             if end > first:

@@ -162,7 +162,8 @@ class Loop:
     def begin(self, session: Session, anew: bool = True) -> None:
         """Switch to an input session and announce the result session that belongs to it.
 
-        anew = False: the same session continues after a command that changes the published fields
+        anew : whether it is a new input session; False = the same one continues after a command that changed
+          the published fields
         """
         self.course = ResultSession(self.stages, session, self.meta, now_ns(), anew)
         self._period_ns = self.source.period_ns(session)
@@ -300,7 +301,8 @@ class Loop:
 
 
 def not_taken(command: Command, takes: Sequence[str]) -> str:
-    """Return the answer to a command with an argument that is not accepted; the command is not executed."""
+    """Return the answer that rejects a command with an unknown argument; takes : names of the accepted
+    arguments"""
     others = ", ".join(islice((plain(name, LONGEST_NAME) for name in command.args if name not in takes), 3))
     known = f"accepts only {', '.join(takes)}" if takes else "takes no arguments"
     return f"{command.name} {known}, not {others}."

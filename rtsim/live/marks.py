@@ -29,7 +29,7 @@ class Marks:
         self.order = StageCommand(self._answer, self._obey, takes=("time", "label"))
 
     def kind(self) -> str:
-        """Return a distinct kind for the next mark, so that none replaces another one in the mailbox."""
+        """Return a kind that no other mark has, so that no mark replaces another one in the mailbox."""
         return f"{MARK} {next(self._count) % MOST_WAITING}"
 
     def _answer(self, args: Mapping[str, Any]) -> tuple[bool, str]:

@@ -55,7 +55,7 @@ def paced_loop(
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """Return the summary of a simulation run as numbers."""
+    """Return the summary of a simulation run: its values by name."""
     (stage,) = loop.stages
     assert isinstance(stage, ForwardStep)
     assert isinstance(loop.source, ClockInput)

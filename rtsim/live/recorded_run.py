@@ -98,9 +98,7 @@ def name_ahead(
 
 
 def plates_judged(run: RunConfig, trial: MarkerTrial, forces: ForceTrial | None) -> tuple[str, list[str]]:
-    """Return the fault for which none of the plates can be used, "" without one, and notes on the
-    plates.
-    """
+    """Return the fault that makes all plates unusable, "" if there is none, and notes on the plates."""
     if forces is None:
         return "", []
     said, wrong = checked_before(run, trial, forces)

@@ -84,7 +84,7 @@ class ResultSession:
         )
 
     def message(self, frame: ReceivedFrame, result: FrameResult, seq: int, status: Status) -> Result:
-        """Return the message with the result of a frame, with the present time as time of publication."""
+        """Return the message with the result of a frame; its time of publication is the present time."""
         for stage in self.stages:
             stage.report()
         return Result(

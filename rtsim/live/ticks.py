@@ -22,7 +22,7 @@ class Ticks:
         self._start_ns = clock.now_ns()
 
     def wait(self) -> int:
-        """Wait for the next deadline that has not passed; return it [ns]."""
+        """Sleep until the next deadline that has not passed; return its time [ns]."""
         self.n_due += 1
         late_ns = clock.now_ns() - self._due_ns()
         if late_ns > 0:

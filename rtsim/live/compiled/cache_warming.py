@@ -87,7 +87,7 @@ class CacheWarming:
         self.n_done += 1
 
     def rest(self) -> None:
-        """Discard the messages of the copies, as the run's own stages report them."""
+        """Discard the messages of the copied stages, as the run's own stages report the same."""
         for stage in self._stages:
             stage.collect()
 

@@ -291,7 +291,7 @@ def call_simulation() -> None:
 
 
 def call_coupled() -> None:
-    """Call the kernels of `rtsim simulate` for a model with prescribed or coupled coordinates."""
+    """Call the kernels of `rtsim simulate` for a model with prescribed coordinates or couplers."""
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 

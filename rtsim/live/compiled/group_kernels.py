@@ -1,5 +1,5 @@
-"""The kernels of each group of rtsim/live/compiled/group_table.py: those that Python calls, and those left
-out.
+"""The kernels of each group of rtsim/live/compiled/group_table.py: those that Python calls, and those that
+need not be compiled.
 
 They are in a module of their own because importing them takes a second. A start without compilation does not
 import them.
@@ -88,8 +88,8 @@ class GroupKernels(NamedTuple):
     """Kernels that are called together.
 
     entries : kernels that Python calls; the group consists of these and all kernels that they call
-    without : kernels that these call in the source, but never with the argument types in use; they are not
-      compiled
+    without : kernels that the entries call in the source, but never with the argument types in use; they are
+      not compiled
     """
 
     entries: Kernels

@@ -39,6 +39,6 @@ def warm_up(stages: Sequence[Stage], session: Session, data: Mapping[str, np.nda
 
 
 def neutral(estimator: MultibodyEstimator) -> dict[str, np.ndarray]:
-    """Return the markers of a subject in the neutral pose, in the form of a frame."""
+    """Return the markers of a subject in the neutral pose, as the data of a frame."""
     estimator.estimate(np.full((len(estimator.model.names.markers), 3), np.nan), 0.0)
     return {"positions": estimator.outputs.markers.copy()}

@@ -47,8 +47,8 @@ class RunJournal:
         self._n_session = 0
 
     def opened(self, request: bytes, build: Mapping[str, str], parts: Iterable[FilePart]) -> None:
-        """Record the start: the request (JSON), the facts of the build that computes it, and the files that
-        were read for it.
+        """Record the start: the request (JSON), the facts of the build that computes it, and `parts`, the
+        contents of the files that were read for it.
         """
         self._write("run", {"format": FORMAT, "build": dict(build)}, {"request": request})
         for part in parts:
@@ -60,7 +60,7 @@ class RunJournal:
         self._write("command", {}, {"message": encode(command)[1]})
 
     def turned(self, markers: Session) -> None:
-        """Record that forces belong to this session of markers from now on."""
+        """Record that force samples belong to this session of markers from now on."""
         self._write("turn", {"number": self._number(markers)}, {})
 
     def admitted(self, message: ReceivedFrame) -> None:
@@ -74,7 +74,7 @@ class RunJournal:
     def took(self, frame: ReceivedFrame, result: Result | None, n_awaited: int) -> None:
         """Record that a frame has gone through the stages.
 
-        result : the published result; None = none
+        result : the published result; None if none was published
         n_awaited : number of results from background threads that the stages have used so far
         """
         values, data = self._of(frame)
@@ -89,7 +89,7 @@ class RunJournal:
         self._write("repeat", {"t_published": result.t_published}, {})
 
     def ended(self, reason: str) -> None:
-        """Record that the run has ended, and why."""
+        """Record that the run has ended; reason : why, in words"""
         self._write("end", {"reason": reason}, {})
 
     def _of(self, frame: ReceivedFrame) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -97,8 +97,8 @@ class RunJournal:
         return values, {"values": np.asarray(frame.flat, WIRE_FLOAT).tobytes()}
 
     def _number(self, session: Session) -> int:
-        """Return the number of a descriptor. The descriptor is sent before its number is used for the first
-        time.
+        """Return the number by which the journal refers to a descriptor; the descriptor itself is written
+        before its number is used for the first time.
 
         Descriptors are distinguished by object identity: two equal ones may be two different sessions.
         """

@@ -29,7 +29,7 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 
 
 class OfTurn(msgspec.Struct):
-    """Values of a journal entry that names a session by its number, as described in
+    """Values of a journal entry that names an input session by its number, as described in
     docs/protocol.md#journal.
     """
 
@@ -53,14 +53,14 @@ class OfFrame(OfTurn, kw_only=True):
 
 
 class OfResults(msgspec.Struct):
-    """Values of a journal entry of a session of results."""
+    """Values of a journal entry for the beginning of a session of results."""
 
     session: SessionId
     t_start: Count
 
 
 class OfFile(msgspec.Struct):
-    """Values of a journal entry of a part of a file."""
+    """Values of a journal entry that contains a part of a file."""
 
     sha256: str
     n_byte: Count
@@ -69,7 +69,7 @@ class OfFile(msgspec.Struct):
 
 
 class OfRepeat(msgspec.Struct):
-    """Values of a journal entry of a repeated result."""
+    """Values of a journal entry for a result that was published again."""
 
     t_published: Count
 
@@ -132,7 +132,8 @@ def decoded_messages(messages: RecordedMessages) -> Iterator[tuple[Any, bytes]]:
 
 
 class _Reading:
-    """The first pass over a recording, which counts messages and collects facts of the run."""
+    """The first pass over a recording; it counts the messages and collects the request, the build and the
+    sessions of the run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -248,7 +249,7 @@ def remedy_for(kinds: set[type]) -> str:
 
 
 def entries_of(run: RecordedRun) -> Iterator[Journal]:
-    """Yield the entries of a run's journal after the first one, in order."""
+    """Yield the entries of a run's journal that follow its first entry, in order."""
     n = 0
     for message, _ in decoded_messages(opened(run.path)):
         if isinstance(message, Journal) and message.session == run.session:

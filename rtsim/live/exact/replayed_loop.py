@@ -79,7 +79,8 @@ class JournalInput:
         return None
 
     def _take(self, entry: Journal) -> ReceivedFrame | None:
-        """Apply a journal entry; return its frame if it has one."""
+        """Carry out a journal entry: a command, a session or force samples; return the frame if it is the
+        entry of a frame."""
         match entry.entry:
             case "command":
                 self.command(command_of(entry))
@@ -103,7 +104,7 @@ class JournalInput:
         return None
 
     def _filled(self, entry: Journal) -> ReceivedFrame:
-        """Return the frame described by a journal entry."""
+        """Return the frame of an entry, with its values and stamps filled in."""
         frame = self._frames[entry.values["number"]]
         for name in OF_FRAME:
             setattr(frame, name, entry.values[name])
@@ -114,7 +115,7 @@ class JournalInput:
         return frame
 
     def period_ns(self, session: Session) -> int:
-        """Return 0, a period without limit, as the journal states which results were late."""
+        """Return 0, no time limit for a frame, as the journal states which results were late."""
         return 0
 
     def counters(self) -> Mapping[str, int]:

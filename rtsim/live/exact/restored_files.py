@@ -58,7 +58,8 @@ def _is_as_it_was(path: str, part: FilePart) -> bool:
 
 
 def _write(path: str, parts: list[FilePart], folder: Path, recorded: RecordedRun) -> str:
-    """Write a file below the folder, at its original place in the tree; return its new path."""
+    """Write the parts of a file below the folder, at the path that it had in the recorded run; return its new
+    path."""
     content = b"".join(part.content for part in sorted(parts, key=lambda part: part.part))
     if hashlib.sha256(content).hexdigest() != parts[0].sha256:
         raise ConfigError(
@@ -77,7 +78,8 @@ def _write(path: str, parts: list[FilePart], folder: Path, recorded: RecordedRun
 
 
 def _with_names(value: Any, moved: Mapping[str, str], then: str) -> Any:
-    """Replace the paths of files in plain values; then : the folder to which they were relative."""
+    """Replace file paths in plain values by the paths in `moved`; then : working folder of the recorded run,
+    to which relative paths refer"""
     if isinstance(value, dict):
         return {key: _with_names(item, moved, then) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -73,8 +73,8 @@ class FilesRead:
                     self.paths[absolute] = None
 
     def note_texts(self, value: Any) -> None:
-        """Record the texts in plain values that are paths of files, because a C3D file is read by a separate
-        process.
+        """Record every text in plain values that is the path of a file. A C3D file must be recorded in this
+        way, as a separate process reads it.
         """
         if isinstance(value, Mapping):
             for item in value.values():

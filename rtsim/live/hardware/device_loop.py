@@ -137,7 +137,7 @@ class DeviceClock(ClockInput):
     Attributes
     ----------
     times : a histogram for each of TICK_PARTS
-    ends : function that returns whether a command ends the torque; the tick then stops waiting
+    ends : function that returns whether a command ends the torque, so that the tick stops waiting
     ask, watched : functions called in a replay with each command, and each report of a check by the clock
     motion, feed : stream that moves coordinates, if there is one, and the receiver of its motion
     """
@@ -236,7 +236,7 @@ class DeviceClock(ClockInput):
         return min(patience_ns, round(1e9 / self.rate)) if lost else patience_ns
 
     def _note(self) -> None:
-        """Add the times of the finished tick to the histograms."""
+        """Add the durations of the parts of the finished tick to the histograms."""
         x, times = self.exchange, self.times
         if x.answered:
             times["round_trip"].add(x.round_trip_ns)
@@ -366,7 +366,7 @@ def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
 
 
 def record_motion(loop: Loop, exchange: DeviceExchange, told: Mapping[str, Any]) -> None:
-    """Publish the motion that moves the limb in this tick, so that a recording contains it."""
+    """Publish the motion that a stream prescribes in this tick, so that a recording contains it."""
     loop.output.send(Command(session=exchange.session, name=MOVED, args={**told, "tick": exchange.seq}))
 
 

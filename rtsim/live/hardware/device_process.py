@@ -143,7 +143,8 @@ class SimulatedDevice(Closing):
         self._tick("asked", 1e-3 * output.tick_ms, output.t_sent, None)
 
     def _take(self, output: Output, t_arrived: int) -> None:
-        """Apply the newest output: the joint follows the model, and a new run resets the device."""
+        """Apply the newest output: set the joint to the model's angle and speed, and reset the device for a
+        new run."""
         if self.watchdog.take(output, t_arrived, self.orthosis.actuator, self.orthosis.angle):
             self._seq = 0
             if self.watchdog.state == "disarmed":
@@ -187,7 +188,7 @@ class SimulatedDevice(Closing):
 
     @property
     def speed_max(self) -> float:
-        """Return the speed above which the device enters its safe state [rad/s]."""
+        """Return the joint speed above which the device enters its safe state [rad/s]."""
         return math.radians(self.spec.speed_max_deg_s)
 
     def _note(self, kind: str, t_ns: int, torque: float) -> None:
@@ -203,7 +204,8 @@ class SimulatedDevice(Closing):
         )
 
     def _write(self, text: str) -> None:
-        """Write to the log while it accepts text; a full disk must not stop the monitoring of the torque."""
+        """Write text to the log while the log accepts it; a full disk must not stop the monitoring of the
+        torque."""
         if not self._log or self.unlogged:
             return
         try:

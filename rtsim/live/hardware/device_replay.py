@@ -127,7 +127,8 @@ class RecordedPort:
                 )  # fmt: skip
 
     def _take(self, message: AnyMessage, n_byte: int) -> None:
-        """Process one message, in the recorded order."""
+        """Store one recorded message, in the recorded order: an output, a measurement of the device, a
+        command or a descriptor."""
         if isinstance(message, Output):
             self._take_output(message)
         elif isinstance(message, Session):
@@ -174,7 +175,7 @@ class RecordedPort:
         return meta["device"].get("session", self.session) == self.session
 
     def receive(self) -> bool:
-        """Make the waiting recorded messages available; return whether there are any."""
+        """Make the waiting recorded messages available in `taken`; return whether there are any."""
         self.taken = [(message, now_ns()) for message in self._coming]
         self._coming = []
         return bool(self.taken)
@@ -184,7 +185,7 @@ class RecordedPort:
         return bool(self._coming)
 
     def send(self, output: Output) -> None:
-        """Take an output of the model; the recorded answers to it are available at once."""
+        """Accept an output of the model; the recorded answers to it are available at once."""
         self._coming = self._answers.get(output.seq, [])
 
     def sentences(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The numbers in the summary of a run with a limb and a device."""
+"""The values in the summary of a run with a limb and a device: counts, times, energies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fault_time(loop: Loop) -> float:
 
 
 def of_exchange(loop: Loop, x: DeviceExchange) -> dict[str, Any]:
-    """Return the numbers that the summary of every run with a device contains."""
+    """Return the values that the summary of every run with a device contains, by name."""
     return {
         "frames": loop.counters["published"],
         "unanswered": x.counters["unanswered"],
@@ -33,7 +33,7 @@ def of_exchange(loop: Loop, x: DeviceExchange) -> dict[str, Any]:
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """Return the summary of a run as numbers."""
+    """Return the summary of a run with a simulated limb: its values by name."""
     clock = loop.source
     assert isinstance(clock, DeviceClock)
     x, counted = clock.exchange, clock.counters()

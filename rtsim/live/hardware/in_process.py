@@ -38,7 +38,7 @@ class InProcessPort:
             self.device.answer(message)
 
     def receive(self) -> bool:
-        """Take the device's message."""
+        """Move the device's message into `taken`; return whether there was one."""
         t_ns = now_ns()
         self.taken = [(message, t_ns) for message in self._coming]
         self._coming = []

@@ -322,7 +322,7 @@ def moment_of(loop: Loop, angle: str) -> float:
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """Return the summary of a run as numbers."""
+    """Return the summary of a run: its values by name."""
     ticks = loop.source
     assert isinstance(ticks, WearableTicks)
     x = ticks.exchange

@@ -158,7 +158,8 @@ class StreamInput:
             self.rehearsal.rest()
 
     def _granted(self) -> ReceivedFrame | None:
-        """Return the next frame that may be computed, or None after some time without one."""
+        """Return the next frame that the loop may compute; None if none has come after some time. See
+        rtsim/live/inputs/turns."""
         since = self._turns.begin_waiting()
         until = since + round(1e9 * self.wait_s)
         while True:
@@ -185,7 +186,7 @@ class StreamInput:
         return frame
 
     def _put_off_till_later(self, frame: ReceivedFrame) -> None:
-        """Keep a frame that may not be computed now; it replaces any other waiting frame."""
+        """Keep a frame for whose session there is no time at present; it replaces any other waiting frame."""
         if self._put_off is not None:
             self._n_turned_away += 1
             self._said.say("Other sessions on the stream take too much time; frames of some were left out.")
@@ -193,7 +194,8 @@ class StreamInput:
         self._put_off = frame
 
     def _next(self) -> ReceivedFrame | None:
-        """Return the next frame; with cache warming, do the warming for it first."""
+        """Wait for the next frame and return it; shortly before it is due, do the cache warming, if there is
+        any."""
         rehearsal, held = self.rehearsal, self._held
         self._held = None
         if rehearsal is not None and held is not None:
@@ -270,7 +272,7 @@ class ClockInput:
         return drained(self._said)
 
     def rest(self) -> None:
-        """Skip garbage collection, which would make a tick late."""
+        """Do nothing: garbage collection would make a tick late."""
 
     def _hold(self, on: bool) -> bool:
         if on != self.holds:

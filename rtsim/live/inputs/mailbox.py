@@ -19,7 +19,7 @@ class Mailbox:
         self._newest: dict[str, Command] = {}
 
     def put(self, kind: str, command: Command) -> None:
-        """Add a command of a kind, from any thread."""
+        """Add a command; it replaces a waiting one of the same kind. Any thread may call this."""
         with self._lock:
             self._newest.pop(kind, None)  # so that the order is that of the newest words
             self._newest[kind] = command

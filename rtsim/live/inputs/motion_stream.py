@@ -51,7 +51,7 @@ class MotionStream:
         self._stream.close()
 
     def take(self) -> None:
-        """Read everything that has arrived, within a limited time."""
+        """Read all messages that have arrived, within a limited time, and pass their frames to the feed."""
         before = self.feed.counters["motion_taken"]
         for _ in range(BACKLOG):
             message = self._stream.wait(0.0)

@@ -31,14 +31,14 @@ UNUSED = {
 
 
 def is_driven(run: RunConfig) -> bool:
-    """Return whether the source of a run is a motion file that one of its stages can follow."""
+    """Return whether the source of a run is a motion file, and one of its stages can move the model by it."""
     if Path(run.source).suffix.lower() not in STORAGE_SUFFIXES:
         return False
     return any(stage.of_motion is not None for stage in find_stages(run.stages).values())
 
 
 def balanced_stage(run: RunConfig) -> tuple[str, StageDeclaration]:
-    """Return the name and the declaration of the stage of a run that can follow a motion file."""
+    """Return the name and the declaration of the stage of a run that can move the model by a motion file."""
     stages = find_stages(run.stages).items()
     return next((name, declared) for name, declared in stages if declared.of_motion is not None)
 

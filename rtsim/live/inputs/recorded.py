@@ -101,7 +101,8 @@ class RecordingInput(TimesInput):
         forces: ForceTrial | None = None,
         feed: ForceFeed | None = None,
     ) -> None:
-        """forces, feed : the forces of the plates, and the receiver of their messages; both or neither"""
+        """forces, feed : the forces of the plates, and the receiver of their messages; either both are given
+        or neither"""
         self.trial = trial
         base = {"time_base": TIME_BASE} if forces is not None else {}
         meta = {"source": trial.source, **subject_meta(trial), **base}
@@ -179,7 +180,7 @@ class KeptResults:
         """Do nothing, as nobody is connected."""
 
     def end(self, reason: str) -> None:
-        """Store the results at the end."""
+        """Do nothing at the end of a session, as results are stored as they arrive."""
 
     def results(self) -> Results | None:
         """Return the results of all frames as views of their memory, after which no more can be added; None

@@ -48,7 +48,7 @@ class Turns:
         return now
 
     def waited(self, since_ns: int, until_ns: int) -> None:
-        """Credit the other sessions with the time in which the loop had nothing to do."""
+        """Credit the budget of the other sessions with a time in which the loop had nothing to do."""
         self.allowance.earn(max(0, until_ns - since_ns))
 
     def grants(self, frame: ReceivedFrame) -> bool:
@@ -89,5 +89,5 @@ class Turns:
 
 
 def same(session: Session, other: Session | None) -> bool:
-    """Return whether both descriptors are those of one session."""
+    """Return whether two descriptors describe the same session."""
     return session is other or session == other

@@ -118,7 +118,7 @@ class Child:
         return found
 
     def take_words(self) -> list[str]:
-        """Return the lines that the process has printed for the user since the last call."""
+        """Return the lines of text that the process has printed for the user since the last call."""
         words = self._errors[self._n_taken :]
         self._n_taken += len(words)
         return words

@@ -188,8 +188,8 @@ def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dic
 
 
 def fitting(note: str) -> str:
-    """Return a note "FILE: SENTENCE", without the folder of the file if it would be too long for a
-    descriptor.
+    """Return a note of the form "FILE: SENTENCE"; the folder of the file is left out if the note would be too
+    long for a descriptor.
     """
     where, colon, what = note.partition(": ")
     return f"{Path(where).name}{colon}{what}" if colon and len(note) > LONGEST else note

@@ -104,8 +104,8 @@ class PrioritySharing:
         self._cpu_ns, self._at_ns = time.process_time_ns(), now_ns()
 
     def look(self) -> list[str]:
-        """Judge the time since the last look, unless it is too short for that; return what there is to
-        say.
+        """Evaluate the time since the last call, unless it is too short; return a sentence if the priority
+        was lowered, else "".
         """
         cpu_ns, at_ns = time.process_time_ns(), now_ns()
         spent, passed = cpu_ns - self._cpu_ns, at_ns - self._at_ns

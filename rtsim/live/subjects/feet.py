@@ -25,7 +25,7 @@ MOST_FRAMES = 20_000
 
 
 def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
-    """Return the feet of a model that brings its own markers; None for any other model.
+    """Return the feet of a model that brings its own markers; None for a run with a person.
 
     There are none if the run itself states which bodies stand on the plates. Raises ConfigError if the model
     has no feet that could stand on the plates. Raises it also if gravity is not along -Y, as the axes of the
@@ -82,7 +82,7 @@ def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
 
 
 def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return notes on the bodies on which the plates act."""
+    """Return notes that say which bodies bear which plates, as the run states."""
     return [
         f"{plate} on {', '.join(f'{body} ({100.0 * part:g} %)' for body, part in parts.items())}"
         for plate, parts in borne_by.items()
@@ -90,7 +90,7 @@ def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def beginning(trial: MarkerTrial) -> MarkerTrial:
-    """Return the first frames of a recording, in which the feet are searched."""
+    """Return the first frames of a recording, in which the model's feet are searched."""
     rows = slice(0, MOST_FRAMES)
     return trial._replace(times=trial.times[rows], positions=trial.positions[rows])
 

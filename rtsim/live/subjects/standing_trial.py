@@ -184,14 +184,14 @@ class StandingTrial:
         return None
 
     def _sides(self, names: Sequence[str]) -> list[str]:
-        """Return the legs that are requested, or those that have markers."""
+        """Return the sides of the legs that are requested, or else of those that have enough markers."""
         if self._side in SIDES:
             return [self._side]
         assert self._map is not None
         return [side for side in SIDES if cover(self._map, side, names).share >= ENOUGH]
 
     def _raw(self, times: Array, positions: Array) -> RawTrial:
-        """Return frames as a trial in the stream's own unit and axes."""
+        """Return frames of the stream as a trial in the stream's own unit and axes."""
         assert self._session is not None
         field = next(field for field in self._session.fields if field.name == "positions")
         up = str(self._session.meta.get("up", ""))
@@ -202,7 +202,7 @@ class StandingTrial:
         )  # fmt: skip
 
     def _trial(self) -> MarkerTrial:
-        """Return the stored frames as a trial in the ground frame."""
+        """Return the stored frames as a trial in metres and ground axes."""
         times = np.array([time for time, _ in self._frames])
         raw = self._raw(times, np.array([x for _, x in self._frames]))
         trial = to_ground(raw, person=self._person)

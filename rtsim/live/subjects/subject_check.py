@@ -96,7 +96,7 @@ def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
 
 
 def followed_model(run: RunConfig, spec: ModelSpec) -> Model:
-    """Return a model that brings its own markers, as tracked by a run."""
+    """Return the model that brings its own markers and that a run tracks, with the markers in use."""
     return with_markers(build(spec, None, method_of(run, spec)), followed_by(run, spec))
 
 
@@ -115,7 +115,7 @@ def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anywa
 
 
 def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
-    """Return notes on how well a trial fits; a fault is raised as an error, unless `anyway`."""
+    """Return notes on how well the markers of a trial fit; raise `fault` as an error, unless `anyway`."""
     if fault is None:
         return sentences(fit, whose)
     if not anyway:
