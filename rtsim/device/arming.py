@@ -52,14 +52,15 @@ class Arming:
 
     @property
     def words(self) -> str:
-        """State and reason, as `status` tells them."""
+        """State and reason in words, as the command `status` reports them."""
         return f"{self.state} ({self.reason})"
 
     def objection(self, args: Mapping[str, Any]) -> str:
-        """Return why `arm` with these arguments is not obeyed, as a sentence; empty if it is.
+        """Return why the command `arm` with these arguments is refused, as a sentence; empty if it is
+        permitted.
 
-        With `after` it holds for this state and reason alone: a program that arms again what it has disarmed
-        must not overrule a person who has ended the torque meanwhile.
+        If the argument `after` is given, arming is permitted only while state and reason are as it says. So a
+        program that arms a device again cannot overrule a person who has ended the torque meanwhile.
         """
         after = args.get("after", self.words)
         if after == self.words:
@@ -73,8 +74,8 @@ class Arming:
             self._go("ramping", reason)
 
     def disarm(self, reason: str) -> None:
-        """End torque without a ramp; a latched fault remains. Of a device that is disarmed the reason
-        changes, for whoever would arm it again."""
+        """End torque without a ramp; a latched fault remains. If the device is disarmed already, only the
+        stored reason changes."""
         if self.on:
             self._go("disarmed", reason)
         elif self.state == "disarmed":

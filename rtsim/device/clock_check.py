@@ -84,9 +84,8 @@ class DeviceClockCheck:
         return 1e-9 * (max(0.0, ahead - 1e6 * JITTER_MS) + to_and_fro)
 
     def _go_back(self, t_device: int, way: int, passed_s: float) -> None:
-        """Check whether the clock has gone back; after a step back of more than a second it is followed from
-        there. If it then steps forward again, this step does not count as time in which the joint could have
-        rotated.
+        """Check whether the device's clock has gone back. After a step back of more than a second, the new
+        time becomes the reference.
         """
         behind_ns = self._furthest - t_device
         over = self._behind.add(self._is_behind, passed_s)
@@ -120,8 +119,8 @@ class DeviceClockCheck:
         self._n, self._least = 0, math.inf
 
     def _age(self, age_ns: float, goes_on: bool, passed_s: float) -> None:
-        """Check the age of what is measured; goes_on : whether the clock has gone on since the message
-        before, as a step back tells no age."""
+        """Check the age of the measurements; goes_on : whether the clock has advanced since the previous
+        message, as the age is meaningless after a step back"""
         over = self._aged.add(self._is_old, passed_s)
         self._is_old = goes_on and age_ns > self._old_ns
         if not self._is_old:

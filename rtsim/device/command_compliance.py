@@ -46,7 +46,7 @@ class CommandCompliance:
         self._still_s = self._deaf_s = self._disarmed_s = self._jumping_s = 0.0
 
     def jumps(self) -> None:
-        """Allow the next measured angles to jump, as the limb returns to its start."""
+        """Accept a jump of the next measured angle, as the limb returns to its start."""
         self._jumping_s = self._patience_s
 
     def tick(self, tick_s: float) -> None:
@@ -57,7 +57,7 @@ class CommandCompliance:
         self._jumping_s = max(0.0, self._jumping_s - tick_s)
 
     def measured(self, before: Device, newest: Device, passed_s: float) -> None:
-        """Check two successive messages; passed_s : time between their measurements [s]."""
+        """Check two successive messages of the device; passed_s : time between their measurements [s]."""
         if self._is_new:  # of all messages of a tick the newest alone is looked at later
             self._between = self._between or self._wrong_between(before)
         else:
@@ -107,8 +107,8 @@ class CommandCompliance:
         return wrong
 
     def _wrong_between(self, message: Device) -> str:
-        """Return what is wrong with a message, judged alone, that was followed by another message in the
-        same tick.
+        """Return what is wrong with a message that was followed by another message in the same tick; it is
+        judged by itself.
         """
         if message.state in FELL:
             return of_itself(message)
@@ -134,7 +134,7 @@ class CommandCompliance:
 
 
 def fault_without_fall(message: Device) -> str:
-    """Return a sentence on a device that reports the reason of a safe state but says that it is armed; ""
+    """Return a sentence if a device reports the reason of a safe state although it says that it is armed; ""
     otherwise."""
     if message.state != "armed" or not message.fault:
         return ""

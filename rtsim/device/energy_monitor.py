@@ -31,7 +31,7 @@ class EnergyMonitor:
         self.begin()
 
     def begin(self) -> None:
-        """Start anew: the next state is the first."""
+        """Restart: the next state that is added is the first one."""
         self.energy, self.drift = math.nan, 0.0
         self.work = [0.0] * len(self.work)
         self._power = math.nan

@@ -80,12 +80,12 @@ class DeafPort:
 
 
 def never() -> bool:
-    """Return False, as a watch that never requests the end of torque."""
+    """Return False, as a check that never requires the end of torque."""
     return False
 
 
 def first_of(watches: Sequence[Callable[[], str]]) -> str:
-    """Return the first text that is not empty; "" if all are."""
+    """Return the first text that is not empty among the results of these checks; "" if all are empty."""
     for look in watches:
         if told := look():
             return told
@@ -276,7 +276,8 @@ class DeviceExchange:
         return wrong or self.controller_fault or too_weak(newest, self.spec.limits)
 
     def judge(self, watched: str = "") -> str:
-        """Latch a fault of the device, or `watched` from elsewhere, so that torque ends; return it or ""."""
+        """Latch a fault of the device, or the reason `watched` of another check, so that torque ends; return
+        the reason, "" if there is none."""
         wrong = self.fault()
         if self._believed and self.newest is not None and self.newest.state != "falling":
             disobeyed, self._disobeyed = self._disobeyed, self.obedience.disobeys
@@ -305,7 +306,7 @@ class DeviceExchange:
         return wrong + self.sensors.hint(newest) if wrong else self.obedience.lifeless()
 
     def _compare(self, newest: Device) -> None:
-        """Compare a new measurement with the angles that the model sent."""
+        """Compare a new measurement of the device with the angles that the model sent."""
         before, self._looked = self._looked, newest
         if newest is before:
             return
@@ -374,7 +375,7 @@ class DeviceExchange:
         return self.output(time, self.angle, 0.0)
 
     def _measure(self, message: Device, t_arrived: int) -> None:
-        """Store measured angle and speed, over the ticks between answers or by the device's clock."""
+        """Store the measured angle, and its rate of change by ticks or by the device's clock."""
         before, angle = self.newest, message.angle[0]
         ahead_s = self.clock.note(message.t, t_arrived)
         if before is not None:

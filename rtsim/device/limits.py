@@ -17,7 +17,8 @@ ROUNDED_S = 1e-9
 
 
 def within(torque: float, most: float) -> float:
-    """Limit a torque to this size [N m]; return zero where either is no number, or the size is below zero."""
+    """Limit the size of a torque to `most` [N m]; return zero if one of them is not a number, or `most` is
+    negative."""
     if not (math.isfinite(torque) and most >= 0.0):
         return 0.0
     return min(max(torque, -most), most)
@@ -79,7 +80,8 @@ class EnergyWatch:
 
 
 class TimeOff:
-    """Sums the time for which a measurement is wrong, also if it is right from time to time in between.
+    """Sums the time for which a measurement is wrong, including measurements that are wrong only from time to
+    time.
 
     most_s : time for which it may be wrong [s]
 
@@ -94,11 +96,12 @@ class TimeOff:
 
     @property
     def over(self) -> bool:
-        """Whether it has been off for too long."""
+        """Whether the measurement has been wrong for too long."""
         return self.off_s > self.most_s + ROUNDED_S
 
     def add(self, off: bool, passed_s: float) -> bool:
-        """Add a time [s] in which it was off, or right; returns whether that is too long by now."""
+        """Add a time [s] in which the measurement was wrong (`off`) or right; return whether the sum exceeds
+        the limit."""
         if off:
             self.off_s = min(self.off_s + passed_s, self.most_s + max(passed_s, 2.0 * ROUNDED_S))
         else:
@@ -128,7 +131,8 @@ def unbelievable(message: Device, limits: DeviceLimits) -> str:
 
 
 def of_itself(newest: Device) -> str:
-    """Return a sentence on a device that ends its torque by itself, or has done so, with its own reason."""
+    """Return a sentence if a device has ended or is ending its torque by its own decision, with the reason
+    that it states; "" otherwise."""
     done = "is ending its torque by itself" if newest.state == "falling" else "has stopped by itself"
     return f"the device {done} ({newest.fault or 'it does not say why'})"
 

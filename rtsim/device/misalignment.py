@@ -34,8 +34,8 @@ Triple = tuple[float, float, float]
 
 
 class Worst(NamedTuple):
-    """Largest ratio J of the speeds of both joints [1], and the largest size of its slope d(J)/d(theta)
-    [1/rad]."""
+    """Largest value, over a range of angles, of the ratio J of the speeds of both joints [1], and of the size
+    of its derivative d(J)/d(theta) [1/rad]."""
 
     ratio: float
     slope: float
@@ -101,8 +101,8 @@ class Misalignment:
         return torque / reach, -self.stiffness * (reach - self.rest)
 
     def worst(self, low: float, high: float) -> Worst:
-        """Return the largest torque ratio of limb and device, and its largest slope [1/rad], between two
-        angles of the limb [rad].
+        """Return the largest ratio J of the torques of limb and device, and the largest size of dJ/d(theta)
+        [1/rad], between two angles of the limb [rad].
         """
         step = (high - low) / (N_LOOK - 1)
         ratios = [self.ratio(low + k * step) for k in range(N_LOOK)]

@@ -85,7 +85,7 @@ class Orthosis:
         )
 
     def drops(self) -> bool:
-        """Decide at random whether the message of this tick is lost."""
+        """Return, at random, whether the message of this tick is lost."""
         dropout = self.spec.sensors.dropout
         return dropout > 0.0 and float(self._noise.random()) < dropout
 

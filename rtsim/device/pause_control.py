@@ -40,17 +40,17 @@ class PauseControl:
         return PAUSED if self.wanted else GOES_BACK if self._resets else ""
 
     def pause(self) -> None:
-        """Pause as soon as the device is off."""
+        """Pause the limb as soon as the device reports no torque."""
         if not self.wanted:
             self.wanted, self._waited_s = True, 0.0
 
     def resume(self) -> None:
-        """End the pause."""
+        """End the pause of the limb."""
         self.wanted = self.paused = False
         self.n_left = 0
 
     def reset(self) -> None:
-        """Return to the start as soon as the device is off."""
+        """Return the limb to its start as soon as the device reports no torque."""
         self._resets, self._waited_s = True, 0.0
 
     def tick(self, off: bool, tick_s: float) -> None:

@@ -61,7 +61,8 @@ class RunRights:
         return ""
 
     def done(self, command: str, asker: Asker) -> None:
-        """Record that a command was carried out, for the sole right to arm."""
+        """Record that a user's command was carried out; `arm` and `disarm` begin and end the user's sole
+        right to arm."""
         if command == "arm":
             self.owner = asker.name
         elif command == "disarm":

@@ -136,7 +136,8 @@ class SensorCheck:
         return why or (self._speed if found & SPEED_OVER else "")
 
     def hint(self, newest: Device) -> str:
-        """Return a hint if the angle would be right when read in degrees; empty otherwise."""
+        """Return a hint if the device's angle agrees with the joint's when it is read as degrees; empty
+        otherwise."""
         if len(newest.angle) != 1:  # of a device of other joints something else is wrong
             return ""
         reference, said = self.told.angle(newest.command), newest.angle[0]
@@ -145,7 +146,7 @@ class SensorCheck:
         return "; it looks like degrees, and radians are expected" if looks else ""
 
     def _follow(self, passed_s: float) -> None:
-        """Judge the fitted gain and delay."""
+        """Fit offset, gain and delay of the measured angle, and store what is wrong with them."""
         fit, most = self._fit, self.limits.agreement_deg
         fit.solve()
         offset = math.degrees(fit.offset)
@@ -164,7 +165,7 @@ class SensorCheck:
             self._follows = ""
 
     def _as_told(self, fit: LagFit) -> str:
-        """Describe faults of gain and delay in words."""
+        """Describe faults of the fitted gain and delay in words; "" if there is none."""
         gain, delay_ms = fit.gain, 1e3 * fit.delay_s
         if gain < FROZEN:
             return "the device's angle does not move while the joint moves"
@@ -184,7 +185,7 @@ class SensorCheck:
         return ""
 
     def _of_speed(self, found: int) -> str:
-        """Describe faults of the speed in words."""
+        """Describe in words a fault of the measured speed, of the kind stated by the flags `found`."""
         turned, extra, hh, eh = (float(self._state[k]) for k in (TURNED, EXTRA, HH, EH))
         if found & GAIN_OFF:
             gain = 1.0 + eh / hh
@@ -199,6 +200,6 @@ class SensorCheck:
 
 
 def hint_of_turns(off_deg: float) -> str:
-    """Return a hint if the angle differs by whole turns; empty otherwise."""
+    """Return a hint if the difference of the angles is a whole number of turns; empty otherwise."""
     turns = round(off_deg / 360.0)
     return f", {turns:+d} turns" if turns and abs(off_deg - 360.0 * turns) < 5.0 else ""

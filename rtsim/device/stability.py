@@ -34,8 +34,9 @@ class Path(NamedTuple):
     delay_s: float
 
     def through(self, worst: Worst, torque_max: float) -> Path:
-        """Return the spring that acts on the limb if a misaligned device exerts the torque, at most
-        `torque_max` [N m].
+        """Return the equivalent spring at the limb's joint if this spring acts through a misaligned device
+        with a torque of at most `torque_max` [N m]; worst : largest transmission ratio of the joints, and of
+        its derivative
         """
         return self._replace(
             stiffness=worst.ratio**2 * self.stiffness + worst.slope * torque_max,
@@ -48,7 +49,7 @@ class Path(NamedTuple):
 
 
 def paths_of(spec: HilSpec, device: DeviceSpec) -> tuple[Path, Path]:
-    """Return the springs whose stability matters: the controller's, and the device's own."""
+    """Return the two springs that affect stability: the controller's, and the device's own."""
     tick_s, m, a = 1.0 / spec.exchange.rate_hz, device.mechanics, device.actuator
     free = spec.exchange.mode == "free"
     late = (FREE_TICKS * max(tick_s, 1.0 / device.tick_hz)) if free else 0.0

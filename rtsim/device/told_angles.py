@@ -54,7 +54,8 @@ class ToldAngles:
         return b[TIME] - a[TIME]
 
     def beyond(self, measured: float, first: int, last: int) -> float:
-        """Return the distance of an angle from the range of the angles sent between two outputs [rad].
+        """Return how far a measured angle lies outside the range of the angles sent in the outputs from
+        `first` to `last` [rad].
 
         It is positive above the range, negative below it, and 0 inside.
         """

@@ -123,7 +123,8 @@ class Tuning:
 
 
 def number_of(value: object) -> float:
-    """Convert what a client sent as a number, or as text, to a number; NaN where it is neither."""
+    """Convert a client's value, a number or a text, to a number; NaN if it is neither a number nor the text
+    of one."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return math.nan
     try:

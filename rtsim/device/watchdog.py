@@ -60,8 +60,8 @@ class Passed:
         self._behind_s = 0.0
 
     def count(self, period_s: float, t_ns: int, allowed_s: float) -> float:
-        """Return the duration that counts for a tick of a length [s] at a time [ns] [s], never less than its
-        length."""
+        """Return the duration that counts for a tick [s], never less than its nominal length; period_s : that
+        length [s]; t_ns : time on the clock [ns]; allowed_s : allowance [s]."""
         since_s = 1e-9 * (t_ns - self._t_ns) if self._t_ns else period_s
         self._t_ns = t_ns
         self._behind_s = max(-period_s, self._behind_s + since_s - period_s)  # ticks are not quite even
@@ -113,7 +113,7 @@ class Watchdog:
         return math.inf if self.output is None else self._delays.age_ms(self.output.t_sent, t_ns)
 
     def look(self, t_ns: int, torque: float, angle: float) -> None:
-        """Enter the safe state if the newest command is too old.
+        """Enter the safe state if the newest command is too old at the time t_ns [ns].
 
         It is called before new commands are read. So a device that was suspended finds that its last command
         has expired. The safe state then counts from the time at which the command expired.

@@ -21,5 +21,5 @@ class SpringDamper:
 
 
 def make(spec: Controller) -> SpringDamper:
-    """Create the law of a spring and damper, which has no state."""
+    """Create the law of a spring and damper; it keeps no state between ticks."""
     return SpringDamper()

@@ -44,7 +44,8 @@ class StrideTorque:
 
 
 def begins(before: Gait, gait: Gait) -> bool:
-    """Return whether a stride has begun between two ticks."""
+    """Return whether a stride has begun between two ticks; before, gait : gait phase in the previous and in
+    this tick"""
     return before.phase - gait.phase > WRAPS
 
 
