@@ -1,3 +1,3 @@
-"""Conversion of results for other programs and screens: a page for browsers, named numbers, frames and
-scenes.
+"""Conversion of results for other programs and screens: browser pages, named numbers for plotting, coordinate
+frames and 3D scenes.
 """

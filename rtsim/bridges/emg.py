@@ -113,7 +113,7 @@ class EmgRelay:
             self._publisher.service()
 
     def _begin(self, inlet: LslInlet, envelope: EmgEnvelope, rate: float) -> None:
-        """Begin a session, unless the same stream has come back."""
+        """Begin a session for the stream of an inlet, unless the same stream has reappeared."""
         labels = tuple(
             plain(channel.label or f"channel {k + 1}", LONGEST_LABEL)
             for k, channel in enumerate(inlet.channels)

@@ -111,7 +111,7 @@ class _ResultFrames:
             self._layout = FieldLayout(session)
 
     def take(self, message: Result, t_ns: int) -> tuple[ReceivedFrame, int] | None:
-        """Return the frame and its capture time [ns]; None for a frame that matches no descriptor."""
+        """Return a result as a frame with its capture time [ns]; None if it matches no descriptor."""
         session, layout = self._session, self._layout
         fits = session is not None and layout is not None and session.session == message.session
         if session is None or layout is None or not fits or layout.misfit(message.data) is not None:
@@ -149,7 +149,7 @@ class _Written:
         self._n = self.n_left = 0
 
     def add(self, message: FoxgloveMessage) -> None:
-        """Write a message."""
+        """Write a message; a time that the format cannot hold is counted in `n_left` instead."""
         if message.t_ns > LATEST_NS:
             self.n_left += 1
             return

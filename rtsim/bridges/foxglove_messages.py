@@ -81,7 +81,7 @@ class FoxgloveFrames:
         return messages
 
     def _begin(self, session: Session, t_ns: int) -> list[FoxgloveMessage]:
-        """Choose the fields of a session that are sent, and return the messages of its notes."""
+        """Choose the fields of a session that are sent; return a log message for each note of the session."""
         self._session, self._layout = session, layout_of(session)
         fields = self._wanted or tuple(spec.name for spec in session.fields if is_sent(spec))
         self._numbers = PlotNumbers(fields, self._say)
@@ -127,7 +127,7 @@ def log_message(sentence: str, level: int, t_ns: int) -> FoxgloveMessage:
 
 
 def finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return numbers, and maps of numbers, without those that are not finite."""
+    """Return values, or maps of values, without the entries that are not finite."""
     kept: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):

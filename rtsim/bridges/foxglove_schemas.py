@@ -28,7 +28,7 @@ def record(title: str, properties: Mapping[str, Schema], required: Sequence[str]
 
 
 def listed(items: Schema) -> Schema:
-    """Return a JSON schema of a list."""
+    """Return a JSON schema of a list whose items have the schema `items`."""
     return {"type": "array", "items": items}
 
 
@@ -108,10 +108,10 @@ def numbers_schema(field: str, labels: Sequence[str], parts: Sequence[str], unit
 
 
 def stamp(t_ns: int) -> dict[str, int]:
-    """Return a time [ns] in the form of the messages."""
+    """Return a time [ns] as Foxglove's messages represent it, in seconds and nanoseconds."""
     return {"sec": t_ns // 1_000_000_000, "nsec": t_ns % 1_000_000_000}
 
 
 def vector(values: Sequence[float]) -> dict[str, float]:
-    """Return three numbers, or the four of a quaternion, by their names."""
+    """Return three or four numbers as a map with the keys x, y, z and, for a quaternion, w."""
     return dict(zip("xyzw", values, strict=False))

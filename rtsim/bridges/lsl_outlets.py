@@ -133,7 +133,7 @@ class _Stream:
         self._name, self._scale, self._masks = name, scale, masks
 
     def values(self, frame: ReceivedFrame, unusable: bool) -> list[float]:
-        """Return the numbers of a frame and its status; NaN for numbers that must not be used."""
+        """Return the values of a frame followed by its status; NaN for values that are marked as unusable."""
         numbers: NDArray[np.float64] = self._scale * frame.data[self._name].reshape(-1)
         for mask in self._masks:
             masked = frame.data[mask].reshape(-1)
@@ -145,7 +145,7 @@ class _Stream:
 
 
 def flat_labels(spec: FieldSpec) -> tuple[str, ...]:
-    """Return a name for every number of a field: its label and part, or its index."""
+    """Return a name for every value of a field: its label and part, or its index."""
     names = [""]
     for axis, n in enumerate(spec.shape):
         given = spec.labels if axis == 0 else spec.parts if axis == 1 else ()

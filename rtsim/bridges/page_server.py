@@ -75,7 +75,7 @@ class Showing:
         self.over = False
 
     def turn(self) -> None:
-        """Process newly arrived data, and wake the threads of the viewers."""
+        """Process newly arrived results, and wake the threads of the viewers."""
         with self.news:
             change, _ = self.feed.take()
             self.n_layout += change is not Change.NOTHING
@@ -335,13 +335,14 @@ class PageRequest(BaseHTTPRequestHandler):
 
 
 def hang_up(connection: socket.socket) -> None:
-    """Close a connection at the TCP level while its thread, which uses TLS on it, is waiting."""
+    """Shut down a TCP connection whose thread is waiting for data over TLS."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def _numbers(text: str) -> list[int]:
-    """Parse the panels that a viewer requests, each once; words that are not numbers are ignored."""
+    """Parse the indices of the panels that a viewer requests, each once; words that are not numbers are
+    ignored."""
     numbers = [
         int(part)
         for part in text.split(",")[:PANELS_ALL]

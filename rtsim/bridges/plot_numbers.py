@@ -102,7 +102,7 @@ def named(values: NDArray[np.float64], labels: Sequence[str], parts: tuple[str, 
 
 
 def distinct(labels: Sequence[str]) -> list[str]:
-    """Return labels as keys of a map: repeated labels get a number appended."""
+    """Return the labels as unique keys of a map: a repeated label gets a number appended."""
     return [label if label not in labels[:k] else f"{label} {k + 1}" for k, label in enumerate(labels)]
 
 

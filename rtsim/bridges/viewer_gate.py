@@ -150,8 +150,8 @@ class ViewerGate:
             self._places.release()
 
     def _hand_over(self, viewer: socket.socket, behind: socket.socket) -> None:
-        """Relay data in both directions; a side that does not read is waited for, which delays only
-        itself.
+        """Relay data in both directions. Each direction waits for a side that does not read, which delays no
+        other connection.
         """
         other = {viewer: behind, behind: viewer}
         while not self._over.is_set():
