@@ -1,1 +1,2 @@
-"""Bytes and sockets: messages, codec, clock, subscriber, publisher, player, recorder, control, security."""
+"""Streams of messages over ZeroMQ sockets: message types, encoding, clocks, publisher and subscriber,
+recording and playing, commands, access control."""

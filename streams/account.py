@@ -40,8 +40,8 @@ def plain(text: str, longest: int = LONGEST) -> str:
 
 
 def bounded(sentences: object, most: int = MOST_SENTENCES) -> list[str]:
-    """Return sentences of any origin in a form fit for a descriptor: plain, without repetitions, at most
-    `most`."""
+    """Return texts of any origin in a form that fits into a descriptor: shortened, without control characters
+    or repetitions, at most `most` texts."""
     told = sentences if isinstance(sentences, list | tuple) else ()
     texts = dict.fromkeys(plain(text) for text in islice(told, most) if isinstance(text, str))
     if len(told) > most:
@@ -109,6 +109,6 @@ def received(message: Telemetry) -> Telemetry:
 
 
 def _named(values: Mapping[str, Number]) -> list[tuple[str, Number]]:
-    """Return the first MOST_NAMES entries, with names that can be shown."""
+    """Return the first MOST_NAMES entries of a map, with shortened names without control characters."""
     entries = islice(values.items(), MOST_NAMES)
     return [(plain(name, LONGEST_NAME), value) for name, value in entries]

@@ -42,7 +42,8 @@ def check_address(address: str, binding: bool = False) -> None:
 
 
 def is_here(address: str) -> bool:
-    """Return whether an address can only be reached from this machine, unless something forwards it."""
+    """Return whether an address can only be reached from this machine, apart from tunnels and port
+    forwarding."""
     host = address.removeprefix("tcp://").rpartition(":")[0]
     return not address.startswith("tcp://") or host in ("localhost", "[::1]") or host.startswith("127.")
 

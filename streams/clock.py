@@ -25,7 +25,7 @@ def is_over(since_ns: int, span_ns: int, at_ns: int) -> bool:
 
 
 def sleep_until_ns(due_ns: int) -> None:
-    """Return at `due_ns` on the clock of now_ns: sleep until shortly before, then spin."""
+    """Return at the time `due_ns` on the clock of now_ns: sleep until shortly before, then poll the clock."""
     while (left_ns := due_ns - now_ns()) > SPIN_NS:
         time.sleep((left_ns - SPIN_NS) * 1e-9)
     while now_ns() < due_ns:

@@ -264,7 +264,7 @@ class FieldLayout:
         self.n_value = sum(n_byte for _, n_byte in self._sizes) // 8
 
     def views(self, flat: FloatArray) -> dict[str, FloatArray]:
-        """Split one array of `n_value` numbers into successive views, one for each field."""
+        """Split one array of `n_value` values into consecutive views, one for each field."""
         views = {}
         start = 0
         for name, spec in self.specs.items():
@@ -307,9 +307,9 @@ class FieldLayout:
 
     def unpack_into(self, data: Mapping[str, bytes], out: Mapping[str, FloatArray]) -> str | None:
         """Decode a frame's bytes into the arrays `out`, C-contiguous float64; leave `out` unchanged if the
-        frame does not fit.
+        frame does not match the descriptor.
 
-        Returns what `misfit` says.
+        Returns None, "missing_field" or "wrong_shape", as `misfit` does.
         """
         fault = self.misfit(data)
         if fault is not None:

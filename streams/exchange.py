@@ -68,7 +68,7 @@ class ExchangeIntake(Generic[Kind]):
         self._session = ""
 
     def accept(self, parts: Sequence[bytes], t_arrived: int) -> Kind | None:
-        """Return the message, or None if it must not be used."""
+        """Return the decoded message, or None if it must not be used; it is then counted."""
         try:
             message = decode(parts)
         except DecodeError as fault:
@@ -92,11 +92,11 @@ class ExchangeIntake(Generic[Kind]):
         return message
 
     def begin(self) -> None:
-        """Prepare for another sender, whose message numbers start anew."""
+        """Prepare for another sender, whose message numbers begin at 0 again."""
         self._session, self._order = "", OrderCheck()
 
     def _misfit(self, message: Kind, parts: Sequence[bytes], t_arrived: int) -> str:
-        """Return a further reason not to use a message, as text; empty if there is none."""
+        """Return a reason not to use a message that was decoded, as text; empty if there is none."""
         return ""
 
     def _refuse(self, kind: str, detail: str, t_arrived: int) -> None:
@@ -179,7 +179,7 @@ class DevicePort(Closing):
         return {**self._intake.counters, **others, "skipped": self.n_skipped}
 
     def sentences(self) -> list[str]:
-        """Return sentences on faults of the device's messages since the last call."""
+        """Return messages about faults of the device's messages since the last call."""
         self._intake.events.flush(now_ns())
         told: list[str] = []
         for events in (self._intake.events.sentences, self._bound.events):
@@ -308,8 +308,8 @@ class ModelLink(Closing):
         return self._intake.counters
 
     def newest(self, timeout_ms: int) -> tuple[Output, int] | None:
-        """Return the newest output and when it came [ns], after waiting at most this long for one [ms]; None
-        if none came."""
+        """Return the newest output and the time of its arrival [ns]; None if none arrives within this time
+        [ms]."""
         found = None
         for _ in range(MOST_AT_ONCE if timeout_ms <= 0 or self._socket.poll(timeout_ms) else 0):
             try:

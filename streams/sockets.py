@@ -96,7 +96,7 @@ class BoundSocket:
 
     @property
     def events(self) -> deque[str]:
-        """Plain sentences about whom the guard cut off, newest last; take them with popleft."""
+        """Messages about the connections that the guard closed, newest last; take them with popleft."""
         return self.guard.sentences if self.guard is not None else deque()
 
     def _set_guard(self, allowance: SendingLimit) -> None:

@@ -55,7 +55,8 @@ def whole_file(path: Path, mode: int = MODE) -> Iterator[Path]:
 
 
 def part_of(path: Path, mode: int = MODE) -> Path:
-    """Create an empty temporary file beside `path`, with a short unique name, and return its path."""
+    """Create an empty temporary file in the folder of `path`, with a short unique name, and return its
+    path."""
     part = Path(os.path.realpath(path)).with_name(f".{secrets.token_hex(8)}.part")
     if str(part.parent) not in _looked:
         _looked.add(str(part.parent))

@@ -94,7 +94,8 @@ class AllowList:
             self._lock.release()
 
     def _read(self) -> dict[str, Asker]:
-        """Read the allow-list; if it is invalid, return those listed before whose keys are still there."""
+        """Read the allow-list; if it is invalid, return those entries of the former list whose keys still
+        exist."""
         try:
             return read_roles(self.folder)
         except (StreamError, OSError) as fault:
@@ -159,7 +160,7 @@ class ListedKeys(Mapping[str, Asker]):
 
 
 def _files(folder: Path) -> list[tuple[Role, Path]]:
-    """Return the key files of an allow-list, each with its role."""
+    """Return the key files of an allow-list, each with the role that its folder gives."""
     places: list[tuple[Role, Path]] = [("watch", folder), *((role, folder / role) for role in FOLDERS)]
     return [(role, path) for role, place in places for path in sorted(place.glob("*.key"))]
 

@@ -33,5 +33,5 @@ class Allowance:
         self.spent_ns += cost_ns
 
     def affords(self, cost_ns: float = 0.0) -> bool:
-        """Return whether there is enough left to begin something that is likely to cost this much [ns]."""
+        """Return whether the remaining budget allows work that is likely to cost this time [ns]."""
         return self.left_ns > cost_ns

@@ -100,8 +100,8 @@ class AcceptedConnection:
         return n_new > 0
 
     def takes_nothing(self, now: int) -> bool:
-        """Return whether the peer reads nothing: data for it had waited too long at the last check; now : the
-        time [ns].
+        """Return whether the peer reads nothing: data for it had waited too long at the last check; now :
+        present time [ns].
         """
         return now - self._took_ns > TAKES_NOTHING_NS
 

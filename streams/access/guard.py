@@ -142,7 +142,8 @@ class Guard:
                 look_ms = max(BUSY_LOOK_MS if busy else LOOK_MS, rest_ms)
 
     def _follow(self, event: int, fd: int, endpoint: str) -> None:
-        """Update the list of connections by an event of libzmq's socket monitor."""
+        """Update the list of connections after an event that libzmq's socket monitor reported for a file
+        descriptor."""
         former = self._connections.pop(fd, None)
         if former is not None:
             former.wire.close()
@@ -179,8 +180,8 @@ class Guard:
         return len(guilty)
 
     def _follow_list(self, listed: ListedKeys) -> None:
-        """Mark connections whose key was removed from the allow-list, and those without a message, whose key
-        is unknown."""
+        """Mark for closing the connections whose key is no longer in the allow-list, and those that have sent
+        no message, so that their key is unknown."""
         listed.listed.refresh()
         told = listed.listed.sentences
         while told:

@@ -79,7 +79,8 @@ def public_key_of(path: Path) -> str:
 
 @contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Turn the library's refusal of a key (too short, for example) into an error that names the file."""
+    """Within the `with` block, turn the library's error about a key (too short, for example) into a
+    StreamError that names the file."""
     try:
         yield
     except zmq.ZMQError as fault:

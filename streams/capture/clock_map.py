@@ -49,7 +49,7 @@ class ClockMap:
 
     @property
     def known(self) -> bool:
-        """Whether anything was learnt since the clock started."""
+        """Whether the relation of the two clocks is known since the system's clock last started."""
         return self._earliest is not None or bool(self._blocks)
 
     def learn(self, stamp_ns: int, local_ns: int) -> bool:
@@ -63,19 +63,20 @@ class ClockMap:
         return False if self._paired else self._take(stamp_ns, local_ns)
 
     def pair(self, stamp_ns: int, local_ns: int) -> bool:
-        """Learn from readings of both clocks at one moment; from then on only such pairs count."""
+        """Learn from simultaneous readings of both clocks; from then on only such pairs are used."""
         if not self._paired:
             self._forget()
             self._paired = True
         return self._take(stamp_ns, local_ns)
 
     def restart(self) -> None:
-        """Discard what was learnt, for a new connection."""
+        """Discard the relation of the clocks, for a new connection."""
         self._forget()
         self._paired = False
 
     def local_ns(self, stamp_ns: int) -> int:
-        """Convert a stamp to this machine's clock [ns]; LookupError before anything was learnt."""
+        """Convert a stamp to this machine's clock [ns]; LookupError while the relation of the clocks is
+        unknown."""
         if not self.known:
             raise LookupError("nothing is known of the system's clock yet")
         return stamp_ns + self._offset_ns + round(self._drift * (stamp_ns - self._anchor_ns))
@@ -114,7 +115,7 @@ class ClockMap:
         return restarted
 
     def _is_anew(self, stamp_ns: int, local_ns: int) -> bool:
-        """Return whether this stamp, or those of the last while, show that the system's clock was
+        """Return whether this time stamp, or the stamps of a recent period, show that the system's clock was
         restarted."""
         if not self.known:
             return False

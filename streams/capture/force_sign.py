@@ -57,8 +57,8 @@ class ForceSign:
     def applied(
         self, force: FloatArray, moment: FloatArray, vertical: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return force and moment (n_plate, n_sample, 3) on the person; NaN while a person is on the plate
-        and the sign is unknown.
+        """Return forces and moments (n_plate, n_sample, 3) with the sign of those on the person; NaN while a
+        person is on the plate and the sign is unknown.
         """
         if self.factor:
             return self.factor * force, self.factor * moment

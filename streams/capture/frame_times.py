@@ -60,7 +60,8 @@ class FrameTimes:
         self._first = True
 
     def reconnect(self) -> None:
-        """Begin a new connection; the first stamp shows whether its clock is new as well."""
+        """Begin a new connection; its first time stamp shows whether the system's clock was restarted,
+        too."""
         self._anew, self._anchor_stamp_ns, self._number = True, None, -1
         self._skipped.clear()
 
@@ -107,7 +108,8 @@ class FrameTimes:
         return False
 
     def _judged(self, stamp_ns: int, frame: CaptureFrame) -> int | None:
-        """Return the stamp if it can be used; start to learn the clock anew where it was restarted."""
+        """Return the time stamp if it is usable, else None; if the system's clock was restarted, begin to
+        learn its relation to ours anew."""
         before, number = self._stamp_ns, frame.number
         arrived_ns = frame.arrived_ns - frame.age_ns
         if before is not None and not self._anew:
@@ -153,15 +155,15 @@ class FrameTimes:
             self.counters["frames_left_out"] += n
 
     def _captured(self, stamp_ns: int | None, frame: CaptureFrame) -> int:
-        """Return when a frame was captured, on this machine's clock: not after its arrival, and after the
-        frame before."""
+        """Return when a frame was captured, on this machine's clock [ns]: never after its arrival, always
+        after the capture of the previous frame."""
         arrived_ns = frame.arrived_ns - frame.age_ns
         mapped_ns = self.clock.local_ns(stamp_ns) if stamp_ns is not None else arrived_ns
         return max(min(mapped_ns, frame.arrived_ns) - self._latency_ns, self._t_capture + 1, 0)
 
     def _time_of(self, stamp_ns: int | None, t_capture: int) -> float:
-        """Return a frame's time in the session: from stamps, or from this machine's clock where stamps are
-        unusable or restart."""
+        """Return a frame's time in the session [s], from its time stamp, or from this machine's clock if
+        stamps are unusable or restart."""
         if self._first:
             self._anchor_stamp_ns, self._anchor_time = stamp_ns, 0.0
             return 0.0

@@ -38,7 +38,7 @@ class SessionPace:
         return self._paid_ns - now_ns <= (AT_ONCE - 1) * STEP_NS
 
     def recent(self, now_ns: int) -> bool:
-        """Return whether the last session began a moment ago."""
+        """Return whether the last session began only a moment ago."""
         return now_ns - self._begun_ns < AT_ONCE * STEP_NS
 
 
@@ -59,8 +59,8 @@ class RowsByName:
         self._others = np.array([row for row in range(self._n_row) if row not in wanted], np.int64)
 
     def moved(self, positions: FloatArray) -> tuple[FloatArray, int] | None:
-        """Return the rows in the other order, (n_after, 3), and the number of markers that have a position
-        but no row there.
+        """Return the rows in the order required, (n_after, 3), and the number of markers with a known
+        position that have no row in that order.
 
         Rows of markers that the frame does not have are NaN. Returns None if the rows do not fit the
         description `before`.
@@ -87,7 +87,8 @@ def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
 def rows_kept(
     frames: Sequence[CaptureFrame], before: CaptureDescription, after: CaptureDescription
 ) -> list[CaptureFrame]:
-    """Return those frames that can be published under another description, with their rows in its order."""
+    """Return the frames that can be published under the former description `before`, with their rows in its
+    order."""
     if before.names == after.names:  # unit, axis or rate are told late
         return list(frames)
     rows = RowsByName(before, after)

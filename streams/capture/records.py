@@ -24,7 +24,7 @@ SLOWEST, FASTEST = 0.01, 100_000.0
 
 
 def believed_rate(rate: float) -> float:
-    """Return a stated rate if it is plausible [Hz], else 0."""
+    """Return a rate that a system states [Hz] if it is plausible, else 0."""
     return rate if SLOWEST <= rate <= FASTEST else 0.0
 
 

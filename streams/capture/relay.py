@@ -173,15 +173,15 @@ class Relay:
             connection.close()
 
     def _tell_once(self, sentence: str, connected: bool = False) -> None:
-        """Report a change of the connection, unless the same was reported since the last frame."""
+        """Report a change of the connection, unless the same message was reported since the last frame."""
         if sentence not in self._told:
             self._told.add(sentence)
             place = "" if sentence.startswith(self._address.text) else f"{self._address.text}: "
             self._tell(sentence if connected else f"{place}{sentence}; trying again.")
 
     def _tell(self, sentence: str) -> None:
-        """Report a message; of a flood of messages, as from a server that changes its names all the time,
-        only a few."""
+        """Report a message to the user; if many come in quick succession, as from a server that changes its
+        names all the time, report only a few."""
         self._sentences.say(sentence)
         self._n_said += 1
         if self._n_said <= MOST_SAID:
@@ -234,7 +234,7 @@ class Relay:
             self._times.counters["clock_restarts"] += 1
 
     def _take_kept(self, frame: CaptureFrame) -> None:
-        """Publish a frame, or keep it while its session is not known yet."""
+        """Publish a frame, or store it until a session for its description has begun."""
         if self._due and self._pace.allows(now_ns()):
             self._begin_described()
         if self._session is None:
@@ -245,7 +245,8 @@ class Relay:
             self._relay(frame)
 
     def _describe(self, description: CaptureDescription) -> None:
-        """Begin a new session where the description differs from the present one; at most two a second."""
+        """Begin a new session if a description differs from the present one; at most two sessions a
+        second."""
         asked, before = self._options, self._described
         description = description._replace(
             up=asked.up or description.up,
@@ -290,7 +291,7 @@ class Relay:
                 self._relay(kept)
 
     def _wait(self, frame: CaptureFrame) -> None:
-        """Keep a frame until unit and axes are determined, then publish all frames that waited."""
+        """Store a frame; once unit and axes are determined, publish all stored frames."""
         description = self._described
         if description is None or not (description.names or self._options.n_unnamed):
             self.counters["frames_without_markers"] += 1

@@ -160,7 +160,7 @@ class RelayedSession:
         return seq
 
     def _corners(self) -> list[list[list[float]]]:
-        """Return the corners of each plate in the axes that are published [m]."""
+        """Return the corners of each plate in the axes of the published positions [m]."""
         turned = []
         for plate in self._plates:
             corners = np.array(plate.corners, dtype=np.float64).reshape(-1, 3)

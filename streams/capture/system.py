@@ -87,7 +87,8 @@ class CaptureConnection(Protocol):
 
 
 def no_check(address: CaptureAddress) -> None:
-    """Accept every address: for systems whose options are names that only the network knows."""
+    """Accept every address: for systems whose options are names of streams, which can only be checked on the
+    network."""
 
 
 class CaptureSystem(NamedTuple):

@@ -162,7 +162,8 @@ class ControlServer(Closing):
             self._woken.close()
 
     def _tell(self) -> None:
-        """Report what the guard did, and what was only counted during a flood."""
+        """Report the connections that the guard closed, and the commands that were only counted during a
+        flood."""
         events = self._bound.events
         while events:
             self.journal.sentences.append(events.popleft())
@@ -172,7 +173,8 @@ class ControlServer(Closing):
         self.stop_by(f"a datagram from {self._stops.whence if self._stops is not None else 'somebody'}")
 
     def _look_up(self) -> None:
-        """Let the thread check that nothing waits, so that later messages can be told from earlier ones."""
+        """Let the thread check that no message waits, so that messages that come later can be attributed to
+        their connections."""
         with suppress(OSError):  # it will look up already
             self._wake.send(b"x")
 

@@ -90,7 +90,7 @@ class StopEndpoint(Closing):
                     time.sleep(REST_S)
 
     def _take(self) -> list[tuple[bytes, object]]:
-        """Wait for a first stop, and return all that have come, each with its sender's address."""
+        """Wait for an emergency stop, and return all that have arrived, each with its sender's address."""
         stops = []
         for n in range(AT_ONCE):
             if n:

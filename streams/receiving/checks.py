@@ -79,8 +79,8 @@ class OrderCheck:
         return "in_order"
 
     def _confirms(self, seq: int) -> bool:
-        """Return whether a frame with an unexpected number continues the last such frame; if not, store it as
-        the one in doubt."""
+        """Return whether a frame with an unexpected number follows the previous unexpected one; if not, store
+        its number as doubtful."""
         if seq == self._doubtful + 1:
             return True
         self._doubtful = seq
@@ -121,8 +121,7 @@ class CaptureClockCheck:
 def clean(flat: FloatArray, sent: Iterable[bytes]) -> bool:
     """Replace infinities by NaN in place; return whether there were any.
 
-    sent : the same numbers as received bytes; these are searched first, as only faulty frames contain
-      infinities
+    sent : the same values as received bytes; they are searched first, which is faster
     """
     for blob in sent:
         if INFINITY in blob or MINUS_INFINITY in blob:
@@ -170,7 +169,7 @@ class EventLog:
         self._said_ns: dict[str, int] = {}
 
     def say(self, sentence: str) -> None:
-        """Log a sentence of a kind that cannot come in floods."""
+        """Log a sentence at once, of a kind that cannot occur in floods."""
         self.sentences.append(plain(sentence))
 
     def note(self, kind: str, n: int, detail: str, t_ns: int) -> None:

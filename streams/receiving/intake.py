@@ -102,7 +102,7 @@ class Intake:
             self.look_again(t_arrived)  # last, as this may have been a frame after which nobody pauses
 
     def look_again(self, t_ns: int) -> None:
-        """Read the postponed descriptor, if there is one and time for it; called regularly."""
+        """Decode the postponed descriptor, if there is one and time for it; called regularly."""
         if self._put_off is not None and self._affords(self._put_off, t_ns):
             parts, self._put_off = self._put_off, None
             self._read(parts, t_ns)
@@ -201,14 +201,14 @@ class Intake:
             self.events.note("session", 1, session.session, t_arrived)
 
     def _again(self, known: KnownSession) -> None:
-        """Handle the repeated descriptor of a known session."""
+        """Handle a repeated descriptor of a session that is already known."""
         if known is not self._sessions.newest:
             known.begin_again()
             self._sessions.newest = known
             self._over = self._over_beside = False
 
     def _write(self, known: KnownSession) -> None:
-        """Prepare the ring for frames of this session."""
+        """Prepare the ring to receive frames of this session."""
         self._written = known
         self._ring.begin(known.session, known.layout)
 
@@ -256,7 +256,8 @@ class Intake:
         return True
 
     def _joining(self, t_arrived: int) -> bool:
-        """Return whether the first descriptor may still be on its way."""
+        """Return whether the first descriptor may not have arrived yet, so that frames without one are no
+        fault."""
         if self._first_ns is None:
             self._first_ns = t_arrived
         return t_arrived - self._first_ns < JOINING_NS

@@ -55,13 +55,13 @@ class KnownSession:
         self._n_frame = self._n_stretch = 0
 
     def begin_again(self) -> None:
-        """Reset the session: its descriptor came after that of another session, so that numbers and clock may
-        have restarted.
+        """Reset the checks of the session: its descriptor came after that of another session, so that numbers
+        and clock may have restarted.
         """
         self.order, self.clock, self.ended = OrderCheck(), CaptureClockCheck(), False
 
     def forget(self) -> None:
-        """Discard what is known of the session's frames so far."""
+        """Discard the record of the session's frames so far."""
         self._n_frame = self._n_stretch = 0
 
     def hear(self, t_ns: int) -> None:
@@ -73,16 +73,16 @@ class KnownSession:
             self._counted_ns = t_ns
 
     def excuse(self, busy_ns: int) -> None:
-        """Exclude a time in which frames could not be received from the session's pauses."""
+        """Do not count as a pause of the session a time in which this receiver was busy."""
         self._heard_ns += max(0, busy_ns)
 
     def pauses(self, t_ns: int) -> bool:
-        """Return whether the session pauses: no frame has come for long, or none will come."""
+        """Return whether the session pauses: no frame has come for long, or the sender has ended it."""
         return self.ended or t_ns - self._heard_ns > self._silence_ns
 
     def gone(self, t_ns: int) -> bool:
-        """Return whether the session is gone: no frame has come for so long that its sender must be gone, or
-        none will come."""
+        """Return whether the session is gone: its sender has ended it, or no frame has come for so long that
+        the sender must have disappeared."""
         return self.ended or t_ns - self._heard_ns > LONGEST_SILENCE_NS
 
     def follow_clock(self, t_ns: int) -> None:

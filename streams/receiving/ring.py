@@ -98,7 +98,7 @@ class Ring:
 
     @property
     def session(self) -> Session | None:
-        """Descriptor of the frame that the reader holds; without a frame, the newest descriptor."""
+        """Descriptor of the frame that the reader holds; if it holds none, the newest descriptor."""
         with self._change:
             return self._held.session if self._held is not None else self._newest
 
@@ -171,13 +171,13 @@ class Ring:
             self._held = None
 
     def nudge(self) -> None:
-        """Let a waiting reader return once it has read everything."""
+        """Wake a waiting reader: `pop` returns None once all frames are read."""
         with self._change:
             self._nudged = True
             self._wake()
 
     def close(self) -> None:
-        """Let the reader never wait again."""
+        """Wake the reader, and never let it wait again."""
         with self._change:
             self._closed = True
             self._wake()

@@ -75,7 +75,7 @@ class Subscriber(Closing):
 
     @property
     def events(self) -> deque[str]:
-        """Plain sentences about what went wrong, newest last; take them with popleft."""
+        """Messages about faults of the reception, newest last; take them with popleft."""
         return self._intake.events.sentences
 
     @property
@@ -151,7 +151,8 @@ class Subscriber(Closing):
 
 
 def _wanted(topics: Iterable[str | bytes]) -> tuple[StreamName, list[bytes]]:
-    """Return the stream among the topics, and all prefixes to subscribe to."""
+    """Return the one stream among the topics ("markers", "forces" or "result"), and all topics to subscribe
+    to."""
     wanted = {topic.encode() if isinstance(topic, str) else topic for topic in topics}
     streams = [name for name in STREAM_NAMES if name.encode() in wanted]
     strangers = wanted.difference(TOPICS)

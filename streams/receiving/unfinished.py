@@ -43,7 +43,7 @@ class Unfinished:
         return 1e-9 * max(0, now_ns() - self._mark_ns) * HEARTBEAT_RATE
 
     def cut(self) -> bool:
-        """Shut the connection down if it brings a message that does not end; return whether it did.
+        """Close the connection if it carries an endless message; return whether it did.
 
         Call it when there was nothing to read. Bytes that had arrived before the previous call and have not
         been read since then belong to an unfinished message, however long ago that call was.

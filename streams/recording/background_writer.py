@@ -101,7 +101,7 @@ class BackgroundWriter:
         )
 
     def _end_file(self) -> None:
-        """Finish the newest file; one without a message is removed, so that its name is free."""
+        """Finish the newest file; remove it if it contains no message, so that its name is free."""
         path = self.paths[-1]
         if self._file.is_gone():
             self._leave()
@@ -132,7 +132,7 @@ class BackgroundWriter:
             return self._waiting[0] if self._waiting and not self._given_up.is_set() else None
 
     def _keep(self, message: WaitingMessage) -> None:
-        """Write a message, and try again until that succeeds or it is given up."""
+        """Write a message, repeating the attempt until it succeeds or is given up."""
         failed_ns = 0
         while True:
             last = self._over.is_set()
@@ -209,8 +209,8 @@ class BackgroundWriter:
         self._file.abandon()
 
     def _look(self, message: WaitingMessage) -> None:
-        """Check from time to time whether messages wait too long or find no room, and whether the file still
-        exists."""
+        """Check from time to time whether messages wait too long or exceed the memory limit, and whether the
+        file still exists."""
         self._looked_ns = now_ns()
         waited_ns = self._looked_ns - message[2]
         n_dropped = self.n_lost - self._n_dropped

@@ -240,7 +240,7 @@ class ChunkedFile:
         self._chunk = None
 
     def _append(self, data: bytes) -> None:
-        """Append bytes that stand outside of chunks."""
+        """Append bytes that are not part of a chunk."""
         self._write([(self._at, data)])
         self._crc = zlib.crc32(data, self._crc)
         self._at += len(data)

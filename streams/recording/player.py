@@ -168,8 +168,8 @@ def play(
 
 
 def _check(channel: PlayedStream, layout: FieldLayout) -> float:
-    """Raise StreamError for frames that do not fit; return the step from the last frame to the first of the
-    next lap [s]."""
+    """Raise StreamError for frames that do not match their descriptor; return the time from the last frame to
+    the first frame of the next lap [s]."""
     session, n_frame = channel.session, len(channel.times)
     if session.stream not in KINDS:
         raise StreamError(f"the player has no frames of {session.stream}; give {' or '.join(KINDS)}")

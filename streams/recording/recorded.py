@@ -141,7 +141,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
                 yield self._seen(one)
 
     def _seen(self, message: Message) -> Message:
-        """Remember the time of the first message, and return the message unchanged."""
+        """Store the time of the first message, and return the message unchanged."""
         if self._first_ns is None:
             self._first_ns = message.log_time
         return message
@@ -176,7 +176,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
             )
 
     def _check_summary(self, record: ScannedRecord) -> None:
-        """Compare the checksum of the index at the end, which reading does not depend on."""
+        """Compare the checksum of the index at the end of the file; reading does not need the index."""
         if self._summary_crc is None:
             return
         head = bytes([record.opcode]) + len(record.content).to_bytes(8, "little")
@@ -196,7 +196,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
         )
 
     def _span_of(self, content: bytes) -> str:
-        """Return the times between which the messages of a damaged chunk were received, as text."""
+        """Return, as text, the times between which the messages of a damaged chunk were received."""
         first, last = (int.from_bytes(content[k : k + 8], "little") for k in (0, 8))
         if self._first_ns is None or not self._first_ns <= first <= last:
             return ""

@@ -85,8 +85,8 @@ class Recorder(Closing):
             self.file.remove(self.path)
 
     def _failure(self, fault: OSError) -> StreamError:
-        """Give up the file and return the error: what is on the disk stays readable, a file without a message
-        is removed."""
+        """Give up the file and return the error. The messages on the disk stay readable; a file without a
+        message is removed."""
         self.file.abandon()
         if self.n_message == 0:
             with suppress(OSError):

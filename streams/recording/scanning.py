@@ -131,7 +131,8 @@ class RecordScan(Iterator[ScannedRecord]):
         return ScannedRecord(at, head[0], content, record)
 
     def _goes_on(self, opcode: int, content: bytes, record: Any) -> bool:
-        """Return whether a record is plausible for its opcode and size, and another record follows it."""
+        """Return whether the content of a record is plausible for its opcode and size, and another record
+        follows."""
         self._held += self._file.read(max(0, HEAD - len(self._held)))
         after = self._held[:HEAD]
         if after and not (is_head(after) if len(after) == HEAD else is_opcode(after[0])):
@@ -145,8 +146,8 @@ class RecordScan(Iterator[ScannedRecord]):
         return opcode >= PRIVATE or record is not None
 
     def _cut(self, head: bytes, content: bytes) -> ScannedRecord:
-        """Return a record that is truncated by the end of the file, unless a valid record is found inside
-        it."""
+        """Return a record that the end of the file truncates, unless a valid record is found inside its
+        content."""
         whole = head + content
         self._waste(len(whole))
         place, _ = self._sound_place(whole, 1)
@@ -180,7 +181,7 @@ class RecordScan(Iterator[ScannedRecord]):
         return found._replace(skipped=n_skipped + found.skipped)
 
     def _waste(self, n_byte: int) -> None:
-        """Count bytes that were read in vain; end the scan if they are too many."""
+        """Count bytes that contained no valid record; end the scan if there are too many."""
         self._vain += n_byte
         if self._vain > VAIN * self.at + LEAST_VAIN:
             self._over = self.given_up = True

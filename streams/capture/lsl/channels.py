@@ -60,7 +60,7 @@ class ForceChannels(NamedTuple):
 
     names : names of the plates
     columns : (n_plate, 6) channels of Fx to Mz
-    moment_scale : factor to N m
+    moment_scale : factor by which moments are multiplied to be in N m
     """
 
     names: tuple[str, ...]

@@ -88,8 +88,8 @@ class LslConnection:
         )
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """Return the next item received; None after the timeout. Raises CaptureError where the stream has
-        ended."""
+        """Return the next frame, description or pair of clock readings; None after the timeout. Raises
+        CaptureError where the stream has ended."""
         if not self._ready:
             if (pair := self._inlet.correction) is not None:
                 return pair
@@ -105,7 +105,7 @@ class LslConnection:
         return {}
 
     def sentences(self) -> list[str]:
-        """Return sentences for the user since the last call."""
+        """Return messages for the user since the last call."""
         told, self._sentences = self._sentences, []
         return told
 
@@ -205,7 +205,8 @@ def _searched(predicate: str, name: str) -> Any:
 
 
 def _missing(wanted: str) -> CaptureError:
-    """Return the error that a stream was not found, with a list of those that were."""
+    """Return the error that the requested stream was not found, with a list of the streams that were
+    found."""
     others = sorted({stream.name() for stream in lsl().resolve_streams(LOOK_S)})[:MOST_TOLD]
     there = f"there are {', '.join(map(repr, others))}" if others else "there are no other streams either"
     return CaptureError(

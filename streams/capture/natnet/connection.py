@@ -68,7 +68,7 @@ NEWEST = (4, 2)
 
 
 class _Waiting(NamedTuple):
-    """A packet with a frame, and when it arrived [ns]."""
+    """A received packet that contains a frame, and the time of its arrival [ns]."""
 
     packet: bytes
     arrived_ns: int
@@ -119,8 +119,8 @@ class NatNetConnection:
         return CaptureDescription(self._rows.names, asked.unit, asked.up, asked.rate, plates)
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """Return the next item received; None after the timeout. Raises CaptureError where the server no
-        longer answers.
+        """Return the next frame, description or pair of clock readings; None after the timeout. Raises
+        CaptureError where the server no longer answers.
         """
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
@@ -141,8 +141,8 @@ class NatNetConnection:
         return self._ready.popleft()
 
     def counters(self) -> Mapping[str, int]:
-        """Counters: packets refused or from unknown senders; frames that fitted no definitions; sets whose
-        labelled markers have another numbering.
+        """Counters: packets refused or from unknown senders; frames that did not match the definitions;
+        marker sets whose labelled markers are numbered differently.
         """
         return {
             "refused_packets": 0,
@@ -155,7 +155,7 @@ class NatNetConnection:
         return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
 
     def sentences(self) -> list[str]:
-        """Return sentences for the user since the last call."""
+        """Return messages for the user since the last call."""
         told = list(self._sentences)
         self._sentences.clear()
         return told
@@ -182,7 +182,7 @@ class NatNetConnection:
             raise CaptureError("unreachable", f"{self._address.text} cannot be reached: {fault}") from fault
 
     def _await(self, done: Callable[[], bool], longest_ns: int) -> None:
-        """Send requests and handle answers until something is known (done() is true), or the time is over."""
+        """Send requests and handle answers until done() is true, or the time is over."""
         due_ns = now_ns() + longest_ns
         while not done() and (now := now_ns()) < due_ns:
             self._ask(now)
@@ -315,19 +315,19 @@ class NatNetConnection:
             self._take_frame(one, again=True)
 
     def _tell_refusal(self, sentence: str) -> None:
-        """Report why something is not used; of many reports of one kind only once."""
+        """Report why a packet or frame is not used; repeated reports of one kind are made only once."""
         if sentence != self._refusal:
             self._refusal = sentence
             self._sentences.append(sentence)
 
     def _tell_changes(self) -> None:
-        """Queue the description for `read` where it differs from the one before."""
+        """Queue the description for `read` if it differs from the previous description."""
         if self._described is not None and (new := self.description()) != self._described:
             self._described = new
             self._ready.append(new)
 
     def _take_frame(self, one: _Waiting, again: bool = False) -> None:
-        """Queue a frame for `read`, or keep it until the definitions come that it fits."""
+        """Queue a frame for `read`, or keep it until the definitions that match it arrive."""
         assert self._info is not None
         frame = decode_frame(one.packet, self._info.version)
         changed = bool(frame.params & MODELS_CHANGED)

@@ -121,7 +121,8 @@ class _SetRows:
 
 
 def _agree(points: NDArray[Any], labelled: NDArray[Any], seen: NDArray[np.bool_]) -> bool | None:
-    """Return whether labelled markers lie where the set has its markers; None while none is seen."""
+    """Return whether the labelled markers have the same positions as the markers of the set; None while none
+    is visible."""
     if not seen.any():
         return None
     with np.errstate(invalid="ignore"):

@@ -111,7 +111,7 @@ def connect_message(version: Version = (0, 0)) -> bytes:
 
 
 def discovery_message() -> bytes:
-    """Build the request to all servers on the network to identify themselves."""
+    """Build the message that asks all servers on the network to identify themselves."""
     return message(DISCOVERY, b"rtsim".ljust(NAME_BYTES, b"\0") + bytes((1, 0, 0, 0, 4, 2, 0, 0)))
 
 
@@ -121,7 +121,8 @@ def message(kind: int, payload: bytes = b"") -> bytes:
 
 
 def opened(packet: bytes) -> tuple[int, int]:
-    """Return the kind of a packet and where its payload ends. Raises DecodeError where it is truncated."""
+    """Return the kind of a packet and the offset at which its payload ends. Raises DecodeError for a
+    truncated packet."""
     if len(packet) < HEADER.size:
         raise malformed(f"a packet of {len(packet)} bytes; a header alone has {HEADER.size}")
     kind, n_byte = HEADER.unpack_from(packet)

@@ -102,6 +102,6 @@ class QtmForces:
 
 
 def are_finite(rows: FloatArray) -> BoolArray:
-    """Return a mask (n,) of the rows (n, m) that hold finite numbers only."""
+    """Return a mask (n,) of the rows of an array (n, m) in which all numbers are finite."""
     finite: BoolArray = np.logical_and.reduce(np.isfinite(rows), axis=1)
     return finite

@@ -94,7 +94,7 @@ def _text(element: Element | None, name: str) -> str:
 
 
 def _number(text: str) -> float:
-    """Parse a rate [Hz]; 0 for a text that is none."""
+    """Parse a rate [Hz]; 0 if the text is not a rate."""
     try:
         value = float(text)
     except ValueError:

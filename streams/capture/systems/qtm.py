@@ -147,7 +147,8 @@ class QtmConnection:
         self._take_messages()
 
     def _take_messages(self) -> bool:
-        """Handle complete messages until there is something for `read`; return whether any was handled."""
+        """Handle complete messages until a frame or description is ready for `read`; return whether any
+        message was handled."""
         taken = False
         while not self._news and (found := self._socket.message()) is not None:
             taken = True
@@ -169,7 +170,7 @@ class QtmConnection:
         return taken
 
     def _ask(self) -> None:
-        """Request the settings, and data that do not arrive, once a second."""
+        """Request the settings once a second, and request the data again if they do not arrive."""
         now = now_ns()
         if self._asking and now - max(self._socket.whole_ns, self._asked_ns) > SILENT_NS:
             raise CaptureError("silent", "the server has stopped answering")
@@ -288,7 +289,7 @@ class QtmConnection:
 
 
 def words_of(body: bytes | memoryview) -> str:
-    """Return a text from the server in a form that can be quoted."""
+    """Return the text of a message from the server, shortened so that it can be quoted to the user."""
     return plain(bytes(body[:LONGEST_WORDS]).rstrip(b"\0").decode("utf-8", "replace"), LONGEST_WORDS)
 
 

@@ -93,8 +93,8 @@ class ViconConnection:
         return CaptureDescription(self._rows.names, "mm", statics.up or "+Z", rate, plates)
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """Return the next item received; None after the timeout. Raises CaptureError where the server no
-        longer answers.
+        """Return the next frame, description or pair of clock readings; None after the timeout. Raises
+        CaptureError where the server no longer answers.
         """
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
@@ -120,7 +120,7 @@ class ViconConnection:
         return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
 
     def sentences(self) -> list[str]:
-        """Return sentences for the user since the last call."""
+        """Return messages for the user since the last call."""
         told = list(self._sentences)
         self._sentences.clear()
         return told
@@ -160,7 +160,8 @@ class ViconConnection:
             self._sentences.append("No subject has been described yet; frames follow when one is enabled.")
 
     def _want(self) -> None:
-        """Request those data that the server offers and that are needed, with frames as they come."""
+        """Request the kinds of data that the server offers and this program needs, with frames sent as soon
+        as they exist."""
         assert self._stream.offered is not None
         self._wanted_ns = now_ns()
         wanted = (self._stream.offered & WANTED) | {CONTENTS}
@@ -189,7 +190,7 @@ class ViconConnection:
     # What comes.
 
     def _receive(self, timeout_s: float) -> None:
-        """Handle complete blocks; if there is none, read what has arrived."""
+        """Handle complete blocks of data; if there is none, read the bytes that have arrived."""
         if self._take_blocks() or not readable([self._socket], timeout_s):
             return
         try:
@@ -209,8 +210,8 @@ class ViconConnection:
         self._take_blocks()
 
     def _take_blocks(self) -> bool:
-        """Handle the complete blocks as far as there is room for their frames; return whether there was
-        any."""
+        """Handle complete blocks while there is room for their frames; return whether any block was
+        handled."""
         at, arrived_ns = 0, self._heard_ns
         while len(self._buffer) - at >= HEADER.size and self._fault is None and len(self._ready) < MOST_READY:
             tag, n_byte = HEADER.unpack_from(self._buffer, at)
@@ -264,7 +265,7 @@ class ViconConnection:
             self._hand_over(frame, arrived_ns)
 
     def _learn(self) -> None:
-        """Adopt changed subjects and plates as the new description."""
+        """Make the description from changed subjects and plates."""
         statics = self._stream.statics
         rows = ViconRows(statics.subjects)
         if rows.names != self._rows.names or not rows.same_numbers(self._rows):
@@ -315,7 +316,7 @@ class ViconConnection:
         )
 
     def _see_rate(self, n_sample: int) -> None:
-        """Determine the plates' samples per second from the first frames."""
+        """Determine the sampling rate of the plates from the number of samples in the first frames."""
         if not self._plate_rate and self._numbers.period_ns:
             self._plate_rate = round(n_sample * 1e9 / self._numbers.period_ns, 3)
             self._tell_changes()

@@ -63,8 +63,8 @@ class ViconPlates:
         return ForceSamples(stamps, force, moment)
 
     def _of(self, device: int, frame: ViconFrame) -> tuple[FloatArray, FloatArray]:
-        """Return forces and moments (3, n) of a plate, each from one channel, in the order of their
-        frames."""
+        """Return forces and moments (3, n) of a plate from the samples of its channels in a frame, in the
+        order of the channels' frames."""
         return _joined(frame.samples["force"], device), _joined(frame.samples.get("moment", []), device)
 
     def _judge(self, force: FloatArray, moment: FloatArray) -> None:

@@ -50,7 +50,8 @@ _SAMPLES = {FORCE_FRAME: "force", MOMENT_FRAME: "moment", PRESSURE_FRAME: "press
 
 
 class ViconStatics(NamedTuple):
-    """Descriptions that a server sends only when they change; two that are equal describe the same.
+    """Descriptions that a server sends only when they change; two equal objects describe the same subjects,
+    plates and devices.
 
     period_ns : period of frames, 0 = unknown [ns]
     up : axis that points up, "" = unknown
@@ -145,8 +146,8 @@ class ViconStream:
         return ViconFrame(number, labelled, unlabelled, latency_s, samples)
 
     def _change(self, found: dict[int, list[Any]], unchanged: frozenset[int]) -> None:
-        """Replace descriptions that were sent anew; remove those that were neither sent nor named as
-        unchanged."""
+        """Replace descriptions that were sent again; remove those that were neither sent again nor stated to
+        be unchanged."""
         old = self.statics
 
         def kept(kind: int, before: Any, after: Any) -> Any:
@@ -200,7 +201,7 @@ class ViconRows:
         self._last = (b"", np.zeros(0, np.intp), np.zeros(0, np.bool_), 0)
 
     def same_numbers(self, other: ViconRows) -> bool:
-        """Return whether the markers have the same numbers as in another assignment."""
+        """Return whether the markers have the same numbers as in another object."""
         return np.array_equal(self._keys, other._keys) and np.array_equal(self._order, other._order)
 
     def positions(self, labelled: NDArray[Any] | None) -> tuple[NDArray[np.float64], int]:
