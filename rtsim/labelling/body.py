@@ -124,7 +124,9 @@ class SegmentShape(NamedTuple):
 
     @property
     def off_joint(self) -> float:
-        """Tolerance of a distance to a joint centre, in addition to a fraction of the distance [m]."""
+        """Tolerance of the distance from a marker to a joint centre, in addition to a fraction of the
+        distance [m].
+        """
         return OFF_JOINT + self.loose
 
 
@@ -235,8 +237,8 @@ class MarkedBody:
         return SegmentShape(name, markers, places, tuple(shared), bases, loose=loose)
 
     def _is_told_apart(self, shape: SegmentShape) -> bool:
-        """Return whether a segment has at least one distance more than its pose needs, so that its points
-        can be recognised.
+        """Return whether a segment has more known distances between its points than its pose needs, so
+        that the points can be recognised by them.
         """
         n = len(shape.markers)
         beside = [len(self.shapes[j.other].markers) for j in shape.joints if not j.slack]
@@ -273,8 +275,8 @@ def fixes(points: Array) -> bool:
 
 
 def bases_of(local: Array, ends: Array) -> tuple[tuple[int, ...], ...]:
-    """Return sets of markers that determine the pose of a segment together with the points `ends` of it,
-    three points in all; the largest triangle first.
+    """Return the sets of markers ("bases") that determine the pose of a segment together with the joint
+    centre `ends`, three points in all; the largest triangle first.
 
     local : (k, 3) - markers on the segment [m]; ends : (0 or 1, 3) - a joint centre on it [m]
     """
@@ -311,8 +313,8 @@ def fit_all(local: Array, ground: Array, weights: Array) -> tuple[Array, Array, 
 
 
 def crossed(a: Array, b: Array) -> Array:
-    """Return the cross product of rows, (c, 3); NumPy's own spends most of its time on handling axes of any
-    shape.
+    """Return the cross products of corresponding rows of a and b, (c, 3); NumPy's own function spends most
+    of its time on handling axes of any shape.
     """
     (ax, ay, az), (bx, by, bz) = a.T, b.T
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=1)

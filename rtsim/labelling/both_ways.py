@@ -23,7 +23,7 @@ Flags = NDArray[np.bool_]
 class RecordingNames(NamedTuple):
     """The assignment of points to markers in each frame of a recording.
 
-    points : (n, n_marker) number of the point, -1 = none
+    points : (n, n_marker) index of the marker's point in the frame, -1 = none
     certain : (n, n_marker) whether the label is certain
     following : (n,) whether the person was found
     """
@@ -65,7 +65,7 @@ def name_both_ways(
 
 
 class _ProgressSum:
-    """Counts frames over both passes."""
+    """Counts the frames that are labelled in the forward and the backward pass together."""
 
     def __init__(self, progress: Callable[[int], None]) -> None:
         self._progress, self._n = progress, 0
@@ -117,7 +117,7 @@ def tracks_of(recording: UnnamedRecording) -> Indices:
 
 
 def agreed_names(forwards: RecordingNames, backwards: RecordingNames, tracks: Indices) -> RecordingNames:
-    """Merge the labels of both passes; tracks : (n, n_point) as from `tracks_of`."""
+    """Merge the labels of the forward and the backward pass; tracks : (n, n_point) as from `tracks_of`."""
     shape = forwards.points.shape
     supported = np.zeros((tracks.max(initial=-1) + 1, shape[1]), bool)
     alike = (forwards.points == backwards.points) & (forwards.points >= 0)

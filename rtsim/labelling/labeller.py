@@ -76,7 +76,7 @@ class Labeller:
         self.forget()
 
     def forget(self) -> None:
-        """Discard all labels and start anew."""
+        """Discard all labels and tracks; the next frame starts a new search for the person."""
         self.doubted, self.following = True, False
         self._tracks.forget()
         self._hidden.forget()
@@ -148,7 +148,7 @@ class Labeller:
         self._pause_s = SOON_S
 
     def _lose(self) -> None:
-        """Stop tracking the person."""
+        """Stop tracking the person until a new search succeeds."""
         self.following, self._search, self._lost_search = False, None, None
         self._lost.clear()
         self._wait_s, self._seek_pause_s = 0.0, SEEK_S
@@ -280,8 +280,8 @@ class Labeller:
             self._compare(markers, cloud, now, found, search)
 
     def _steps(self, dt: float, part: float) -> int:
-        """Return the number of search steps that fit into a fraction of the time between frames [s]; 0 = all
-        steps.
+        """Return how many steps of a search fit into the fraction `part` of the time between frames [s]; 0
+        = all.
         """
         if not self.paced:
             return 0

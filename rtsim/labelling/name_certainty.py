@@ -57,7 +57,9 @@ class NameCertainty:
         self.certain, self.proven, self.agreed = np.zeros((3, n), bool)
 
     def pass_by(self, dt: float) -> None:
-        """Add this time to the duration for which labels have been supported; dt : [s]."""
+        """Add the time since the previous frame, dt [s], to the time for which each label has been
+        supported.
+        """
         self._apart_s += dt
         self._dt = dt
 
@@ -74,7 +76,7 @@ class NameCertainty:
         self.certain[markers] = False
 
     def vote(self, markers: Indices) -> None:
-        """Count a search that found these markers without a comparable alternative."""
+        """Count for these markers a search that found the same labels, without a comparable alternative."""
         self.agreed[markers] = True
         markers = markers[self._apart_s[markers] >= APART_S]
         self._votes[markers] += 1
@@ -83,8 +85,11 @@ class NameCertainty:
         self.proven |= self.certain
 
     def stay(self, off: Array, apart: Array, reach: Array, known: NDArray[np.bool_]) -> Judged:
-        """Compare markers with the positions predicted from the others of their segment; return which
-        markers seem exchanged, and which are not at their position.
+        """Compare markers with the positions predicted from the others of their segment; return which markers
+        seem exchanged, and which are not at their position.
+
+        off, apart : (n_marker,) distance of the marker, and of the nearest other point, from the prediction
+        [m] reach : (n_marker,) tolerance of the prediction [m]; known : (n_marker,) whether there is one
         """
         doubted = known & ~self.certain & np.isfinite(off)
         in_place = doubted & (off <= NEAR * reach) & (apart > np.maximum(2.0 * off, reach))

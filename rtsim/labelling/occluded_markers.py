@@ -64,8 +64,8 @@ class PredictedMarkers(NamedTuple):
 
 
 class LostStranger(NamedTuple):
-    """A point that belongs to no marker and has disappeared: its last place [m], (n_marker, 3) the markers
-    then, the segment that it was near to, and how long ago [s].
+    """A point without a marker that has disappeared: its last position [m], the marker positions at that time
+    (n_marker, 3) [m], the nearest segment, and the time since then [s].
     """
 
     place: Array

@@ -90,7 +90,7 @@ def find_person(body: MarkedBody, cloud: Array, given: Indices) -> FoundPerson |
 
 
 def naming_cost(body: MarkedBody, points: Indices, cloud: Array, trusted: NDArray[np.bool_]) -> float:
-    """Return the cost of a naming, as `search_person` counts it.
+    """Return the cost of an assignment of points to markers, as `search_person` computes it.
 
     points : (n_marker,) point of each marker, -1 = none; cloud : (n, 3) points [m]
     trusted : (n_marker,) markers that cost nothing where too few of their segment are visible to place it,
@@ -112,7 +112,9 @@ def naming_cost(body: MarkedBody, points: Indices, cloud: Array, trusted: NDArra
 
 
 def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypotheses) -> Hypotheses:
-    """Extend each hypothesis by the k-th segment: once for each way to place it, and once without it."""
+    """Extend each hypothesis by the k-th segment: once for each pose found for the segment, and once
+    without it.
+    """
     more = ways.chosen(seen.beside)
     more.points[:, shape.markers] = seen.points
     more.rotations[:, k], more.origins[:, k] = seen.rotations, seen.origins

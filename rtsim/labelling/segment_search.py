@@ -54,7 +54,7 @@ class Hypotheses(NamedTuple):
     costs: Array
 
     def chosen(self, rows: Indices) -> Hypotheses:
-        """Return the hypotheses of the chosen rows."""
+        """Return the hypotheses with the indices `rows`."""
         return Hypotheses(self.points[rows], self.rotations[rows], self.origins[rows], self.costs[rows])
 
 
@@ -71,15 +71,18 @@ class SegmentHypotheses(NamedTuple):
     costs: Array
 
     def chosen(self, rows: Indices) -> SegmentHypotheses:
-        """Return the hypotheses of the chosen rows."""
+        """Return the hypotheses with the indices `rows`."""
         return SegmentHypotheses(self.beside[rows], self.points[rows], self.rotations[rows],
                                  self.origins[rows], self.costs[rows])  # fmt: skip
 
 
 class Samples(NamedTuple):
-    """Points that can be the markers of a base, c times: which hypothesis on the other segments each belongs
-    to, (c, 3, 3) the corners of the triangle that they are on the segment and in ground [m], and (c, 3) a
-    point that the pose lays onto another one, on the segment and in ground [m].
+    """Points that may be the markers of a base (a set of markers that determines the segment's pose), c
+    samples.
+
+    hypothesis : (c,) the hypothesis on the other segments to which each sample belongs
+    local, ground : (c, 3, 3) corners of the triangle, on the segment and in ground [m]
+    middle, there : (c, 3) a point that the pose maps to a given one, on the segment and in ground [m]
     """
 
     hypothesis: Indices
@@ -127,7 +130,8 @@ def finished(search: Generator[None, None, Found]) -> Found:
 def segment_as_named(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool, points: Indices
 ) -> SegmentHypotheses:
-    """Judge one naming of a segment as a search would; empty if too few of its markers are visible.
+    """Rate one assignment of points to a segment's markers as a search would; empty if too few of its markers
+    are visible.
 
     before : the one hypothesis on the other segments; points : (k,) point of each marker, -1 = none
     """
@@ -162,8 +166,8 @@ class _SegmentSearch:
         self.square = np.einsum("ij,ij->i", cloud, cloud)
 
     def _can(self, slack: Array) -> NDArray[np.bool_]:
-        """Return which points each marker may be, by its distances to joint centres and by labels, (h, k,
-        n).
+        """Return which points each marker may be, by the distances to joint centres and by existing
+        labels, (h, k, n).
         """
         shape, points = self.shape, self.before.points
         usual = np.linalg.norm(shape.local[:, None] - self.here[None], axis=2)
@@ -252,7 +256,7 @@ class _SegmentSearch:
         return Samples(hypothesis, local, ground, middle, there)
 
     def _fits(self, marker: int, other: int) -> NDArray[np.bool_]:
-        """Return whether points are as far apart as two markers, (n, n)."""
+        """Return whether the distance of two points of the cloud agrees with that of two markers, (n, n)."""
         usual = self.length[marker, other]
         near = np.abs(self.apart - usual) <= self.shape.off + self.shape.off_part * usual
         np.fill_diagonal(near, False)
@@ -272,7 +276,9 @@ class _SegmentSearch:
         return every.hypothesis[kept], rotations[kept], origins[kept]
 
     def _faces_so(self, hypothesis: Indices, rotations: Array) -> NDArray[np.bool_]:
-        """Return whether the third axis points to the same side as those of the other segments, (c,)."""
+        """Return whether a segment's third axis points to the same side as the other segments' third axes,
+        (c,).
+        """
         sides = np.einsum("csi,ci->cs", self.before.rotations[hypothesis, :, :, 2], rotations[:, :, 2])
         return ~(sides <= (0.0 if len(self.shape.markers) > 2 else SIDE_OF_TWO)).any(axis=1)
 
@@ -330,7 +336,9 @@ class _SegmentSearch:
         return rotations, origins, second & ((points >= 0).sum(axis=1) >= fewest)
 
     def judged(self, points: Indices) -> SegmentHypotheses:
-        """Fit the pose beside the first hypothesis to given points (1, k), and judge it."""
+        """Fit the segment's pose to given points of its markers (1, k), beside the first hypothesis, and
+        compute its cost.
+        """
         first = np.zeros(1, np.int64)
         rotations, origins, fixed = self._fit(first, points)
         costs = self._costs(first, points, rotations, origins)
@@ -367,7 +375,9 @@ class _SegmentSearch:
 
 
 def without_doubles(points: Indices, off: Array) -> Indices:
-    """Remove repeated points in each row of (c, k): the nearer of two markers keeps the point."""
+    """Remove repeated points in each row of (c, k): the marker with the smaller deviation `off` (c, k)
+    keeps the point.
+    """
     ordered = np.sort(points, axis=1)
     doubled = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
     for row in np.flatnonzero(doubled).tolist():

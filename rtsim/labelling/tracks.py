@@ -70,13 +70,13 @@ def assigned(apart: Array, reach: Array) -> PairedPoints:
 
 
 def distances(places: Array, cloud: Array) -> Array:
-    """Return the distances between positions (k, 3) and points (n, 3), (k, n) [m]."""
+    """Return the distance of each position (k, 3) from each point (n, 3), (k, n) [m]."""
     d = places[:, None] - cloud[None]
     return np.sqrt(np.einsum("ijk,ijk->ij", d, d))
 
 
 def second(apart: Array) -> Array:
-    """Return the second smallest value of each row, (k,); infinite for rows with one value."""
+    """Return the second smallest distance in each row, (k,); infinite for rows with only one distance."""
     if apart.shape[1] < 2:
         return np.full(len(apart), np.inf)
     return np.partition(apart, 1, axis=1)[:, 1]
@@ -126,8 +126,8 @@ class PointTracks:
         self.cannot = np.zeros((0, self._n_marker), bool)
 
     def go_on(self, cloud: Array, dt: float) -> NDArray[np.bool_]:
-        """Take the points of the next frame (n, 3) [m], `dt` [s] later; return whether each is ambiguous,
-        (n,).
+        """Continue the tracks by the points of the next frame (n, 3) [m], `dt` [s] later; return whether
+        the track of each is ambiguous, (n,).
         """
         before = self.places, self.numbers, self.marker, self.near, self.since, self.came_up, self.cannot
         unknown = np.isnan(self.speeds[:, 0])
@@ -168,8 +168,8 @@ class PointTracks:
         return points
 
     def rule_out(self, seen: NDArray[np.bool_]) -> None:
-        """Note that all other points are not these markers, which are visible and certain; seen :
-        (n_marker,).
+        """Note that no other point can be one of the markers `seen` (n_marker,), which are visible and
+        certain.
         """
         rows = np.flatnonzero(self.marker >= 0)
         own = self.cannot[rows, self.marker[rows]]
@@ -177,5 +177,5 @@ class PointTracks:
         self.cannot[rows, self.marker[rows]] = own
 
     def may_be_again(self, markers: Indices) -> None:
-        """Forget which points were ruled out for these markers."""
+        """Allow points again as candidates for these markers, which had been ruled out for them."""
         self.cannot[:, markers] = False

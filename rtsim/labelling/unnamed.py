@@ -15,7 +15,7 @@ NUMBERED = re.compile(r"(new|marker|point|trajectory|unidentified|unknown|unname
 
 def unnamed_in(labels: Sequence[str], followed: Sequence[int]) -> NDArray[np.int64]:
     """Return the labels of a stream that are not names: empty, `*12`, `Unlabeled 3`, `New 0012`, `17`; all
-    of them if no tracked marker is among them.
+    labels if no tracked marker is among them.
 
     followed : labels of the tracked markers, by their numbers
     """
