@@ -89,7 +89,7 @@ def rows_of(
 
 
 def finite(found: Agreement) -> dict[str, float | None]:
-    """Return the numbers by name, with None in place of NaN."""
+    """Return the measures of agreement of two curves by name, with None in place of NaN."""
     return {name: value if math.isfinite(value) else None for name, value in found._asdict().items()}
 
 
@@ -121,8 +121,8 @@ def in_words(told: Mapping[str, Any]) -> str:
 
 
 def line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return a row of a table: names aligned to the left, numbers to the right, with two spaces between
-    them.
+    """Return a row of a table as text: names aligned to the left, numbers to the right, two spaces between
+    the cells.
     """
     first, *others = (
         f"{cell:{'>' if k else '<'}{w}}" for k, (cell, w) in enumerate(zip(cells, widths, strict=True))
@@ -131,5 +131,5 @@ def line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a number with three digits; a dash for None."""
+    """Return a number as text with three digits; a dash for None."""
     return "-" if value is None else f"{value:.3g}"

@@ -119,7 +119,7 @@ def spread(found: list[Array]) -> float:
 
 
 def plain(values: Array) -> list[float | None]:
-    """Return numbers for JSON, with None in place of NaN."""
+    """Return moment arms or lengths as numbers for JSON, with None in place of NaN."""
     return [float(v) if math.isfinite(v) else None for v in values]
 
 

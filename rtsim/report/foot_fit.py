@@ -1,5 +1,5 @@
-"""Report on the fit of a foot: errors beside those of the thesis, parameters, and weakly determined
-directions.
+"""Report on the fit of a foot: errors beside those of Brown (2017), parameters, and directions in the
+space of parameters that the data hardly determine.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _row(wide: int, name: str, *values: float | None) -> str:
 
 
 def shown(k: int, value: float) -> str:
-    """Return a parameter as text, in the unit of the thesis' table."""
+    """Return a parameter as text, in the unit of table 5.6 of Brown (2017); k : its index."""
     if UNITS[k] == "m":
         return f"{MM * value:.1f} mm"
     if UNITS[k] == "rad":
@@ -134,7 +134,7 @@ def shown(k: int, value: float) -> str:
 
 
 def _parameters(fit: FootFit) -> list[str]:
-    """Return table 5.6 of the thesis beside the fitted parameters."""
+    """Return lines with the fitted parameters beside those of Brown (2017, table 5.6)."""
     lines = ["Parameters (X medial, Y forward, Z up; the toe in the toes' own frame), beside table 5.6:"]
     for k, name in enumerate(NAMES):
         bound = "  at its bound" if name in fit.at_bound else "  not fitted" if name in fit.held else ""
@@ -149,7 +149,7 @@ def _parameters(fit: FootFit) -> list[str]:
 
 
 def _weak(fit: FootFit) -> list[str]:
-    """Return lines on the directions of the parameters that the data do not determine."""
+    """Return lines on the directions in the space of parameters that the data hardly determine."""
     if not fit.weak:
         return ["The data determine all parameters that are not at a bound."]
     lines = [f"The data hardly determine {len(fit.weak)} directions (singular value, parameters in it):"]

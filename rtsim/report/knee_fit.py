@@ -32,8 +32,9 @@ def geometry_rows(geometry: KneeGeometry) -> list[tuple[str, str, Array]]:
 
 
 def fit_as_text(fit: KneeFit) -> str:
-    """Return as text: table 1 before and after the adjustment, the polynomials of eq. 1, and the difference
-    between the motion and the mechanism.
+    """Return a fitted knee as text: the parameters in table 1 of Sancisi et al. (2017) before and after the
+    adjustment, the polynomials of ligament length over flexion (eq. 1 there), and the difference between the
+    measured motion and that of the mechanism.
     """
     turned, moved = fit.misfits
     lines = [f"{'':20} {'unit':5} {'preliminary':>30} {'adjusted':>30}"]
@@ -60,12 +61,12 @@ def fit_as_text(fit: KneeFit) -> str:
 
 
 def numbers(values: Array) -> str:
-    """Return numbers with four decimals, as in table 1."""
+    """Return values as text with four decimals, as in table 1 of Sancisi et al. (2017)."""
     return "  ".join(f"{value:.4f}" for value in values)
 
 
 def fit_as_document(fit: KneeFit) -> dict[str, Any]:
-    """Return the fit as a dictionary, in m and rad."""
+    """Return a fitted knee as a dictionary for JSON, in m and rad."""
     return {
         "preliminary": {key: value.tolist() for key, value in fit.preliminary._asdict().items()},
         "adjusted": {key: value.tolist() for key, value in fit.geometry._asdict().items()},

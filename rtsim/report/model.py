@@ -46,8 +46,8 @@ def understood(spec: ModelSpec) -> list[str]:
 
 
 def feet_told(spec: ModelSpec) -> list[str]:
-    """Return a sentence on the feet that force plates would be assigned to, for a model that can bring its
-    own markers.
+    """Return a sentence on the feet to which force plates would be assigned, for a model with markers of
+    its own.
     """
     if spec.of_subject or not spec.markers:
         return []

@@ -138,7 +138,7 @@ def text(told: dict[str, Any]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration with three digits."""
+    """Return a duration as text with three digits."""
     return f"{seconds:.3g} s" if seconds >= 1.0 else f"{1e3 * seconds:.3g} ms"
 
 
@@ -180,13 +180,13 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
 
 
 def some_of(names: list[str]) -> str:
-    """Return the first names, and the number of the remaining ones."""
+    """Return the first few names as text, with the number of the remaining ones."""
     more = len(names) - N_NAMED
     return ", ".join(names[:N_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def steps_of(told: dict[str, Any]) -> str:
-    """Return a line on steps with a large error and on split steps."""
+    """Return a line on the time steps with a large error, and on those that were split into shorter ones."""
     large, more = told["steps_large_error"], told["steps_parts"] - told["steps"]
     said = f"steps with a large error: {large}"
     return f"{said}; steps that were split added {more} parts" if more > 0 else said
@@ -208,12 +208,14 @@ def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def number(value: float | None, scale: float = 1.0) -> str:
-    """Return a number with three decimals, or fewer if they do not fit into the column."""
+    """Return a number as text with three decimals, or in exponential form if it is too long for the
+    column.
+    """
     if value is None:
         return "none"
     return f"{scale * value:z.3f}" if abs(scale * value) < MOST else f"{scale * value:.3e}"
 
 
 def plain(value: float) -> float | None:
-    """Return a number for JSON, None in place of NaN."""
+    """Return a quantity as a number for JSON, None in place of NaN."""
     return value if math.isfinite(value) else None

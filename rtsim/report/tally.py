@@ -34,7 +34,7 @@ LONGEST_WORD = 64
 
 
 def in_full(method: str | None, chosen: Sequence[str]) -> str:
-    """Return the name of a method, or "", followed by the chosen options of the run config."""
+    """Return the name of a method ("" for None), followed by the chosen options of the run config."""
     return f"{method} ({', '.join(chosen)})" if chosen else str(method or "")
 
 

@@ -1,4 +1,4 @@
-"""Fits of torque generators as text: tables as in the paper, JSON, and a person's config."""
+"""Fits of torque generators as text: tables as in Millard et al. (2019), JSON, and a person's config."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ MOST_SCALE = 5.0
 
 
 def table(fits: Sequence[FittedGenerator]) -> str:
-    """Return a table like table B.3 of the paper, with a row for every generator and a sentence on its
-    fit.
+    """Return a table like table B.3 of Millard et al. (2019), with a row for every generator and a
+    sentence on its fit.
     """
     lines = [f"{HEAD}  before -> after"]
     for fit in fits:
@@ -44,7 +44,7 @@ def table(fits: Sequence[FittedGenerator]) -> str:
 
 
 def row(fit: FittedGenerator) -> str:
-    """Return the table row of a fit."""
+    """Return the row of the table for a fit: name, strength and the five fitted parameters."""
     s_A, s_V, shift, blend, s_tau = fit.x
     return (
         f"{fit.placed.name:34s} {fit.placed.spec.strength_Nm:7.1f} {s_A:6.3f} {s_V:6.3f} "
@@ -53,14 +53,16 @@ def row(fit: FittedGenerator) -> str:
 
 
 def course(fit: FittedGenerator) -> str:
-    """Return a text on what the generator lacked before the fit, and which activation it needs now."""
+    """Return a text on what torque the generator lacked before the fit, and which activation it needs
+    afterwards.
+    """
     assert fit.before is not None
     assert fit.after is not None
     return f"{fit.before.words} -> {fit.after.words}, activation at most {fit.after.activation.max():.3f}"
 
 
 def story(fit: FittedGenerator) -> list[str]:
-    """Return a sentence on why a generator was changed, by how much, and on other minima of the fit."""
+    """Return sentences on why a generator was changed, by how much, and on other minima of the fit."""
     said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
@@ -102,8 +104,8 @@ def lacked(fit: FittedGenerator) -> list[str]:
 
 
 def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
-    """Return a table of least and greatest strength like table B.4 of the paper, with right and left side by
-    side.
+    """Return a table of least and greatest strength like table B.4 of Millard et al. (2019), with right and
+    left side by side.
 
     Generators of joints without a side in their names have rows and columns of their own.
     """
@@ -203,7 +205,9 @@ def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
 
 
 def assessed(one: Assessment) -> dict[str, Any]:
-    """Return an assessment as numbers for JSON."""
+    """Return the assessment of a generator for JSON: its words, its range of activation, its largest
+    passive torque.
+    """
     return {
         "words": one.words,
         "activation": [float(one.activation.min()), float(one.activation.max())],

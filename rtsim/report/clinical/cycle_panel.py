@@ -212,7 +212,7 @@ def _without_mean(rows: FloatArray, mean: FloatArray) -> dict[str, list[float | 
 
 
 def numbers(values: FloatArray) -> list[float | None]:
-    """Return numbers for JSON, with None in place of NaN."""
+    """Return the values of a curve as numbers for JSON, with None in place of NaN."""
     return [round(float(v), 4) if math.isfinite(v) else None for v in values]
 
 

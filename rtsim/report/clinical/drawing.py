@@ -112,13 +112,13 @@ class Page:
 
 
 def runs_of(known: NDArray[np.bool_]) -> list[slice]:
-    """Return the runs of at least two successive points with a value."""
+    """Return the index ranges of at least two successive points that are known."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
     return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a > 1]
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from low to high, at most this many."""
+    """Return round numbers from low to high for the marks of an axis, at most `most` of them."""
     step = 10.0 ** math.floor(math.log10(max(high - low, 1e-12) / most))
     step *= next((k for k in (1.0, 2.0, 5.0, 10.0) if (high - low) / (k * step) <= most), 20.0)
     first = math.ceil(low / step - 1e-9)

@@ -98,9 +98,9 @@ class CurveSource(NamedTuple):
     """How the curve of an angle, moment or power is read from the results.
 
     name, title, unit, up, down : as in ReportCurve
-    field, label : field and label of the results, without side
-    scale : function that returns the factor for the values of a trial; 0 = not known
-    part : second index of the field
+    field, label : field of the results and label of its entry, without side
+    scale : function of a trial that returns the factor from SI to the printed unit; 0 = not known
+    part : index of the component, for a field with several components per label
     turned : whether the left side has the opposite sign
     """
 

@@ -72,12 +72,12 @@ def angles_of(trial: ReportTrial, convention: str) -> list[TimeCurve]:
 
 
 def loads_of(trial: ReportTrial) -> list[TimeCurve]:
-    """Moments, powers and the vertical ground reaction force."""
+    """Return the curves of joint moments, joint powers and the vertical ground reaction force of a trial."""
     return time_curves(trial, KINETIC_SOURCES)
 
 
 def others_of(trial: ReportTrial) -> list[TimeCurve]:
-    """Return knee displacements, contact, ligaments, muscles, and all other quantities that are drawn over
-    time.
+    """Return the curves of knee displacements, contact, ligaments, muscles, and all further quantities
+    that are drawn over time.
     """
     return time_curves(trial, joint_sources([trial]))

@@ -125,7 +125,7 @@ def draw_time_panel(page: Page, room: PanelRoom, curve: TimeCurve) -> None:
 
 
 def _drawn(n: int) -> np.ndarray:
-    """Choose the frames that are drawn, evenly spread over all n frames."""
+    """Return the indices of the frames that are drawn, evenly spread over all n frames."""
     return np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(np.int64))
 
 
