@@ -111,7 +111,7 @@ WORDS = {
 
 @cache
 def fields_of(record: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
-    """Return the fields of a record, each with the lower bound from its schema."""
+    """Return the names of a record's fields, each with the lower bound from its schema."""
     hints = get_type_hints(record, include_extras=True)
     return tuple((field, floor_of(hints[field])) for field in record.__struct_fields__)
 

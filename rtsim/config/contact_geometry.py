@@ -23,7 +23,9 @@ class ContactShape(NamedTuple):
 
 
 def held_by_none(a: Any) -> None:
-    """Return None: a marker method cannot enforce a contact of this geometry as a constraint."""
+    """Return None for the radius of a sphere, as marker methods cannot enforce a contact of this geometry
+    as a constraint.
+    """
 
 
 class Geometry(NamedTuple):

@@ -88,7 +88,7 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
         return False
 
     def beyond(self, torque_max: float) -> str:
-        """Return a phrase on the parameters by which the torque could exceed the largest torque [N m]; "" if
+        """Return a phrase on the parameters with which the torque could exceed `torque_max` [N m]; "" if
         it cannot.
         """
         return ""

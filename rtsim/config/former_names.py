@@ -36,7 +36,7 @@ def with_current_names(tables: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _within(value: Any, where: str) -> Any:
-    """Return a value with current names in all nested tables."""
+    """Return a value of a config file, with former names replaced in all nested tables."""
     if isinstance(value, dict):
         return with_current_names(value, where)
     if isinstance(value, list):
@@ -45,5 +45,5 @@ def _within(value: Any, where: str) -> Any:
 
 
 def tell(sentence: str, where: str) -> None:
-    """Warn that a name has changed; the file is still read as before."""
+    """Issue a warning that a name in a config file has changed; the file is still read as before."""
     warnings.warn(f"{where}: {sentence}; the former name is still accepted", FormerName, stacklevel=2)

@@ -25,7 +25,7 @@ class ChainStep(NamedTuple):
 
 
 def nothing(body: Any, directed: Directed) -> Sequence[float]:
-    """Return no numbers, for joint kinds without parameters."""
+    """Return an empty list of parameters, for joint kinds without parameters."""
     return ()
 
 
@@ -39,7 +39,7 @@ def along_none(body: Any, k: int) -> None:
 
 
 def unscaled(body: Any, factors: Array) -> dict[str, Any]:
-    """Return no changes, for joint kinds without sizes of their own."""
+    """Return no changed keys, for joint kinds without sizes that scale with the body."""
     return {}
 
 

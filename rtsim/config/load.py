@@ -86,7 +86,7 @@ def check_record(
 
 
 def value_at(data: dict[str, Any], key: str) -> Any:
-    """Return the value at a key of nested tables, such as `exchange.rate_hz`."""
+    """Return the value in nested tables at a key with dots, such as `exchange.rate_hz`."""
     for name in key.split("."):
         data = data[name]
     return data

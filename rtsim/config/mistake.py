@@ -55,7 +55,7 @@ def bound_in_words(what: str) -> str:
 
 
 def quoted(what: str) -> str:
-    """Return the quoted word in a schema's message."""
+    """Return the first word in quotation marks in the message of a schema."""
     found = re.search(r"[`']([^`']*)[`']", what)
     return found.group(1) if found else ""
 
@@ -105,7 +105,7 @@ def is_tagged_as(record: type[msgspec.Struct], data: object) -> bool:
 
 
 def fits(value: object, kind: Any) -> bool:
-    """Return whether a value is of a type."""
+    """Return whether a value can be converted to a type."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError:

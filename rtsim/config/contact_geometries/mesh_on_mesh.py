@@ -19,14 +19,14 @@ USUAL_AREA: Final = "own"
 class ContactSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A triangle mesh with its position on a body: from a file, a ball or a plate.
 
-    file: STL, OBJ or PLY, from where rtsim runs; its unit; whether it is inside out ball_radius_mm: a
-    sphere, its poles along z; plate_mm: a square, outside towards z lines: of the ball or plate, on either
-    side; radii of an ellipsoid: stretched by_vertices: whether its vertices press on the other surface;
-    where those of both do, the mean counts area: what its vertices stand for: a third of their own
-    triangles, or the closest triangle of the other
-        surface, whole, as the nomenclature of Andersen et al. (2017) says
-    own_normals: whether its vertices are pressed against their own normals, not away from what is closest
-    deepest_mm: vertices of the other surface that are deeper are beyond its other side
+    file : STL, OBJ or PLY, relative to the working directory; unit : its unit; flipped : whether it is inside
+    out ball_radius_mm : radius of a sphere with its poles along z; plate_mm : side of a square that faces z
+    lines : number of grid lines of the ball, or of each side of the plate by_vertices : whether its vertices
+    press on the other surface; if both do, the mean of both forces counts area : area of a vertex: a third of
+    the adjacent triangles ("own"), or all of the closest triangle of the other surface ("paper": nomenclature
+    of Andersen et al. 2017) own_normals : whether vertices are pressed against their own normals, else away
+    from the closest point deepest_mm : vertices deeper than this in the other surface count as beyond its far
+    side
     """
 
     file: str = ""

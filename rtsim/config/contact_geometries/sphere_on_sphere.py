@@ -15,7 +15,7 @@ class Sphere(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
 
 def check(a: Sphere, b: Sphere, key: str) -> None:
-    """Accept any two spheres, as any two spheres can touch."""
+    """Accept all spheres, as any two spheres can touch."""
 
 
 def shape(a: Sphere, b: Sphere) -> ContactShape:

@@ -34,7 +34,11 @@ class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
 
 
 def check_level(given: float | FunctionSpec, where: str, key: str) -> None:
-    """Raise ValueError for an implausible activation or excitation."""
+    """Raise ValueError for a constant activation or excitation outside 0 to 1, or a function with too large
+    values.
+
+    key : activation or excitation
+    """
     if isinstance(given, FunctionSpec):
         require_function(given, where)
         points = given.spline or given.lines

@@ -101,7 +101,7 @@ def holdable(spec: ModelTables) -> list[str]:
 
 
 def check_end(place: Place, bodies: list[str], key: str) -> None:
-    """Check a place on a body or on ground."""
+    """Check that an end of a force element is on an existing body or on ground."""
     check_known([place.segment], [*bodies, GROUND], f"{key}.segment")
     check_place(place, bodies, key)
 
@@ -112,7 +112,7 @@ def check_two(a: str, b: str, key: str) -> None:
 
 
 def angular_coordinates(spec: ModelTables) -> dict[str, bool]:
-    """Return coordinate -> whether it is an angle."""
+    """Return for each coordinate of the model, by name, whether it is an angle."""
     return {
         coordinate.name: is_angular(body, k)
         for body in spec.bodies
@@ -121,7 +121,7 @@ def angular_coordinates(spec: ModelTables) -> dict[str, bool]:
 
 
 def places_of(spec: ModelTables) -> Iterable[Place]:
-    """Return all places that force elements name."""
+    """Yield the ends and points of application of all force elements."""
     for ligament in spec.ligaments:
         yield from (ligament.a, ligament.b)
     for spring in spec.springs:

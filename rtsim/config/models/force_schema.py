@@ -146,7 +146,7 @@ class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def is_angular(self) -> bool:
-        """Whether the spring acts on an angle, so that its numbers are per radian."""
+        """Whether the spring acts on an angle, so that stiffness and damping are per radian."""
         angular = (self.rest_deg, self.stiffness_N_m_rad, self.damping_N_m_s_rad)
         return any(x is not None for x in angular)
 

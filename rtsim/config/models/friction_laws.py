@@ -13,7 +13,9 @@ DYNAMIC_PART = 0.25
 
 
 class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A friction law and its coefficients (kernels/forces/friction); each law uses only its own."""
+    """A friction law and its coefficients (kernels/forces/friction); each law uses only some of the
+    coefficients.
+    """
 
     law: Literal["brown_mcphee", "andersson", "hollars", "specker", "bengisu_akay"] = "brown_mcphee"
     static: NonNegative = 0.0
@@ -43,7 +45,7 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def row(self) -> tuple[float, ...]:
-        """Parameters in the columns of kernels/forces/friction."""
+        """Coefficients of the law in the order of the columns of kernels/forces/friction."""
         v_t, v_d = self.transition_velocity_m_s, self.dynamic_velocity_m_s
         if self.law == "andersson":
             v_d = v_t

@@ -23,8 +23,8 @@ Range = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
 
 
 class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Axes of the joint coordinate system on both bodies, each by the direction (u, v, w of the segment)
-    that is kept exactly and the one that completes the plane.
+    """Axes of the joint coordinate system on both bodies. Each body states two directions among u, v, w of
+    its segment: the one that is kept exactly, and the one that completes the plane.
     """
 
     proximal: tuple[Direction, Direction]
@@ -77,7 +77,7 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def unit(self) -> str:
-        """Unit of its numbers: deg, mm, both, or "" if no number is given."""
+        """Unit in which neutral value and range are given: deg, mm, both, or "" if neither is given."""
         deg = self.neutral_deg is not None or self.range_deg is not None
         mm = self.neutral_mm is not None or self.range_mm is not None
         return "both" if deg and mm else "deg" if deg else "mm" if mm else ""

@@ -165,8 +165,8 @@ def check_ranges(spec: ModelTables) -> None:
 
 
 def in_segment(axis: Axis) -> tuple[float, ...]:
-    """Return an axis as a vector in coordinates with orthogonal u, v, w; in a person they are never nearly
-    parallel.
+    """Return an axis as a vector (3,) in a segment whose u, v, w are assumed to be orthogonal; in a person
+    they are never nearly parallel.
     """
     if isinstance(axis, str):
         return tuple(float(axis == name) for name in "uvw")

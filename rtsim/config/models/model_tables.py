@@ -158,7 +158,7 @@ class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def flexions(self) -> tuple[str, ...]:
-        """Names of the angles on which lengths of elements depend."""
+        """Names of the flexion angles on which the lengths of ligaments depend."""
         return (*([self.flexion] if self.flexion else []),) if isinstance(self.flexion, str) else self.flexion
 
     @property

@@ -43,7 +43,9 @@ class WrappingSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 
     @property
     def sizes_mm(self) -> tuple[float, ...]:
-        """Return the radius, with half the length of a bounded cylinder, or three radii."""
+        """Return the radius of a sphere or cylinder, with half the length of a bounded cylinder, or the
+        three radii of an ellipsoid.
+        """
         half = () if self.length_mm is None else (0.5 * self.length_mm,)
         return self.radii_mm or (*(getattr(self, key) for key in SIZES[self.kind]), *half)
 
@@ -62,7 +64,7 @@ class Within(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def range(self) -> tuple[float, float]:
-        """The range [rad, m]."""
+        """The range of the coordinate in which the point is part of the path [rad, m]."""
         return range_in_si(self.range_deg, self.range_mm)
 
 

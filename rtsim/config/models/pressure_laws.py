@@ -30,7 +30,7 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     @property
     def presses(self) -> bool:
-        """Whether it has a stiffness, so that it exerts pressure."""
+        """Whether the law has a stiffness, so that the surfaces exert pressure."""
         return self.stiffness is not None or self.young_modulus_MPa is not None
 
     @property
@@ -48,7 +48,9 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         return (1.0 - nu) * pressure / ((1.0 + nu) * (1.0 - 2.0 * nu) * 1e-3 * self.thickness_mm)
 
     def check_layer(self, key: str) -> None:
-        """Raise ValueError where the numbers of an elastic layer are incomplete, or combined with others."""
+        """Raise ValueError where the parameters of an elastic layer are incomplete, or combined with
+        another stiffness.
+        """
         if self.young_modulus_MPa is None:
             if self.thickness_mm is not None:
                 raise ValueError(
@@ -73,5 +75,5 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     @property
     def pressure_row(self) -> tuple[float, ...]:
-        """Parameters in the columns of kernels/contact/pressure."""
+        """Parameters of the law in the order of the columns of kernels/contact/pressure."""
         return self.modulus, self.damping, self.exponent

@@ -69,7 +69,7 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
 
     @property
     def offset(self) -> float:
-        """Offset of the angle [rad]."""
+        """Value of the coordinate at which the generators' angle is 0 [rad]."""
         return radians(self.offset_deg)
 
     def flexion_of(self, theta: Turn) -> Turn:
@@ -82,7 +82,8 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
 
 
 class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Fitted parameters of one generator at a joint (Millard et al. 2019, eq. 8); see `rtsim fit`.
+    """Fitted parameters of one generator at a joint; see `rtsim fit`. They scale, shift and blend its curves
+    and scale its strength (Millard et al. 2019, eq. 8).
 
     strength_Nm : strength before the fit, if it differs from that of the set
     """
@@ -96,7 +97,9 @@ class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 
     @property
     def row(self) -> tuple[float, ...]:
-        """The parameters s_A, s_V, Delta_P [rad], lambda_P, s_tau."""
+        """Parameters of the fit: scales of angle s_A and speed s_V, shift Delta_P [rad] and blend lambda_P
+        of the passive curve, scale of strength s_tau.
+        """
         shift = radians(self.passive_shift_deg)
         return (self.angle_scale, self.speed_scale, shift, self.passive_blend, self.strength_scale)
 

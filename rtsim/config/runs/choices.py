@@ -109,7 +109,9 @@ def asked_of(asked: Iterable[str], offered: Mapping[str, Tables], where: str) ->
 
 
 def overlay(data: Tables, keys: Tables) -> None:
-    """Overwrite keys of tables by those of others, in place."""
+    """Overwrite the values in `data` by those of the same keys in `keys`, also within nested tables, in
+    place.
+    """
     for key, value in keys.items():
         below = data.get(key)
         if isinstance(below, dict) and isinstance(value, dict):

@@ -13,8 +13,8 @@ USUAL_DIFFERENCE_MM = 0.05
 
 
 class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A joint whose displacement and force are published; they belong to the body of an element's first
-    point.
+    """A joint whose displacement and force are published, given by the first point of a constraint
+    element.
     """
 
     # element whose first point is followed, in the axes of its second body
@@ -29,7 +29,7 @@ class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """FDK degrees of freedom of the model, and numerical settings (docs/fdk.md)."""
+    """Degrees of freedom of force-dependent kinematics (FDK), and numerical settings (docs/fdk.md)."""
 
     # elements that the method holds, whose values are sought, from planes or lengths, coordinates that are
     # translations or rotations, joint angles, lengths of muscles, ligaments and springs; none: all stay held

@@ -122,7 +122,7 @@ class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def given(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a table and of its sub-tables, without those that are None."""
+    """Return a table without the entries that are None, also in its sub-tables."""
     return {
         key: given(value) if isinstance(value, Mapping) else value
         for key, value in table.items() if value is not None
@@ -130,7 +130,7 @@ def given(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class HilPorts(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Addresses to bind."""
+    """Network addresses to bind for results, control and the device."""
 
     results: str = RESULTS_ADDRESS
     control: str = CONTROL_ADDRESS

@@ -163,8 +163,8 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def roles(self) -> dict[str, str]:
-        """Return the roles from which landmarks are computed if all markers are present: those of `named`
-        without those of `spare`.
+        """Return the marker name of each role from which landmarks are computed if all markers are
+        present: `named` without `spare`.
         """
         return {role: name for role, name in self.named.items() if role not in self.spare}
 

@@ -92,7 +92,7 @@ class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Addresses; port 0 lets the system choose one."""
+    """Network addresses of a live run for markers, results and control; port 0 lets the system choose one."""
 
     markers: str = "tcp://127.0.0.1:0"
     results: str = "tcp://127.0.0.1:5561"

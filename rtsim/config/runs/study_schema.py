@@ -134,7 +134,7 @@ class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All keys that are set."""
+        """Keys to which the value of this parameter is applied."""
         return (self.key,) if isinstance(self.key, str) else self.key
 
 

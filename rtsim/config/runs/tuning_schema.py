@@ -13,7 +13,7 @@ LONGEST_CYCLE_S = 60.0
 
 
 class Channel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One number from every published frame."""
+    """One scalar of every published frame: an entry, or a component of an entry, of a field."""
 
     field: str
     # of the entry; may be left out where there is one
