@@ -77,12 +77,9 @@ class SegmentHypotheses(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Points that may be the markers of a base (a set of markers that determines the segment's pose), c
-    samples.
-
-    hypothesis : (c,) the hypothesis on the other segments to which each sample belongs
-    local, ground : (c, 3, 3) corners of the triangle, on the segment and in ground [m]
-    middle, there : (c, 3) a point that the pose maps to a given one, on the segment and in ground [m]
+    """Points that may be the markers of a base (markers that determine the pose), c samples: their
+    hypotheses on the other segments; (c, 3, 3) corners of a triangle, on the segment and in ground [m];
+    and (c, 3) a point that the pose maps to a given one, on the segment and in ground [m].
     """
 
     hypothesis: Indices
@@ -130,8 +127,7 @@ def finished(search: Generator[None, None, Found]) -> Found:
 def segment_as_named(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool, points: Indices
 ) -> SegmentHypotheses:
-    """Rate one assignment of points to a segment's markers as a search would; empty if too few of its markers
-    are visible.
+    """Rate one assignment of points to markers as a search would; empty if too few markers are visible.
 
     before : the one hypothesis on the other segments; points : (k,) point of each marker, -1 = none
     """
@@ -276,9 +272,7 @@ class _SegmentSearch:
         return every.hypothesis[kept], rotations[kept], origins[kept]
 
     def _faces_so(self, hypothesis: Indices, rotations: Array) -> NDArray[np.bool_]:
-        """Return whether a segment's third axis points to the same side as the other segments' third axes,
-        (c,).
-        """
+        """Return whether the third axis points to the same side as those of the other segments, (c,)."""
         sides = np.einsum("csi,ci->cs", self.before.rotations[hypothesis, :, :, 2], rotations[:, :, 2])
         return ~(sides <= (0.0 if len(self.shape.markers) > 2 else SIDE_OF_TWO)).any(axis=1)
 
@@ -336,9 +330,7 @@ class _SegmentSearch:
         return rotations, origins, second & ((points >= 0).sum(axis=1) >= fewest)
 
     def judged(self, points: Indices) -> SegmentHypotheses:
-        """Fit the segment's pose to given points of its markers (1, k), beside the first hypothesis, and
-        compute its cost.
-        """
+        """Fit the pose to given points (1, k), beside the first hypothesis, and compute its cost."""
         first = np.zeros(1, np.int64)
         rotations, origins, fixed = self._fit(first, points)
         costs = self._costs(first, points, rotations, origins)
