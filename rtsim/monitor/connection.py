@@ -40,7 +40,7 @@ class FrameWatch:
         self._heard_at_wall = time.time()
 
     def restart(self) -> None:
-        """Discard the record, because another sender was announced."""
+        """Discard the time of the last frame, because another sender was announced."""
         self._heard = None
 
     def state(self, announced: bool, ended: bool, now: float, holds: bool = False) -> ConnectionState:

@@ -156,7 +156,7 @@ class Feed:
         return event
 
     def events_since(self, time: float) -> list[GaitEvent]:
-        """Return gait events and marked events after a time of the curves [s]."""
+        """Return gait events and marked events after a time on the axis of the curves [s]."""
         return [*self.gait.since(time), *(mark for mark in self.marks if mark.time >= time)]
 
     def clear(self) -> None:
@@ -223,7 +223,7 @@ class Feed:
             return None
 
     def _listen(self) -> None:
-        """Collect the messages of the subscriber and of the sender."""
+        """Collect messages for the user from the subscriber and from the sender's telemetry."""
         now = self._now()
         self.sentences.turn(now)
         for _ in range(min(len(self.source.telemetry), N_MESSAGE_PER_TURN)):
@@ -236,7 +236,7 @@ class Feed:
         self.sentences.hear([self.source.events.popleft() for _ in range(n)], n, now)
 
     def _adopt(self, session: Session | None) -> Change:
-        """Switch to another session of the sender."""
+        """Switch to another session of the sender, with its own layout and history."""
         known = self._session
         if session is None or session is known or not self._turnover.grants(session, self._now()):
             return Change.NOTHING

@@ -99,7 +99,7 @@ class Flow(QLayout):
         return [item for item in self._items if not item.isEmpty()]
 
     def _arrange(self, rect: QRect, move: bool) -> int:
-        """Arrange the items in a rectangle, moving them if `move`; return the height that they need [px]."""
+        """Arrange the items in a rectangle and move them if `move` is set; return the height needed [px]."""
         y = rect.y()
         for line in self._lines(rect.width()):
             x, tallest = rect.x(), max(item.sizeHint().height() for item in line)

@@ -244,7 +244,7 @@ def _curves(
 
 
 def usual_curves(spec: FieldSpec) -> Curves | None:
-    """Return default curves for a field with one axis whose sender does not describe its curves."""
+    """Return how to draw a field with one axis as curves if its sender does not state this."""
     if spec.name in FIGURE_FIELDS or len(spec.shape) != 1 or spec.role != "value":
         return None
     said = spoken((printable(spec.name),))[0]
@@ -297,7 +297,8 @@ def _contact(spec: FieldSpec | None, first: int) -> tuple[ContactTraces, History
 
 
 def _picture(specs: Mapping[str, FieldSpec], notes: list[str]) -> ImageField | None:
-    """Return the first field declared as an image that can be drawn; the left side's images are left."""
+    """Return the first field that is declared as an image and can be drawn; the images of the left side are
+    placed on the left."""
     for name, spec in specs.items():
         if spec.image is None or name in FIGURE_FIELDS:
             continue
@@ -368,5 +369,5 @@ def _names(session: Session, key: str) -> tuple[str, ...] | None:
 
 
 def _display_unit(spec: FieldSpec) -> tuple[str, float]:
-    """Return the display unit, and the factor by which values are multiplied."""
+    """Return the unit in which a field is displayed, and the factor by which its values are multiplied."""
     return ON_SCREEN.get(spec.unit, (printable(spec.unit, 12), 1.0))

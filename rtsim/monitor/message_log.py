@@ -28,7 +28,8 @@ class MessageLog:
         self._n_heard = 0  # in the second that began then
 
     def hear(self, texts: Iterable[str], n: int, now: float) -> None:
-        """Add `n` messages of the sender; those beyond what can be read in a second are only counted."""
+        """Add `n` messages of the sender; messages beyond the number that can be read in a second are only
+        counted."""
         self.turn(now)
         room = max(0, N_PER_SECOND - self._n_heard)
         self.kept.extend(printable(text, SENTENCE_MOST) for text in islice(texts, min(n, room)))

@@ -32,7 +32,7 @@ def spoken(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def below(title: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names without the title of their panel, if all of them begin with it."""
+    """Return names without the title of their panel if every name begins with that title."""
     start = f"{title.lower()} "
     if not all(name.lower().startswith(start) and name[len(start) :] for name in names):
         return names

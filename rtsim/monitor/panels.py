@@ -51,7 +51,8 @@ class PlotPanel(NamedTuple):
 
 
 def told_apart(panels: list[PlotPanel]) -> list[PlotPanel]:
-    """Add the quantity to the titles of panels with the same title, such as angles and moments of a joint."""
+    """Add the name of the quantity to the titles of panels that have equal titles, such as angles and moments
+    of a joint."""
     counts = Counter(panel.title for panel in panels)
     return [
         panel._replace(title=f"{panel.title}, {panel.quantity}") if counts[panel.title] > 1 else panel
@@ -60,7 +61,7 @@ def told_apart(panels: list[PlotPanel]) -> list[PlotPanel]:
 
 
 def balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
-    """Use one column instead of two if one of them would be nearly empty and its plots too tall."""
+    """Return the panels in one column instead of two if one of the columns would be nearly empty."""
     counts = Counter(panel.column for panel in panels)
     if len(counts) == 2 and 2 * min(counts.values()) < max(counts.values()):
         panels = [panel._replace(column=0) for panel in panels]
@@ -68,8 +69,8 @@ def balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
 
 
 class HistoryBlock(NamedTuple):
-    """The source of a block of history channels: entries of a flattened field, less their zeros if there are
-    any, multiplied by a scale.
+    """The source of a block of history channels: entries of a flattened field, minus their zero values if
+    there are any, multiplied by a scale.
     """
 
     field: str
@@ -114,6 +115,7 @@ def _joined(zeros: list[Array]) -> Array | None:
 
 
 def zeros_of(curves: Curves, n: int) -> Array | None:
-    """Return the values that curves of a field with n entries show as zero; None if they show its values."""
+    """Return the values that are drawn as zero, one for each of n entries of a field; None if values are
+    drawn unchanged."""
     zeros = np.array(curves.zero, np.float64)
     return zeros if zeros.shape == (n,) and zeros.any() else None

@@ -273,19 +273,19 @@ class MonitorWindow(QMainWindow):
             self._dim_figure()
 
     def _pose(self) -> tuple[Mapping[str, NDArray[np.float64]], Quality]:
-        """Return the pose to show, and its quality."""
+        """Return the pose to show, live or from the past, and its quality."""
         if self.looks_back:
             return self.feed.poses.at(self.time_bar.at)
         return self.feed.pose, self.feed.pose_quality
 
     def shown_window(self) -> Window:
-        """Return the samples to show."""
+        """Return the samples of the curves to show, live or from the past."""
         if self.looks_back:
             return self.feed.archive.window(self.time_bar.at, self.curves.duration)
         return self.feed.history.window(self.curves.duration)
 
     def _dim_figure(self) -> None:
-        """Draw the pose faintly if it is unreliable, or the last one before the sender fell silent."""
+        """Draw the figure faintly if its pose is unreliable, or if the sender no longer sends frames."""
         silent = not (self.feed.connection().flows or self.feed.holds or self.looks_back)
         self.figure_card.figure.dim(silent or self._pose()[1] is Quality.MISSING)
 
@@ -324,21 +324,21 @@ class MonitorWindow(QMainWindow):
         self._draw_curves()
 
     def _freeze(self, on: bool) -> None:
-        """Hold the shown time, or follow new data."""
+        """Freeze the shown time (on), or show new data again."""
         if on:
             self.time_bar.hold()
         elif self.looks_back:
             self.time_bar.follow()
 
     def _look_at(self, time: float) -> None:
-        """Show another time."""
+        """Show the curves and the pose at another time, NaN = live data."""
         self.bar.freeze.setChecked(self.looks_back)
         self._changed = True
         self._draw_figure()
         self._draw_curves()
 
     def _show_strides(self, on: bool) -> None:
-        """Show curves over the stride, or over time."""
+        """Draw the curves over the stride (on), or over time."""
         self.curves.over_stride = on
         if self.feed.layout:
             self.curves.set_layout(self.feed.layout)

@@ -116,7 +116,7 @@ class PanelChooser(QDialog):
         return item
 
     def _mark(self) -> None:
-        """Tick the checkboxes of everything that is shown."""
+        """Tick the checkboxes of the panels, curves and pictures that are shown."""
         blocker = QSignalBlocker(self.tree)
         for item, entry in self._items:
             item.setCheckState(0, Qt.CheckState.Checked if self.shown(entry) else Qt.CheckState.Unchecked)

@@ -67,9 +67,7 @@ def curve_key(panel: PlotPanel, k: int) -> str:
 
 
 def dealt_out(panels: Sequence[PlotPanel], n_column_most: int = 3) -> list[PlotPanel]:
-    """Distribute panels over at most as many columns as before, of similar length; the order of the panels
-    is kept.
-    """
+    """Distribute panels, in their order, over at most `n_column_most` columns of similar length."""
     counts = Counter(panel.column for panel in panels)
     columns = sorted(counts)
     n_column = min(len(columns), len(panels), n_column_most)

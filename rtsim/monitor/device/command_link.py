@@ -81,7 +81,7 @@ class CommandLink:
                 key.setEnabled(EMERGENCY in commands)
 
     def show(self) -> None:
-        """Update the display of the device's state and of the buttons."""
+        """Update the displayed state of the device, and the buttons."""
         feed = self.feed
         said = feed.telemetry if feed.layout and feed.told_of_this_session else None
         self.device.show_state(feed.device, feed.connection().heard, feed.reason, said, self.busy)
@@ -110,7 +110,7 @@ class CommandLink:
             self._say("Emergency stop.")
 
     def wish(self, name: str, value: float) -> None:
-        """Request a parameter value that was changed with its slider."""
+        """Request a value of a parameter after the user has moved its slider."""
         self._wishes[name] = value
         self.send_wishes()
 
@@ -127,7 +127,8 @@ class CommandLink:
         return True
 
     def send_wishes(self) -> None:
-        """Send waiting marks and changed parameters; sliders moved meanwhile are sent with the next call."""
+        """Send waiting event marks and changed parameters; sliders that are moved meanwhile are sent by the
+        next call."""
         if self._marks and self.commander and self.commander.send(MARK, self._marks[0]):
             self._marks.popleft()
             self._asked = ""

@@ -69,7 +69,7 @@ class Slider(QSlider):
 
     @property
     def wish(self) -> float:
-        """Emit the value at the slider's position as a request."""
+        """Emit the value at the slider's position, as a request to change the parameter."""
         low, high = self.parameter.low, self.parameter.high
         return low + (high - low) * self.value() / STEPS
 
@@ -212,7 +212,7 @@ class DevicePanel(QFrame):
         return QSize(300, 360)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the buttons complete in a small window by hiding the times."""
+        """Hide the durations in a small window, so that all buttons remain visible."""
         super().resizeEvent(event)
         self.table.setVisible(event.size().height() > self.theme.px(LEAST_FOR_TIMES))
 

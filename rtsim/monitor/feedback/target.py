@@ -55,6 +55,6 @@ class TargetBand:
         return self.seconds_inside / self.seconds_known if self.seconds_known else math.nan
 
     def restart(self) -> None:
-        """Restart the count."""
+        """Restart the measurement of the time inside the target."""
         self.seconds_inside = self.seconds_known = 0.0
         self._time, self._sounded = math.nan, -math.inf

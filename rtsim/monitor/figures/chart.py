@@ -40,7 +40,7 @@ STYLES = (
 
 
 class Name(NamedTuple):
-    """The name of a curve with the height of its text, and the end point of the curve [px]."""
+    """A curve's name, with the height of its text, and the end point of the curve [px]."""
 
     text: str
     number: int
@@ -68,7 +68,7 @@ def width_of_texts(texts: Sequence[str], size: float) -> float:
 
 
 def direct(panel: FigurePanel) -> bool:
-    """Return whether curves are labelled at their ends."""
+    """Return whether the names of a panel's curves stand at the ends of the curves, not in a list."""
     return len(panel.curves) > N_DIRECT and bool((np.diff(panel.x) >= 0.0).all())
 
 
@@ -122,7 +122,7 @@ class Chart:
             self.y_range = (0.0, self.y_range[1])
 
     def paint(self, painter: QPainter) -> None:
-        """Draw everything."""
+        """Draw axes, grid, shaded intervals, curves and names."""
         self._paint_flagged(painter)
         self._paint_axes(painter)
         self._paint_marks(painter)
@@ -142,7 +142,7 @@ class Chart:
             self._paint_list(painter)
 
     def _place(self, x: Array, y: Array) -> tuple[Array, Array]:
-        """Return the pixels of values."""
+        """Return the pixel positions of points given by their values x and y."""
         (left, right), (low, high) = self.x_range, self.y_range
         across = self.plot.left() + self.plot.width() * (x - left) / (right - left)
         return across, self.plot.bottom() - self.plot.height() * (y - low) / (high - low)
@@ -204,7 +204,7 @@ class Chart:
             self._paint_letters(painter)
 
     def _across(self, at: float) -> float:
-        """Return the horizontal position of a value of the horizontal axis [px]."""
+        """Return the horizontal pixel position of a value on the horizontal axis."""
         return float(self._place(np.array([at]), np.zeros(1))[0][0])
 
     def _paint_letters(self, painter: QPainter) -> None:
@@ -374,7 +374,7 @@ def has_gaps(panel: FigurePanel) -> bool:
 
 
 def runs(known: NDArray[np.bool_]) -> list[slice]:
-    """Return the runs of known values."""
+    """Return the intervals of successive samples that are known, as slices."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
     return [slice(int(a), int(b)) for a, b in zip(edges[0::2], edges[1::2], strict=True)]
 

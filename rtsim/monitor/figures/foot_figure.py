@@ -138,8 +138,8 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: FootFigureContent) -> N
 
 
 def seen(drawn: FootFigureContent, view: Array) -> tuple[Array, Array]:
-    """Return centres (n, 2) and shape matrices (n, 2, 2) projected on two directions of the foot, the rows
-    of view : (2, 3).
+    """Return the ellipsoids projected on a plane: centres (n, 2) and shape matrices (n, 2, 2); view : (2, 3),
+    its two directions in the axes of the foot
     """
     return drawn.centres @ view.T, view @ drawn.forms @ view.T
 

@@ -125,7 +125,7 @@ def paint_map(painter: QPainter, room: QRectF, name: str, values: Array, shown: 
 
 
 def ticks(low: float, high: float) -> Array:
-    """Round numbers between low and high."""
+    """Return round numbers between low and high as positions of ticks."""
     step = nice_step(max(high - low, 1e-12), LINES)
     return np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1.0) * step + 0.0
 

@@ -194,7 +194,7 @@ def paint_view(painter: QPainter, room: QRectF, view: MarkerView, tints: Mapping
 
 
 def sticks(by_role: Mapping[tuple[str, str], DrawnMarker]) -> list[tuple[DrawnMarker, DrawnMarker]]:
-    """Return pairs of markers to be connected by a line."""
+    """Return the pairs of markers that are connected by a line."""
     pairs = []
     for side in ("right", "left"):
         for first, second in STICK:

@@ -136,7 +136,7 @@ def blocks_of(panels: Sequence[FigurePanel]) -> list[list[FigurePanel]]:
 
 
 def tall_of(panels: Sequence[FigurePanel]) -> float:
-    """Return the usual height of panels on a page [px]."""
+    """Return the height of all panels on a page, each at its usual height [px]."""
     rows = rows_of(panels)
     return sum(wanted_of(row) for row in rows) + BETWEEN * max(0, len(rows) - 1)
 
@@ -189,7 +189,7 @@ def rows_of(panels: Sequence[FigurePanel]) -> list[PanelRow]:
 
 
 def folded(notes: Sequence[str], room: float) -> list[str]:
-    """Wrap notes into lines of a width [px]; a word that is longer than a line is broken."""
+    """Wrap notes into lines of a given width [px]; a word that is longer than a line is broken."""
     from PySide6.QtGui import QFontMetricsF
 
     from rtsim.monitor.figures.chart import NAME, font_of

@@ -144,8 +144,8 @@ def _is_point(row: object, segments: tuple[str, ...]) -> bool:
 
 
 def arrow_heads(begin: Array, end: Array, size: float) -> list[Array]:
-    """Return the corners (3, 2) of the head of each arrow from begin to end (n, 3) [px]; none for unknown or
-    short arrows.
+    """Return the corners (3, 2) of the heads of arrows from begin to end (n, 3) [px]; arrows that are unknown
+    or short have none.
     """
     heads = []
     for first, last in zip(begin[:, :2], end[:, :2], strict=True):

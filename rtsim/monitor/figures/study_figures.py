@@ -78,7 +78,7 @@ def save_panels(
 
 
 def plot_of(painter: QPainter, room: QRectF, title: str) -> QRectF:
-    """Paint the title of a panel and return the rectangle of its plot."""
+    """Paint the title of a panel; return the rectangle that remains for its plot."""
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor
 

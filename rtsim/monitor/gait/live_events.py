@@ -63,7 +63,7 @@ class LiveGaitEvents:
         self._restart()
 
     def since(self, time: float) -> list[GaitEvent]:
-        """Return the events from a time on [s], searching back to the first earlier event."""
+        """Return the events at or after a time [s], searched from the newest event backwards."""
         found = []
         for event in reversed(self.kept):  # by plates and by markers they come in turns, nearly in order
             if event.time < time - LATEST_S:
@@ -104,8 +104,8 @@ class LiveGaitEvents:
         self.n_found += 1
 
     def _by_plates(self, frame: ReceivedFrame) -> list[GaitEvent]:
-        """Return the events at which a load crossed the threshold since the previous frame, linearly
-        interpolated.
+        """Return the events at which the load of a foot crossed the threshold since the previous frame, with
+        linearly interpolated times.
         """
         found = []
         for side, k in self._loads:

@@ -81,7 +81,8 @@ class CurveArchive:
         return Window(self._time[slots], values, self._quality[slots], self.n_pushed - len(self) + a)
 
     def _slot(self, k: int) -> int:
-        """Return the position in the ring of the sample with this number, counted from the oldest."""
+        """Return the position in the ring buffer of the sample with this number, counted from the oldest
+        sample."""
         return (self.n_pushed - len(self) + k) % self.n_capacity
 
     def _after(self, time: float) -> int:

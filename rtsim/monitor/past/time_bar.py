@@ -74,7 +74,7 @@ class TimeBar(QWidget):
             self.look_at(self._reach[1])
 
     def follow(self) -> None:
-        """Show the newest data."""
+        """Show the newest data, and keep showing new data as they arrive."""
         self.look_at(math.nan)
 
     def step(self, by: float) -> None:
@@ -103,6 +103,6 @@ class TimeBar(QWidget):
 
 
 def ago(seconds: float) -> str:
-    """Return the time before the newest frame as text, in minutes and seconds."""
+    """Return a duration before the newest frame as text, in minutes and seconds."""
     minutes, rest = divmod(max(0.0, seconds), 60.0)
     return f"−{int(minutes)}:{rest:04.1f}"

@@ -148,7 +148,7 @@ class CurvePlots(QWidget):
                 panel.draw_strides(strides, events, history)
 
     def _seen(self) -> list[CurvePanel]:
-        """Return the panels that are neither hidden nor scrolled out of view."""
+        """Return the panels that are visible: neither hidden nor scrolled out of view."""
         return [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
 
     def show_values(self, newest: Array) -> None:

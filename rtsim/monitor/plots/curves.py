@@ -113,7 +113,8 @@ class CurvePanel(PlotCard):
             self.item.setYRange(*new_range, padding=0.0)
 
     def mark_seen(self, tolerance: Array) -> None:
-        """Write the tolerance of each drawn channel [units] into `tolerance`, (n_channel,)."""
+        """Write into `tolerance`, (n_channel,), for each drawn channel the deviation of its values that is
+        invisible on the screen [display units]."""
         box = self.item.getViewBox()
         low, high = box.viewRange()[1]
         off = OFF_PX * float(high - low) / max(1.0, box.height())
@@ -185,7 +186,8 @@ class CurvePanel(PlotCard):
         return values[self.panel.first : self.panel.first + len(self.curves)]
 
     def _deviations(self, values: NDArray[Value]) -> NDArray[Value]:
-        """Return the rows for the bands; none if the curves have no deviations."""
+        """Return the standard deviations of the shown bands, one row for each; None for a panel without
+        standard deviations."""
         first = self.panel.deviation
         return values[:0] if first is None else values[first : first + len(self.curves)]
 

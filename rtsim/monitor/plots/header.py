@@ -111,8 +111,8 @@ class Header(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Find a place for every entry, line by line; entries that do not fit are counted at the end of the
-        last line.
+        """Place all entries line by line; the entries that do not fit are counted at the end of the last
+        line.
         """
         width, entries = float(self.width()), self._entries
         self._bare = False

@@ -153,7 +153,8 @@ class StickFigureView(QWidget):
         return points[np.isfinite(points).all(axis=1)]
 
     def _followed(self) -> Array | None:
-        """Return the position of the pelvis, which the view follows, (3,); None if there is none."""
+        """Return the position of the pelvis, on which the view is centred, (3,); None if the stream has
+        none."""
         follow = self._layout.follow if self._layout else None
         if follow is None or "segment_positions" not in self._data:
             return None

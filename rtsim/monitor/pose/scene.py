@@ -85,7 +85,7 @@ class DrawnFrame(NamedTuple):
                 painter.drawLines(lines(start, self.pixels(origins + FRAME_LENGTH * rotations[:, :, axis])))
 
     def _of_side(self, side: str) -> NDArray[np.intp]:
-        """Return the sticks that end at a joint of this side, (n, 2)."""
+        """Return the sticks whose distal joint is on this side, (n, 2)."""
         ends = [self.sides[end] if self.sides else "" for end in self.stick[:, 1]]
         return self.stick[np.array([own == side for own in ends], dtype=bool)]
 
