@@ -1,1 +1,2 @@
-"""Timed measurements, apart from the tests: each prints figures with machine and versions."""
+"""Benchmarks, separate from the tests: each prints measured results with the machine and the versions of the
+software."""

@@ -21,7 +21,7 @@ PACKAGES = ("numba", "numpy", "pyzmq", "msgspec")
 
 
 class BenchFigure(NamedTuple):
-    """One result of a benchmark; `limit` is the value it is compared with, `better` says whether lower or
+    """One result of a benchmark; `limit` is the bound that it must keep, `better` says whether lower or
     higher is better.
     """
 
@@ -33,7 +33,7 @@ class BenchFigure(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Return whether the result is within its limit; None without a limit."""
+        """Return whether the result keeps its limit; None without a limit."""
         if self.limit is None:
             return None
         return self.value <= self.limit if self.better == "lower" else self.value >= self.limit

@@ -194,13 +194,14 @@ def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
 def compared(
     spec: ModelSpec, motion: TaskMarkers, **differences: float
 ) -> tuple[list[float], list[float], float]:
-    """Compare the analytic Jacobian with the one by finite differences, over the frames in which both
-    searches reach a residual of a micronewton.
+    """Compare the analytic Jacobian with the one by finite differences, over the frames in which the searches
+    with either Jacobian reach a residual force of a micronewton.
 
-    Return the largest difference of the slopes in each frame, relative to the largest slope; the largest
-    difference of alpha in each frame [m]; and the share of these frames.
+    Return for each such frame the largest difference of the entries of the Jacobian, relative to its largest
+    entry; for each such frame the largest difference of the FDK displacements alpha [m]; and the share of
+    such frames among all.
 
-    differences : options of the model with finite differences; without any, those of the paper
+    differences : options of the search with finite differences, such as the step; by default as in the paper
 
 
     """
@@ -225,8 +226,8 @@ def compared(
 
 
 def switched_figures(spec: ModelSpec, motion: TaskMarkers) -> list[BenchFigure]:
-    """Compare the analytic Jacobian with the one by finite differences in the frames in which every vertex
-    keeps its closest triangle, edge or corner over the whole difference.
+    """Compare the analytic Jacobian with the one by central differences, in the frames in which every vertex
+    has the same closest triangle, edge or corner at both ends of all differences.
     """
     jaw, weight = mandible(spec, tolerance_N=0.1), np.ones(motion.position.shape[1])
     frames, apart = range(0, len(motion.position), OFTEN), []
@@ -251,8 +252,8 @@ def switched_figures(spec: ModelSpec, motion: TaskMarkers) -> list[BenchFigure]:
 
 
 def pressed_places(jaw: ForceDependentKinematics) -> Array:
-    """Return one row for every vertex in contact, (n, 6): its number; the triangle whose face is closest, or
-    -1; whether an edge or a corner is closest; and the direction of this edge or corner.
+    """Return one row for every mesh vertex in contact, (n, 6): its number; the triangle whose face is
+    closest, or -1; whether an edge or a corner is closest; and the direction of this edge or corner.
     """
     meshes, contacts = jaw.model.forces.contacts.meshes, jaw.model.forces.contacts.pressed
     mesh, rows = jaw.work.forces.contacts.meshes, []
@@ -271,5 +272,5 @@ def pressed_places(jaw: ForceDependentKinematics) -> Array:
 
 
 def percentile(ms: list[float], q: float) -> float:
-    """Return the percentile q of the times of the frames [ms]."""
+    """Return the q-th percentile of the computing times of frames [ms]."""
     return float(np.percentile(ms, q))

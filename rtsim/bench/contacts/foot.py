@@ -143,8 +143,8 @@ def rolled_step() -> RecordedStep:
 
 
 def toes_of(model: Model) -> tuple[Array, Array, Array]:
-    """Return the origin of the toes on the foot [m], the axes of the toes in the foot, and the axis about
-    which the toes rotate.
+    """Return the origin of the toe segment on the foot [m], its axes in the foot's axes, and the axis about
+    which it rotates.
     """
     tree = model.tree
     return tree.position_in_parent[1].copy(), tree.rotation_in_parent[1].copy(), tree.parameter[1].copy()
@@ -171,8 +171,8 @@ def spline(knots: Array, start: float, step: float) -> Correction:
 
 
 def contact_figures(step: RecordedStep) -> list[BenchFigure]:
-    """Return the measured times of one contact, and of all three contacts, each pressed as in the middle of
-    the step.
+    """Return the measured times of the force of one contact, and of all three contacts, each pressed as in
+    the middle of the step.
     """
     model, n = step.contacts, len(step.contacts.contacts.pair)
     frames = new_corrected_work(model, 1)
@@ -235,8 +235,8 @@ def touching(step: RecordedStep) -> float:
 
 
 def pressure_error(step: RecordedStep, work: CorrectedWork) -> float:
-    """Return the difference between the summed pressure and the normal force, relative to the largest normal
-    force.
+    """Return the difference between the integral of the contact pressure and the normal force, relative to
+    the largest normal force.
     """
     cell = float(np.prod(step.grid.cell))
     total, normal = cell * work.pressure.sum(axis=(1, 2)), work.wrench[:, 4]

@@ -56,7 +56,7 @@ LOOSE = 0.01
 
 
 class BestFit(NamedTuple):
-    """The best result of several searches, and the duration of each search."""
+    """The best result of several searches, and the median duration of a search."""
 
     parameters: Array
     seconds: float  # median of the searches
@@ -142,8 +142,8 @@ def real_figures(data: Path) -> list[BenchFigure]:
 
 
 def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> list[BenchFigure]:
-    """Return the benchmark results of steps that are fitted together, and of other steps that are predicted
-    with the fitted parameters.
+    """Fit steps together and return the errors of the fit; also predict other steps with the fitted
+    parameters and return the errors of the predictions.
     """
     toes = steps[0].frame.toe_origin, steps[0].frame.toe_axes
     steps = [step._replace(frame=with_toes(step.frame, *toes)) for step in steps]
@@ -161,8 +161,8 @@ def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> 
 
 
 def pair(key: str, errors: Errors, most: tuple[float, float]) -> list[BenchFigure]:
-    """Return two benchmark results: the error of the normal force and that of the centre of pressure, with
-    their limits `most`.
+    """Return two benchmark results: the fit's error of the normal force and that of the centre of pressure,
+    with their limits `most`.
     """
     return [
         BenchFigure(f"{key}.normal", errors.normal, "1", most[0], "lower"),

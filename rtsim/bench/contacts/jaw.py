@@ -135,8 +135,8 @@ def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
-    """Return the benchmark results of the 15 runs of the paper's parameter study of ligaments: standard
-    deviations over the runs and over the cycles, of means over the cycle [mm], [N].
+    """Return the benchmark results of the 15 runs of the paper's parameter study of ligaments. Each is the
+    mean over the cycle of a standard deviation, over the runs or over the cycles [mm], [N].
     """
     runs = [
         results(task, "fdk", seconds, spec=with_ligaments(load_model(MODEL), stiffness, strain))
@@ -160,7 +160,7 @@ def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_phase(task: str, own: Results, field: str) -> Array:
-    """Return the values of a field in whole cycles, at evenly spaced phases, (n_cycle, N_PHASE, 2, 3)."""
+    """Return the values of a field at evenly spaced phases of all whole cycles, (n_cycle, N_PHASE, 2, 3)."""
     values, times = own.fields[field], own.times
     period = 1.0 / TASKS[task].frequency_hz
     starts = np.arange(times[0] + SETTLED_S, times[-1] - period, period)[:5]
@@ -219,7 +219,8 @@ def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
 
 
 def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[BenchFigure]:
-    """Return the benchmark results of one line of a table: RMSD, squared correlation, magnitude and phase."""
+    """Return the benchmark results of one line of a table of the paper: RMSD, squared correlation, magnitude
+    and phase."""
     return [
         BenchFigure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),
         BenchFigure(f"{name}.r2", mean.r2, "1"),

@@ -56,7 +56,7 @@ ABOUT = {
 
 
 def there(folder: Path) -> bool:
-    """Return whether the folder contains all surfaces."""
+    """Return whether the folder contains the surface files of condyles and fossa."""
     return all((folder / name).is_file() for name in FILES.values())
 
 

@@ -145,8 +145,8 @@ def times(trace: Trace, step: float) -> Array:
 
 
 def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_run: int) -> list[BenchFigure]:
-    """Return error and speed of a run with the model's settings; a run without a name is compared with the
-    limits.
+    """Return error and speed of a run with the model's settings; the default run, which has no name, is
+    compared with the limits.
     """
     trace = whole_run(spec)
     simulator = Simulator(build(spec), spec.simulation)
@@ -165,7 +165,7 @@ def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_r
 
 
 def largest(trace: Trace, contact: int) -> float:
-    """Return the peak of a normal force over all rows [N]."""
+    """Return the largest normal force of a contact during a run [N]."""
     return float(trace.contact[:, contact, NORMAL].max())
 
 

@@ -89,7 +89,8 @@ def through_commands(folder: Path, place: Path) -> tuple[Results, Path]:
 
 
 def left_at_root(results: Results) -> list[BenchFigure]:
-    """Return the mean and the standard deviation of the residual force of inverse dynamics at the pelvis."""
+    """Return the mean and the standard deviation of the residual force that inverse dynamics finds at the
+    pelvis."""
     figures = []
     for name, (mean, deviation, unit) in LEFT_AT_ROOT.items():
         left = np.abs(generalized_force(results, name))
@@ -149,9 +150,9 @@ def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) 
 
 
 def forward_again(spec: ModelSpec, folder: Path) -> list[BenchFigure]:
-    """Simulate the lift from two moments for 0.2 s; return how far the simulation has moved away from the
-    motion under constraints and from the motion without constraints, and by how much energy and work differ.
-    Wrists are counted apart, as their points slide on the box.
+    """Simulate the lift from two instants for 0.2 s each. Return the deviation of the simulation from the
+    motion under constraints and from the motion without them, and the difference of energy and work. Wrists
+    are reported separately, as the points where the hands hold the box slide on it.
     """
     figures = []
     for first, holds_box in STARTS.items():

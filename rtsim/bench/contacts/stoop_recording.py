@@ -68,7 +68,7 @@ COLUMNS = (
 
 
 def own_name(theirs: str) -> str:
-    """Return our name of a body that the authors' model calls, for example, Thigh_R."""
+    """Return our name of a body, such as a thigh, from its name in the authors' model, such as Thigh_R."""
     name, _, side = theirs.partition("_")
     return THEIRS[name] + (f"_{LATERAL[side]}" if side else "")
 

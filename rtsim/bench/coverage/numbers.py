@@ -1,5 +1,5 @@
-"""The vector of all values of a frame that have a standard deviation: of the pose, and of its filtered
-motion.
+"""The vector of all results of a frame that have a standard deviation: those of the pose, and those of its
+filtered motion.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 class CoverageNumbers:
-    """Collects the vector of values of the frames that one method estimates, from a fresh start on."""
+    """Collects that vector for the frames that one method estimates, from a fresh start on."""
 
     def __init__(self, estimator: MultibodyEstimator, rate: float) -> None:
         self._estimator, self._rate, model = estimator, rate, estimator.model
@@ -41,7 +41,7 @@ class CoverageNumbers:
         self._of_pose = np.zeros(0)
 
     def take(self) -> Array:
-        """Return the values (n,) of the frame that was just estimated; rates are NaN before the filter has
+        """Return the vector (n,) of the frame that was just estimated; rates are NaN before the filter has
         settled.
         """
         out, rates = self._estimator.outputs, self._filter.rates
@@ -54,9 +54,9 @@ class CoverageNumbers:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def deviations(self) -> Array:
-        """Compute the standard deviations of the frame and return those of these values, (n,). As in a live
-        run, deviations that follow from the covariance of the pose stay unchanged until the covariance is
-        computed again.
+        """Compute the standard deviations of the frame and return those that belong to the vector, (n,). As
+        in a live run, deviations that follow from the covariance of the pose stay unchanged until the
+        covariance is computed again.
         """
         found = self._estimator.deviations
         assert found is not None
@@ -86,7 +86,7 @@ class CoverageNumbers:
 
 
 def names_of(estimator: MultibodyEstimator) -> list[str]:
-    """Return the names of all estimated numbers whose stated deviation is tested, in their order."""
+    """Return the names of the entries of the vector, whose standard deviations are tested, in their order."""
     model = estimator.model
     names, motions = model.names, coordinate_names(model)[1]
     displaced = displaced_joints(names.bodies, model.joints.distal)

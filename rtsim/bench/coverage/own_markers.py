@@ -70,8 +70,8 @@ def marked(rng: Generator, spec: ModelSpec) -> ModelSpec:
 
 
 def count(rng: Generator, spec: ModelSpec, tallies: dict[str, CoverageCount]) -> tuple[str, ...]:
-    """Simulate and estimate one motion in every case, add it to the coverage counts, and return the names of
-    the coordinates.
+    """Simulate one motion, estimate it in every case, and add it to the coverage counts `tallies`; return the
+    names of the coordinates.
     """
     truth, exact, rotations = truth_of(rng, spec)
     noise = draw_noise(rng, exact.shape)
@@ -136,7 +136,8 @@ def draw_errors(rng: Generator, estimator: MultibodyEstimator, alone: bool) -> A
 
 
 def tell(estimator: MultibodyEstimator, measured: Array) -> Told:
-    """Estimate all frames from a fresh start; return the coordinates with their standard deviations.
+    """Estimate all frames from a fresh start; return the estimated coordinates with their standard
+    deviations.
 
     measured : (n_frame, n_marker, 3) [m]
 

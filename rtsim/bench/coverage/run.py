@@ -56,7 +56,7 @@ class CoverageCount(NamedTuple):
 
 
 def new_tally(n: int) -> CoverageCount:
-    """Return empty coverage counts for n outputs."""
+    """Return coverage counts of n outputs, all zero."""
     return CoverageCount(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), [0, 0])
 
 
@@ -138,7 +138,8 @@ def draw_hidden(rng: Generator, body: NDArray[np.int64], n: int) -> NDArray[np.i
 
 
 def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount) -> None:
-    """Add frames to the coverage counts `tally`.
+    """Add the estimates `told` of some frames to the coverage counts `tally`: how often the true value lies
+    within the stated interval.
 
     true : (n, n_output) - the true values in the frames
     """
@@ -158,8 +159,8 @@ def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount
 
 
 def figures_of(tallies: dict[str, CoverageCount], names: list[str]) -> list[BenchFigure]:
-    """Return the benchmark results of each method and case: first the worst output's difference from the
-    nominal coverage, then the coverage of every output.
+    """Return the benchmark results of each method and case: first the largest difference of an output's
+    coverage from the nominal coverage, then the coverage of every output.
 
     ratio.CASE.OUTPUT is the root mean square error divided by the root mean square of the standard
     deviations.

@@ -54,8 +54,8 @@ class SolvedLegs:
 
 
 def run(methods: tuple[str, ...], seconds: float) -> list[BenchFigure]:
-    """Return the ratio of the median times of whole frames, both legs to one, and the residual of both
-    legs.
+    """Return the median time of a whole frame with both legs divided by that with one leg, and the residual
+    with both legs.
     """
     one, two = SolvedLegs("right", methods), SolvedLegs("both", methods)
     figures = []

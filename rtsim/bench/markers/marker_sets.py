@@ -190,8 +190,8 @@ def offsets_off(trial: MarkerTrial) -> float:
 def with_fewer(
     trial: MarkerTrial, static: MarkerTrial | None, full: SolvedSet, path: Path
 ) -> list[BenchFigure]:
-    """Return the RMS difference of each of our own angles when the markers are left out that Plug-in Gait
-    does not have.
+    """Return, for each angle of our own, the RMS difference between the results from all markers and from
+    those of Plug-in Gait alone.
     """
     few = solved(bare(trial), bare(static) if static else None, str(path))
     figures = [BenchFigure(f"marker_rms_mm.{path.stem}.plug_in_gait", few.rms, "mm")]
@@ -205,7 +205,7 @@ def with_fewer(
 
 
 def bare(trial: MarkerTrial) -> MarkerTrial:
-    """Return the trial without the markers that Plug-in Gait does not have."""
+    """Return the trial with only the markers that Plug-in Gait uses."""
     kept = [k for k, name in enumerate(trial.names) if name not in LACKING]
     positions = np.ascontiguousarray(trial.positions[:, kept])
     return trial._replace(names=tuple(trial.names[k] for k in kept), positions=positions)

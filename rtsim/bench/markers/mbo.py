@@ -156,7 +156,7 @@ def live_figures(method: str, rows: LiveRows) -> list[BenchFigure]:
 
 
 def time_figures(prefix: str, method: str, us: NDArray[np.float64]) -> list[BenchFigure]:
-    """Return the rate and percentiles of durations us : (n,) [us]."""
+    """Return the rate of frames, and percentiles of the durations us : (n,) [us]."""
     return [
         BenchFigure(f"{prefix}frames_per_second.{method}", 1e6 / float(us.mean()), "1/s", RATE, "higher"),
         BenchFigure(f"{prefix}p50_us.{method}", float(np.median(us)), "us"),

@@ -106,7 +106,7 @@ def solved(trial: MarkerTrial, subject: Subject, method: str) -> SolvedTrial:
 
 
 def peak_figures(name: str, moving: SolvedTrial, reference: FilteredRows) -> list[BenchFigure]:
-    """Return the RMS sizes of speeds and accelerations in a trial."""
+    """Return the root mean squares of the speeds and accelerations of the reference in a trial."""
     return [
         BenchFigure(f"speed_rms.{name}", rms(np.degrees(reference.v[:, moving.turns])), "deg/s"),
         BenchFigure(f"acceleration_rms.{name}", rms(np.degrees(reference.v_dot[:, moving.turns])), "deg/s^2"),
@@ -138,7 +138,8 @@ def filter_figures(
 
 
 def error_at(late: float, moving: SolvedTrial, found: FilteredRows, rows: Array, true: Array) -> float:
-    """Return the RMS difference between rows : (n, n_v) and true : (n, n_v) shifted by `late` seconds."""
+    """Return the RMS difference between filtered rates `rows` : (n, n_v) and the reference `true` : (n, n_v)
+    delayed by `late` seconds."""
     times = moving.times
     inside = found.settled & (times - late >= times[0]) & (times - late <= times[-1])
     inside &= np.isfinite(rows).all(axis=1)
@@ -151,8 +152,8 @@ def error_at(late: float, moving: SolvedTrial, found: FilteredRows, rows: Array,
 
 
 def lowest(errors: Array) -> float:
-    """Return the shift at which errors : (n_shift,) are lowest, by a parabola through the three lowest
-    errors [s].
+    """Return the delay at which errors : (n_shift,) are lowest, by a parabola through the three lowest errors
+    [s].
     """
     k = int(np.clip(np.argmin(errors), 1, len(errors) - 2))
     a, b, c = errors[k - 1] ** 2, errors[k] ** 2, errors[k + 1] ** 2
@@ -170,7 +171,7 @@ def still_figures(name: str, spec: RateSpec, still: SolvedTrial) -> list[BenchFi
 
 
 def take_us(spec: RateSpec, moving: SolvedTrial) -> float:
-    """Return the median time of a frame, including the call from Python [us]."""
+    """Return the median time that the filter takes for a frame, including the call from Python [us]."""
     estimator, taken = RateEstimator(spec, moving.manifold, moving.rate), []
     for t, q in zip(moving.times, moving.q, strict=True):
         start = perf_counter_ns()

@@ -45,8 +45,8 @@ class WalkerFrames:
         self.dt = 1.0 / trial.rate
 
     def lap(self, frames: NDArray[np.float64]) -> float:
-        """Return the median time of a frame over one walk [us]; the first third of the walk only trains the
-        marker statistics.
+        """Return the median time of a frame over one walk [us]; the first third of the walk only serves to
+        learn the marker statistics.
         """
         self.estimator.restart()
         times = []

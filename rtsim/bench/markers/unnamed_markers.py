@@ -208,7 +208,7 @@ def followed_through(
 ) -> NamingCounts:
     """Send the frames through the kinematics stage with their points in random order, and count its labels.
 
-    truth : (n_marker,) - the point of each marker, -1 = none
+    truth : (n_marker,) - index of the point that is truly each marker, -1 = none
     live : whether the search runs while frames arrive, as in a live run; else the labels are searched
         beforehand, as in `analyse`
     """

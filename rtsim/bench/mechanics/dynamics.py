@@ -75,7 +75,7 @@ def repeat_crba(system, states, work, n):
 
 @entry
 def repeat_jacobians(system, states, work, n):
-    """Compute the places of all bodies and the twists of all dofs n times."""
+    """Compute the positions of all bodies and the twists of all dofs n times."""
     for i in range(n):
         pose(system.tree, states.q[i % states.q.shape[0]], work.pose)
 
@@ -184,13 +184,14 @@ def peer_batches(system: System, states: States) -> dict[str, Batch]:
 
 
 def one_hinge() -> System:
-    """Return a system with a single hinge, a pendulum."""
+    """Return a system with a single hinge, for measuring the cost of a call."""
     bodies = Bodies(np.ones(1), np.array([[0.0, -1.0, 0.0]]), 0.1 * np.eye(3)[None])
     return System(build_tree([JointRow(-1, HINGE)]), bodies, np.array([0.0, -9.81, 0.0]))
 
 
 def ratios(us: dict[str, Array]) -> list[BenchFigure]:
-    """Return our time divided by Pinocchio's, with and without the overhead of its call from Python."""
+    """Return our time divided by Pinocchio's for each algorithm, with and without the overhead of its call
+    from Python."""
     figures = []
     for name in OURS:
         ours, theirs, call = (np.median(us[whose + name]) for whose in ("", PEER, PEER_CALL))
@@ -200,8 +201,8 @@ def ratios(us: dict[str, Array]) -> list[BenchFigure]:
 
 
 def agreement(system: System, states: States, work: DynamicsWork) -> BenchFigure:
-    """Return the largest difference from Pinocchio over all states and results, relative to the largest
-    entry.
+    """Return the largest difference between our results and Pinocchio's over all states and algorithms,
+    relative to the largest entry of each result.
     """
     from rtsim.bench.mechanics.pinocchio_mirror import mirror
 

@@ -193,7 +193,7 @@ def reference(experiment: str, law: str, tolerance: float) -> Solution:
 
 
 def whole_steps(experiment: str, simulator: Simulator) -> int:
-    """Return how many whole steps fit into the duration of the experiment."""
+    """Return the number of whole steps in the duration of the experiment."""
     return int(DURATION[experiment] / simulator.options.step + 1e-9)
 
 

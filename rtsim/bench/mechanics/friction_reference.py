@@ -156,7 +156,7 @@ def pieced(
 
 
 def read(pieces: list[tuple[float, float, Solution]], t: Array) -> Array:
-    """Evaluate a solution that consists of pieces in time at t : (n,) [s]; return (n_y, n)."""
+    """Evaluate a solution that was integrated piece by piece at the times t : (n,) [s]; return (n_y, n)."""
     stops = np.array([stop for _, stop, _ in pieces])
     which = np.minimum(np.searchsorted(stops, t), len(pieces) - 1)
     first = pieces[0][2](np.array([0.0]))

@@ -61,7 +61,7 @@ class HingeRow(NamedTuple):
 
 
 def end_of(name: str) -> Array:
-    """Return the far end of a segment in its own frame, (3,) [m]."""
+    """Return the distal end of a segment in the segment's own frame, (3,) [m]."""
     segment = SEGMENTS[name]
     return segment.length * np.array(segment.direction)
 

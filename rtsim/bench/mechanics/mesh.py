@@ -194,7 +194,7 @@ def error_figures() -> list[BenchFigure]:
 
 
 def time_figures(name: str, found: CallTimes) -> Iterator[BenchFigure]:
-    """Return the times for one pair of surfaces."""
+    """Return the benchmark results of the measured times for one pair of surfaces."""
     for what, us in found._asdict().items():
         yield BenchFigure(f"us.{name}.{what}", us, "us")
 
@@ -238,7 +238,7 @@ def pressed_by(pair: MeshPair, n: int) -> Array:
 
 
 def halved(surface: TriangleSurface) -> TriangleSurface:
-    """Return the surface with every triangle divided into four."""
+    """Return the surface with every triangle divided into four by halving its edges."""
     return refined(surface, 0.0)
 
 

@@ -156,7 +156,7 @@ def run(spec: ModelSpec) -> MeshRun:
 
 
 def factor(spec: ModelSpec, found: list[MeshRun]) -> float:
-    """Return how many times faster than real time the fastest run was."""
+    """Return the largest ratio of simulated time to computing time over repeated runs."""
     return spec.simulation.duration_s / min(one.seconds for one in found)
 
 

@@ -84,8 +84,8 @@ def run(n_call: int = N_CALL) -> list[BenchFigure]:
 
 
 def kept() -> list[BenchFigure]:
-    """Return how many frames that have a solution remain unsolved, or are reported as overloaded, by kind of
-    frame and power of the criterion.
+    """Return the number of frames that have a solution but remain unsolved, and of those reported as
+    overloaded, by kind of frame and power of the criterion.
     """
     figures = []
     for kind in KINDS:
@@ -136,8 +136,8 @@ def solver(C: Array, d: Array, power: int) -> tuple[Callable[..., int], Recruitm
 
 
 def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> RecruitmentFigures:
-    """Time our solver on every instance: started from the middle of the bounds (cold), and from the last
-    solution after a change of the demand by a hundredth (warm).
+    """Time our solver on every instance: from the middle of the bounds (cold), and from the previous solution
+    after the demand has changed by one percent (warm).
     """
     cold, warm, gap, residual, most = [], [], 0.0, 0.0, 0
     for C, d in instances:

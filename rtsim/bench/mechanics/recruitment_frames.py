@@ -26,8 +26,8 @@ KINDS = ("wide", "small", "bound", "repeated")
 
 
 class Tried(NamedTuple):
-    """Counts of frames: without a solution, reported as overloaded, and solved without proof of
-    optimality.
+    """Counts of frames that were not solved, reported as overloaded, or solved without proof of optimality,
+    and of iterations.
     """
 
     lost: int  # without an answer

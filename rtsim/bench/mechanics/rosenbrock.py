@@ -126,14 +126,14 @@ def simulator(spec: ModelSpec, method: str, step_ms: float) -> Simulator:
 
 
 def ended(problem: KnownMotion, method: str, n_step: int) -> Array:
-    """Simulate in n_step steps; return coordinates and speeds (2 n_v,) at the end."""
+    """Simulate the motion in n_step steps; return coordinates and speeds (2 n_v,) at its end."""
     some = simulator(problem.model, method, 1e3 * problem.duration / n_step)
     some.run(n_step, 0, some.trace(0))
     return np.concatenate([some.q, some.v])
 
 
 def reference(problem: KnownMotion, tolerance: float) -> Array:
-    """Return coordinates and speeds (2 n_v,) at the end, by SciPy's adaptive method on the same
+    """Return coordinates and speeds (2 n_v,) at the end of the motion, by SciPy's adaptive method on the same
     accelerations.
     """
     from scipy.integrate import solve_ivp

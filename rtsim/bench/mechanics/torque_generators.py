@@ -141,7 +141,7 @@ def cases(folder: Path) -> list[BenchFigure]:
 
 
 def off(fit: FittedGenerator, x: tuple[float, ...]) -> float:
-    """Return the distance of a fit's parameters from those given [1, rad]."""
+    """Return the Euclidean distance of a fit's parameters from the given parameters x [1, rad]."""
     return float(np.linalg.norm(fit.x - x))
 
 

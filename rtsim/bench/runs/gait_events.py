@@ -98,5 +98,5 @@ def word(kind: str) -> str:
 
 
 def rms(numbers: list[float]) -> float:
-    """Return the root mean square."""
+    """Return the root mean square of time differences."""
     return float(np.sqrt(np.mean(np.square(numbers))))

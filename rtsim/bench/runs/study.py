@@ -122,7 +122,7 @@ class TimedStudy(NamedTuple):
 
 
 def middle(values: list[float]) -> float:
-    """Return the median."""
+    """Return the median of the values."""
     return float(np.median(values))
 
 
