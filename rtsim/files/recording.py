@@ -66,7 +66,7 @@ class _Course(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """The content of a recording, in the order in which the descriptors first appear."""
+    """The descriptors and frames of a recording, in the order in which the descriptors first appear."""
 
     courses: list[_Course]
     notes: list[str]
@@ -308,7 +308,7 @@ def _stack(
 
 
 def _repeats(frame: Frame, before: Frame) -> bool:
-    """Return whether a frame repeats the previous one under the flag stale."""
+    """Return whether a frame has the flag stale and repeats the previous frame."""
     return (
         isinstance(frame, Result)
         and bool(frame.status & Status.STALE)

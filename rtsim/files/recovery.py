@@ -68,7 +68,9 @@ def recover(path: Path, out: Path) -> RecoveredRecording:
 
 
 def examined(path: Path) -> RecoveredRecording:
-    """Read a whole recording and return what it contains; ConfigError if the file is not a recording."""
+    """Read a whole recording and return a summary of its messages; ConfigError if the file is not a
+    recording.
+    """
     messages, first, last, n_kept = opened(path), 2**64, 0, 0
     try:
         for t_ns, _, _ in of_few_topics(messages):

@@ -45,10 +45,12 @@ def inline(value: Any) -> str:
 
 
 def word(key: str) -> str:
-    """Return a key of a TOML file, without quotation marks where that is permitted."""
+    """Return the key of a TOML file as text, without quotation marks where that is permitted."""
     return key if BARE.fullmatch(key) else text(key)
 
 
 def text(value: object) -> str:
-    """Return a string, integer or boolean as in JSON, with the delete character escaped."""
+    """Return a string, integer or boolean as TOML text, written as in JSON, with the delete character
+    escaped.
+    """
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")

@@ -85,8 +85,8 @@ Band = tuple[float, float]
 
 
 def _size(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[float | None, str, Band, Band]:
-    """Return a length in file units by which the unit is judged, what it measures, and its possible and its
-    plausible range [m].
+    """Return a length by which the unit of a file is judged [file units], what it measures, and its
+    possible and plausible ranges [m].
     """
     pelvis, _, foot = upper_and_lower(names)
     vector = foot_to(pelvis, foot, positions)

@@ -122,8 +122,8 @@ def layout_of(section: Section, n_point: int, n_value: int) -> Layout:
 
 
 def _is_unsigned(section: Section) -> bool:
-    """Return whether analog counts are unsigned: ANALOG:FORMAT says so, or an offset lies where no signed
-    count can have its zero.
+    """Return whether the analog integers of a file are unsigned: ANALOG:FORMAT says so or, without it, a
+    channel's zero offset is impossible for signed integers.
     """
     word = next(iter(section.texts("ANALOG", "FORMAT")), "").strip().upper()
     found = section.parameter("ANALOG", "OFFSET")

@@ -99,6 +99,6 @@ def fits(head: Head, n_byte: int) -> bool:
 
 
 def _first(content: Content, name: str) -> float:
-    """Return the first number of a parameter of the group POINT; 0 if it is missing."""
+    """Return the first number of a parameter of the group POINT; 0 if the parameter is missing."""
     values = content.parameters["POINT"].get(name, [])
     return float(values[0]) if values and not isinstance(values[0], str) else 0.0

@@ -51,10 +51,10 @@ class C3dParameter(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One record.
+    """One record of the parameter section: a parameter or a group.
 
-    length : length of the name, negative if it is locked
-    group : number of the group, negative for a group itself
+    length : length of the name, negative if the record is locked
+    group : number of the group, negative for the record of a group itself
     """
 
     length: int

@@ -122,8 +122,8 @@ def open_source(
 
 
 def _are_found(points: FloatArray, own: FloatArray) -> bool:
-    """Return whether the reader's points (n, n_point, 3), where not missing, equal the points (n, n_point,
-    4) read from the bytes.
+    """Return whether the positions that the reader returned (n, n_point, 3) equal those read from the
+    bytes (n, n_point, 4), except for missing ones.
     """
     seen = np.isfinite(points).all(axis=2)
     if not seen.any():

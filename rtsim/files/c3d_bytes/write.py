@@ -109,7 +109,9 @@ def _length_unit(source: C3dSource) -> str:
 
 
 def _check_written(part: Path, out: Path, source: C3dSource, points: Sequence[NewPoint]) -> None:
-    """Raise ConfigError if the reader does not find in the written file what was to be written."""
+    """Raise ConfigError if the written file, read back, does not have the frames and points that were to
+    be written.
+    """
     try:
         content, _ = whole_content(part)
     except ConfigError as error:

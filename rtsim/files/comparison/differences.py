@@ -35,7 +35,7 @@ class DifferencePlace(NamedTuple):
 
 
 class QuantityDifferences:
-    """Values of one quantity in two runs, compared.
+    """Differences between the values of one quantity in two runs.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class QuantityDifferences:
         one: FloatArray,
         other: FloatArray,
     ) -> None:
-        """Add frames of both runs, one (n, ...) and other (n, ...).
+        """Compare the quantity in corresponding frames of both runs, one (n, ...) and other (n, ...).
 
         spec : the quantity in this session, which may have other entries than in the one before
         numbers, times : (n,) - numbers and times of the frames
@@ -127,7 +127,7 @@ class QuantityDifferences:
 
 
 def label_of(spec: FieldSpec, column: int) -> str:
-    """Return the name of an entry of a quantity; column : number of the entry over all axes, flattened."""
+    """Return the name of an entry of a quantity; column : index of the entry in the flattened array."""
     if not spec.shape:
         return ""
     index = tuple(int(k) for k in np.unravel_index(column, tuple(spec.shape)))
@@ -142,7 +142,7 @@ def label_of(spec: FieldSpec, column: int) -> str:
 
 
 class StatusDifferences:
-    """Status bits of two runs, compared.
+    """Differences between the status bits of two runs.
 
     Attributes
     ----------
@@ -162,7 +162,9 @@ class StatusDifferences:
         one: Sequence[int],
         other: Sequence[int],
     ) -> None:
-        """Add frames of both runs."""
+        """Compare the status bits of corresponding frames, `one` of the first and `other` of the second
+        run.
+        """
         self.n_frame += len(numbers)
         for number, time, mine, theirs in zip(numbers, times, one, other, strict=True):
             if mine != theirs:

@@ -31,8 +31,8 @@ class RunDifferences:
 
     Attributes
     ----------
-    n_session, n_frame : number of compared pairs
-    unpaired : notes on sessions, frames and quantities that only one of them has
+    n_session, n_frame : numbers of compared pairs of sessions, and of frames
+    unpaired : notes on sessions, frames and quantities that only one of the runs has
     settings : notes on differing entries of descriptors, which do not make runs different
     quantities : differences by stream and name
     status : differences of the status of results
@@ -60,7 +60,7 @@ class RunDifferences:
 
 
 class _Frames(NamedTuple):
-    """The frames of one session or of a table. describes : its entries, as text."""
+    """The frames of one session of a recording, or the rows of a table."""
 
     title: str
     specs: Sequence[FieldSpec]
@@ -205,7 +205,7 @@ def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, othe
 
 
 def entries_of(spec: FieldSpec) -> tuple:
-    """Return the properties of a quantity that must be equal in two runs for a comparison."""
+    """Return the properties of a quantity that must be the same in two runs for its values to be compared."""
     return tuple(spec.shape), spec.unit, tuple(spec.labels), tuple(spec.parts)
 
 

@@ -119,8 +119,8 @@ def is_number(value: object) -> bool:
 
 
 def _count(content: Content, path: Path) -> int:
-    """Return the number of plates that the file describes; NoPlatesError for none, ConfigError for too
-    many.
+    """Return the number of force plates that the file describes; NoPlatesError for none, ConfigError for
+    too many.
     """
     used = content.parameters["FORCE_PLATFORM"].get("USED", [])
     n_plate = int(used[0]) if used and is_number(used[0]) else 0
@@ -301,7 +301,7 @@ def _is_above(plate: _Plate) -> bool:
 
 
 def _tell_odd(plates: Sequence[_Plate]) -> list[str]:
-    """Return notes on plates that were corrected, and on plates in an unusual position."""
+    """Return notes on force plates that were corrected, and on those in an unusual position."""
     turned = ", ".join(str(plate.number) for plate in plates if _is_above(plate))
     sloped = ", ".join(str(p.number) for p in plates if abs(edges(p.corners)[0][2, 1]) < LEVEL)
     notes = [

@@ -170,7 +170,7 @@ def _plates(columns: Sequence[str], where: str) -> list[_Columns]:
 
 
 def _moment(stems: Sequence[str], by_plain: dict[str, str], axes: str, name: str, where: str) -> list[str]:
-    """Return the labels of a plate's moment, or none; ConfigError for an incomplete one, and for two."""
+    """Return the labels of a plate's moment, or none; ConfigError for an incomplete moment or two moments."""
     there = {s: [a for a in axes if f"{s}{a}".lower() in by_plain] for s in dict.fromkeys(stems)}
     there = {s: found for s, found in there.items() if found}
     lacking = [f"{s}{a}" for s, found in there.items() for a in axes if a not in found]
@@ -188,7 +188,7 @@ def _moment(stems: Sequence[str], by_plain: dict[str, str], axes: str, name: str
 
 
 def _named(columns: Sequence[str], named: Sequence[ForceColumns], where: str) -> list[_Columns]:
-    """Return the plates whose columns begin with these prefixes; ConfigError unless each has three."""
+    """Return the plates whose columns begin with the prefixes `named`; ConfigError unless each has three."""
     plates = []
     for wanted in named:
         found = {

@@ -222,8 +222,9 @@ def _tell_halves(names: tuple[str, ...], halves: NDArray[np.bool_], loaded: NDAr
 
 
 def _without_drops(raw: RawForces, force: FloatArray, moment: FloatArray) -> list[str]:
-    """Replace forces that are exactly 0 for an instant between loads by NaN in place, as nobody leaves a
-    plate so briefly; return notes.
+    """Replace forces that are exactly 0 for an instant between loads by NaN, in place; return notes.
+
+    A person does not leave a plate so briefly.
     """
     notes = []
     loads = np.linalg.norm(force, axis=2)

@@ -54,7 +54,7 @@ class GaitEvent(NamedTuple):
 
 
 class ToldEvents(NamedTuple):
-    """The events of a file in the order of time, and notes on irregular ones."""
+    """The gait events of a file in the order of time, and notes on irregular events."""
 
     events: tuple[GaitEvent, ...]
     notes: tuple[str, ...] = ()

@@ -89,7 +89,9 @@ def _first(head: Head, content: Content) -> int:
 
 
 def _long(content: Content, name: str) -> int:
-    """Return an integer that the group TRIAL stores as two of 16 bits, the lower first; 0 = none."""
+    """Return an integer that the group TRIAL stores as two 16-bit integers, the lower first; 0 if it is
+    missing.
+    """
     words = content.parameters["TRIAL"].get(name, [])
     if len(words) != 2 or any(isinstance(word, str) or not math.isfinite(word) for word in words):
         return 0
@@ -98,7 +100,7 @@ def _long(content: Content, name: str) -> int:
 
 
 def _number(content: Content, group: str, name: str) -> float:
-    """Return the first number of a parameter; 0 = none."""
+    """Return the first number of a parameter; 0 if the parameter is missing."""
     values = content.parameters[group].get(name, [])
     return float(values[0]) if values and not isinstance(values[0], str) else 0.0
 

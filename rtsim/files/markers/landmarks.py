@@ -78,8 +78,9 @@ def thin(positions: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def middle_of(group: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean over the visible ones of the markers (n, n_marker, 3), (n, 3); NaN where none is
-    visible.
+    """Return the mean position of the visible markers in each frame, (n, 3); NaN where none is visible.
+
+    group : (n, n_marker, 3), NaN = not visible
     """
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(group).all(axis=2))
     total = np.where(seen[..., None], group, 0.0).sum(axis=1)

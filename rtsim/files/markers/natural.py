@@ -98,7 +98,7 @@ def _parse_array(data: bytes) -> NDArray[np.float64]:
 def _array(
     arrays: dict[str, NDArray[np.float64]], name: str, shape: tuple[int, ...], path: Path
 ) -> NDArray[np.float64]:
-    """Return the named array after checks; -1 in `shape` stands for any length."""
+    """Return the array called `name` after checks of shape and type; -1 in `shape` stands for any length."""
     array = arrays.get(name)
     wanted = "(" + ", ".join("any" if length < 0 else str(length) for length in shape) + ")"
     if array is None:

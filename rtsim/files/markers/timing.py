@@ -152,7 +152,7 @@ def _rounding(times: NDArray[np.float64]) -> float:
 
 
 def _grid(times: NDArray[np.float64], rate: float, tolerance: float) -> NDArray[np.float64] | None:
-    """Return the evenly spaced times (n,) at `rate` that differ from the given ones by no more than their
+    """Return evenly spaced times (n,) at `rate` that differ from `times` by no more than `tolerance`, the
     rounding; None if there are none.
     """
     if tolerance > 0.5 / rate:

@@ -116,8 +116,8 @@ def _read_raw(path: Path) -> RawTrial:
 
 
 def _check_width(lines: Sequence[str], start: int, n_marker: int, n_on_axes: int, path: Path) -> None:
-    """Raise ConfigError if the rows have values for as many markers as the coordinate line, but not for as
-    many as the names, because values would be assigned to wrong markers.
+    """Raise ConfigError if the rows agree with the coordinate line but not with the number of marker
+    names, because values would be assigned to wrong markers.
     """
     rows = lines[start:]
     if n_on_axes > n_marker:

@@ -157,9 +157,7 @@ def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     capture systems for gaps), infinite coordinates, coordinates beyond FARTHEST, and markers with only one
     or two coordinates.
 
-    positions : (n, n_marker, 3), any unit. Missing are: markers at exactly 0, 0, 0 (how some systems write a
-    gap) or three times at one of FILLERS (how others do), infinite coordinates, those beyond FARTHEST, and
-    markers of which only one or two are known.
+    positions : (n, n_marker, 3), any unit
     """
     result = np.array(positions, dtype=np.float64, order="C")
     notes = []

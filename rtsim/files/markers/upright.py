@@ -31,7 +31,7 @@ class Upright(NamedTuple):
     """The axis of a file that was taken as up.
 
     axis : a key of rtsim.files.markers.axes.ROTATIONS
-    notes : sentences on it
+    notes : sentences on the choice of the axis
     doubted : another axis along which the person seems to stand upright; "" = none
     """
 

@@ -113,7 +113,7 @@ def norms_of(table: Mapping[str, Any], where: str) -> NormSet:
 
 
 def is_count_or_text(value: Any) -> bool:
-    """Return whether the number of persons or strides is plausible; true for texts."""
+    """Return whether a value of a norm file is a text, or a plausible number of persons or strides."""
     return isinstance(value, str) or 0 <= value <= MOST
 
 

@@ -19,7 +19,8 @@ DEGREES = (4.0 * math.pi, 720.0)
 def body_tables(
     frames: OsimFrames, joints: list[OsimJoint], followers: Collection[str], named: Collection[str]
 ) -> tuple[list[Table], dict[str, Transform]]:
-    """Return the bodies of a model file, parents first, and where they are in ground at the default values.
+    """Return the bodies of a model file, parents first, and the pose of each in ground at the default
+    coordinates.
 
     followers : coordinates that a coupler determines
     named : all names that other elements refer to

@@ -82,7 +82,9 @@ class Node:
         return (self.node(child) for child in self.element if isinstance(child.tag, str))  # no comment
 
     def child(self, *tags: str) -> Node | None:
-        """Return the property with one of these names; None for a missing one, which may have a default."""
+        """Return the property with one of the names `tags`; None if it is missing, as it may have a
+        default.
+        """
         default = self.document.defaults.get(self.tag)
         for holder in (self.element,) if default is None else (self.element, default):
             for tag in tags:
@@ -118,8 +120,8 @@ class Node:
         return FLAGS.get(said.lower(), default)
 
     def numbers(self, tag: str, finite: bool = True) -> list[float] | None:
-        """Return the numbers of a property, None if it is missing; NaN is rejected, and with `finite` also
-        values beyond LARGEST.
+        """Return the numbers in a property, None if the property is missing; NaN is rejected, and with
+        `finite` also values beyond LARGEST.
         """
         found = self.child(tag)
         if found is None:
@@ -140,8 +142,8 @@ class Node:
         return values
 
     def vector(self, tag: str, n: int = 3, default: float | None = 0.0) -> NDArray[np.float64]:
-        """Return the n numbers of a property; default : value of each if the property is missing, None = it
-        is required.
+        """Return a property of n numbers; default : value of each number if the property is missing, None
+        = it is required.
         """
         values = self.numbers(tag)
         if values is None and default is not None:

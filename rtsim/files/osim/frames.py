@@ -82,7 +82,7 @@ class OsimFrames:
     """All frames of a model by their paths, as in OpenSim 4.x; models of 3.x only have bodies."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Begin with the names of the bodies, without frames that are fixed to them."""
+        """Begin with the frames of the bodies called `names`, without frames that are fixed to them."""
         self.names = list(names)
         self.bodies: dict[str, Node] = {}
         self.offsets: dict[str, Node] = {}

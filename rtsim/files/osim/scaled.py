@@ -62,7 +62,7 @@ def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> 
 
 
 def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
-    """Set a property on an element itself, also if it had the default of its class."""
+    """Write numbers into a property of an element, also if it had the default of its class."""
     values = [numbers] if isinstance(numbers, float) else list(numbers)
     own = node.element.find(tag)
     if own is None:
@@ -71,7 +71,9 @@ def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
 
 
 def growth(frame: OsimFrame, factors: Mapping[str, Array]) -> Array:
-    """Return the scaling matrix A = R'SR of a vector in a frame that is rotated by R in its body, (3, 3)."""
+    """Return the matrix A = R'SR (3, 3) that scales a vector in a frame which is rotated by R in its body;
+    S : diagonal matrix of the body's scale factors.
+    """
     R = frame.transform.rotation
     return R.T @ (factors.get(frame.body, ONE)[:, None] * R)
 

@@ -24,7 +24,9 @@ class Measurement(NamedTuple):
 
 
 class Scaler(NamedTuple):
-    """How the scale factors of bodies are determined, in which order, and how their masses are scaled."""
+    """Settings for scaling a model: how the scale factors of bodies are determined, in which order, and
+    how masses are scaled.
+    """
 
     order: tuple[str, ...]  # of "measurements" and "manualScale"; what comes later goes before
     measurements: tuple[Measurement, ...]

@@ -133,8 +133,8 @@ def inside(point: PathPoint, surface: Table, X_GS: Transform) -> bool:
 
 
 def meets(points: Sequence[PathPoint], surface: Table, X_GS: Transform) -> bool:
-    """Return whether the straight line between two points intersects a surface, or nearly so; X_GS : pose of
-    the surface in ground.
+    """Return whether the straight line between two path points intersects a surface, or nearly does; X_GS
+    : pose of the surface in ground.
     """
     p, q = (X_GS.inverse().apply(point.position) for point in points)
     share = np.linspace(0.0, 1.0, N_SAMPLE)[:, None]
@@ -200,8 +200,8 @@ def side_of(node: Node) -> Table:
 
 
 def point_range(node: Node, n_point: int) -> tuple[int, int]:
-    """Return the first and last path point between which a wrap may act, from 0; values below 1 in the file
-    mean the end of the path.
+    """Return the indices of the first and the last path point between which a wrap object may act, from 0;
+    values below 1 in the file stand for the end of the path.
     """
     low, high = (int(k) for k in node.vector("range", 2, -1.0))
     first, last = (low if low >= 1 else 1) - 1, (high if high >= 1 else n_point) - 1

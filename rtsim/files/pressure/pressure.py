@@ -24,7 +24,7 @@ def read_pressure(path: str | Path) -> PressureTrial:
 
 
 def told(trial: PressureTrial) -> list[str]:
-    """Return a note on the content of a pressure trial, followed by its notes."""
+    """Return notes for the user on a pressure trial: one on its content, then its own notes."""
     n, n_row, n_column = trial.pressure.shape
     long, wide = 1e3 * trial.cell
     grid = f"{n_row} x {n_column} cells of {long:.4g} x {wide:.4g} mm"

@@ -80,7 +80,7 @@ def without_comments(text: str) -> str:
 
 
 def number(text: str) -> float:
-    """Return a number as written in these files; NaN where the text is not a number."""
+    """Return a number as written in .vsk and .mp files; NaN where the text is not a number."""
     try:
         return float(text.strip().rstrip(";"))
     except ValueError:

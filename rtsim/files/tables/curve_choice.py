@@ -38,7 +38,7 @@ class CurveCell(NamedTuple):
 
     @property
     def usual(self) -> bool:
-        """Whether it is drawn by default."""
+        """Whether the quantity of the cell is drawn by default."""
         return self.spec.curves is not None and len(self.spec.shape) == 1
 
     def of_side(self, side: str) -> CurveCell:
@@ -194,7 +194,9 @@ def matching_cells(cells: Sequence[CurveCell], word: str) -> list[CurveCell]:
 
 
 def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
-    """Return the names closest to one that selects nothing, or else the available kinds."""
+    """Return the selectable names that are closest to a name that selects nothing, or else the available
+    kinds of quantities.
+    """
     names: set[str] = {ALL}
     kinds: dict[str, None] = {}
     for cell in cells:

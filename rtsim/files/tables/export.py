@@ -86,11 +86,12 @@ def exported(
 ) -> tuple[Iterable[str], tuple[str, ...]]:
     """Return the content of a recording as the text of a file named `out`, in parts, and the notes.
 
-    .trc : the measured markers, or those of the fitted model with `model_markers` .mot : joint angles in
-    degrees and displacements in m, columns named by the labels of the descriptor, and
-        moments and powers of the joints, as "field.label"
-    .sto : these and all else that has columns, as "field.label" or "field.label.part" .csv : the same, each
-    with its unit in brackets, after the status bits
+    The suffix selects the content:
+        .trc : the measured markers, or those of the fitted model with `model_markers`
+        .mot : joint angles in degrees and displacements in m, in columns named by the descriptor's labels,
+            and moments and powers of the joints, as "field.label"
+        .sto : the same and all other fields with columns, as "field.label" or "field.label.part"
+        .csv : as .sto, with the unit of each column in brackets, after the status bits
 
     up, units : of the markers, where the descriptor is wrong
     frames : frames that tables have: marked (all, with a column `status`), all (without it), or ok

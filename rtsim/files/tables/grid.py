@@ -184,7 +184,7 @@ def parse_rows(
 
 
 def _usual_width(lines: Sequence[Line]) -> int:
-    """Return the number of cells of most rows, including an empty cell after a last tab."""
+    """Return the most frequent number of cells in a row, including an empty cell after a last tab."""
     return Counter(_n_cell(text) for _, text in lines).most_common(1)[0][0] if lines else 0
 
 

@@ -78,7 +78,7 @@ class FigureContent(NamedTuple):
 
 
 def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None) -> dict[str, Array]:
-    """Return values in the units of the figure by the names of curves, for all labels or only those in
+    """Return the curves of a field by name, in the units of the figure, for all labels or only those in
     `only`.
     """
     _, scale = face_of(spec.unit, ON_PAPER)
@@ -159,7 +159,7 @@ class DrawnField:
         return self._scale * values.reshape(len(values), -1)
 
     def known(self, column: int) -> bool:
-        """Return whether a column has any value."""
+        """Return whether a column has a value in any frame."""
         return bool(np.isfinite(self._values[:, column]).any())
 
     def of(self, cell: CurveCell) -> Array:
@@ -214,7 +214,9 @@ def _is_step(row: object) -> bool:
 
 
 def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
-    """Return all cells, or if there are many only those with the largest values on either side, in order."""
+    """Return all cells if there are few, otherwise only those with the largest values on either side, in
+    order.
+    """
     if len(cells) <= MANY_CELLS:
         return cells
     peaks = {k: float(np.nanmax(np.abs(field.of(cell)))) for k, cell in enumerate(cells)}
@@ -255,8 +257,10 @@ def width_of(curves: Iterable[Array]) -> float:
 def with_bands(
     curves: dict[str, Array], deviations: dict[str, Array], width: float | None = None
 ) -> tuple[dict[str, Array], dict[str, Array] | None]:
-    """Return curves and their bands of uncertainty. A curve whose band is wider than all curves together is
-    replaced by a note; an example is a coordinate that markers do not determine.
+    """Return curves and their bands of uncertainty.
+
+    A curve whose band is wider than the range of all curves together, such as a coordinate that markers do
+    not determine, is replaced by a note.
 
     width : range of all curves of their kind, if there are more
     """

@@ -32,7 +32,7 @@ def write_results(path: str | Path, results: Results) -> None:
 
 
 def put_all(recorder: Recorder, results: Results) -> None:
-    """Write all messages of the results, and close the file."""
+    """Write the descriptor and all frames of the results to a recorder, and close its file."""
     session = results.session
     layout = FieldLayout(session)
     t_ns = session.t_start

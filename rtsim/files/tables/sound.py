@@ -28,7 +28,7 @@ ELSEWHERE = HARMLESS | int(Status.DEGRADED)
 
 
 class Sound:
-    """Validity of the results in the frames of a run; without a status of joints, whole frames are judged.
+    """Reliability of the results in the frames of a run; without a status of joints, whole frames are judged.
 
     by_joint : whether there is a status of joints
     flagged : (n_frame,) - whether a frame has a flag other than `late`

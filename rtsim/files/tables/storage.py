@@ -53,8 +53,8 @@ class Table(NamedTuple):
     source: str = ""
 
     def column(self, label: str) -> NDArray[np.float64]:
-        """Return the column (n,) with this label, or with the path of a coordinate's value in an OpenSim
-        model (`/jointset/knee_r/knee_angle_r/value`); ConfigError naming the available labels.
+        """Return the column (n,) with a label, or with the path of a coordinate's value in an OpenSim
+        model (`/jointset/knee_r/knee_angle_r/value`); ConfigError lists the available labels.
         """
         by_path = [name for name in self.columns if name.endswith(f"/{label}/value")]
         found = label if label in self.columns else by_path[0] if len(by_path) == 1 else ""
@@ -119,7 +119,7 @@ def read_storage(path: str | Path) -> Table:
 
 
 def known_part(table: Table) -> tuple[Table, list[str]]:
-    """Return the part of a table without NaN, and notes on what is left out.
+    """Return the part of a table without NaN, and notes on the columns and rows that are left out.
 
     OpenSim's Storage stops reading at a NaN, and its TimeSeriesTable accepts no empty cell. So columns with
     NaN in more than the fraction MOST_UNKNOWN of the rows are left out, then the rows that still contain

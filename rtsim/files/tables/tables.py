@@ -50,7 +50,7 @@ def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
 
 
 def marks(results: Results, frames: str) -> list[FloatArray]:
-    """Return the column with the status bits, if it is requested."""
+    """Return the column with the status bits of the frames in a list, empty if it is not requested."""
     return [results.status.astype(np.float64)[:, None]] if frames == "marked" else []
 
 
@@ -137,8 +137,8 @@ def columns_of(
 
 
 def kept_of(specs: Sequence[FieldSpec]) -> tuple[str, ...]:
-    """Return the columns of motion that remain in radians because OpenSim does not convert coordinates of
-    the type Coupled.
+    """Return the columns of motion that stay in radians, as OpenSim does not convert coordinates of the
+    type Coupled.
     """
     return tuple(label for spec in specs if is_motion(spec) for label in spec.as_is)
 
