@@ -28,7 +28,7 @@ HUMP = 0.1
 
 
 class Agreement(NamedTuple):
-    """Agreement of a pair of curves; NaN where it is not defined."""
+    """Agreement of a measured and a calculated curve; NaN for a measure that is not defined for them."""
 
     rmsd: float  # in the curves' unit
     r2: float  # squared Pearson correlation

@@ -48,7 +48,7 @@ class FramePace:
         self.begin(0.0)
 
     def begin(self, rate: float) -> None:
-        """Begin frames of another session, at a stated rate [Hz]; without one only the order of times is
+        """Begin a new session of frames, at a stated rate [Hz]; without a rate only the order of times is
         checked.
         """
         self._rate = rate if rate > 0.0 else 0.0
@@ -121,7 +121,7 @@ class _Least:
             self.at, self.delay = came, came - stated
 
     def drift(self, last: _Least) -> float:
-        """Return the growth of the delay per second since the last window."""
+        """Return how fast the smallest delay has grown since the last window [s/s]."""
         return (self.delay - last.delay) / max(self.at - last.at, 0.5 * WINDOW_S)
 
 

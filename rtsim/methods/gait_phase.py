@@ -116,7 +116,7 @@ class Swing:
         return None
 
     def _event(self, kind: int, before: tuple[float, float], level: float) -> Event | None:
-        """Return an event if the speed has just reached a level; None if it was beyond it from the start."""
+        """Return an event if the speed has just passed `level`; None if it was beyond that from the start."""
         (t0, v0), (t1, v1) = before, (self.time, self.speed)
         part = (level - v0) / (v1 - v0) if v1 != v0 else math.nan
         if not 0.0 <= part <= 1.0 or t1 - t0 > 2.0 * WINDOW_S:
@@ -205,7 +205,7 @@ class FootStride:
 
     @property
     def _is_known(self) -> bool:
-        """Whether the phase is known."""
+        """Whether the phase of the stride is known."""
         return not math.isnan(self.length) and not math.isnan(self.struck)
 
     def go_on(self, time: float, passed_s: float) -> None:
@@ -395,6 +395,6 @@ class GaitPhase:
 
 
 def falling(x: float, ends: tuple[float, float]) -> float:
-    """Return 1 below the first limit, 0 above the second one, and a linear transition between them."""
+    """Return 1 for x below the first limit, 0 above the second, and a linear transition between them."""
     low, high = ends
     return min(1.0, max(0.0, (high - x) / (high - low)))

@@ -120,8 +120,8 @@ class InverseDynamics:
         return self.deviations.residual / self.weight
 
     def deviate(self) -> None:
-        """Compute standard deviations of the results of the last `compute` from `errors`; NaN where these
-        are.
+        """Compute standard deviations of the results of the last `compute` from `errors`; NaN if `errors`
+        are NaN.
         """
         if np.isnan(self.errors.covariance[0, 0, 0]):
             for array in self.deviations:

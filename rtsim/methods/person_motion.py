@@ -44,7 +44,7 @@ class PersonLeap:
         self._before: tuple[float, Array, Array] | None = None
 
     def begin(self) -> None:
-        """Discard the state of the person."""
+        """Discard the previous position and orientation of the person."""
         self._before = None
 
     def look(self, now_s: float, place: Array, rotation: Array) -> str:
@@ -83,7 +83,7 @@ class WalkDirection:
         self.begin()
 
     def begin(self) -> None:
-        """Discard the state of the walk."""
+        """Discard the history of the walk."""
         self._before: tuple[float, float, float, float] | None = None  # time, of the feet, of the pelvis
         self._headings: deque[tuple[float, float]] = deque()
         self._heading = self._height = self._speed = self._seen_s = 0.0

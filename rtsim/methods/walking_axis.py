@@ -101,7 +101,7 @@ class WalkingAxis:
         self._is_oblique, self._judged = False, False
 
     def begin(self) -> None:
-        """Discard the state of the walk."""
+        """Discard the direction and the positions of the walk so far."""
         self.axes[:] = self._since = math.nan
         self._places, self._is_oblique, self._judged = [], False, False
 

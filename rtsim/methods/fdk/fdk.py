@@ -152,7 +152,9 @@ class ForceDependentKinematics:
         return self._balanced()
 
     def _balanced(self) -> int:
-        """Solve for the equilibrium of the frame whose data have been written; return the status."""
+        """Solve for the equilibrium at the markers or the motion that were stored before; return the
+        status.
+        """
         joint = self.joint
         status, self.iterations = self._run(*self._arguments)
         at, n = self.at, len(joint.acting)
@@ -172,7 +174,7 @@ class ForceDependentKinematics:
 
     @property
     def pose(self) -> tuple[Array, Array]:
-        """Body origins (n_body, 3) [m] and axes (n_body, 3, 3) in ground at the coordinates q."""
+        """Origins (n_body, 3) [m] and axes (n_body, 3, 3) of all bodies in ground at the coordinates q."""
         found = self._pose
         self._place(self.model.tree, self.q, found)
         return found.position, found.rotation
@@ -223,7 +225,9 @@ def rotates_of(model: Model, spec: FdkSpec) -> NDArray[np.bool_]:
 
 
 def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
-    """Return (n_fdk,) first guess of alpha [m]; ConfigError for a length in degrees, or an angle in mm."""
+    """Return the first guess of alpha (n_fdk,), the values of the FDK degrees of freedom [m]; ConfigError
+    for a length in degrees, or an angle in mm.
+    """
     found = np.zeros(len(spec.dofs))
     for k, name in enumerate(spec.dofs):
         if name in (spec.start_mm if rotates[k] else spec.start_deg):
@@ -245,8 +249,8 @@ def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
 
 
 def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> tuple[str, ...]:
-    """Return the names of the bodies at whose joints muscles, reactions and reserves have to bear
-    the load.
+    """Return the names of the bodies at whose joints muscles, reactions and reserves have to balance the
+    load.
     """
     return spec.borne or worked_on(model, roles, tuple(recruitment.reserves))
 

@@ -1,4 +1,6 @@
-"""The bodies whose joint loads muscles and constraints have to balance, if a run does not name them."""
+"""The bodies at whose joints muscles, reserves and constraint reactions have to balance the load, if a run
+does not name them.
+"""
 
 from __future__ import annotations
 

@@ -167,7 +167,9 @@ def own_motions(model: Model, dof: int) -> list[int]:
 
 
 def is_plain(model: Model, dof: int, motion: int) -> bool:
-    """Return whether a motion is the coordinate itself, not a function of it."""
+    """Return whether an elementary motion of a joint equals the coordinate, instead of being a function of
+    it.
+    """
     tree, body = model.tree, int(model.tree.dof_body[dof])
     return bool(
         tree.kind[body] != CHAIN or tree.chains.function[tree.chains.start[body] + motion] == IDENTITY

@@ -37,7 +37,7 @@ BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
 
 
 def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
-    """Raise ConfigError if constraints of the method together determine an FDK degree of freedom."""
+    """Raise ConfigError if other constraints of the method already determine an FDK degree of freedom."""
     names, elements = model.names.elements, model.elements
     every = np.flatnonzero(roles.mode == HARD).tolist()
     hard = [e for e in every if elements.kind[e] != PATH_LENGTH]
@@ -58,10 +58,11 @@ def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
 
 
 def check_sum(name: str, others: list[str], both: list[Array]) -> None:
-    """Raise ConfigError if the first row is zero, or a linear combination of the other rows, in all poses.
+    """Raise ConfigError if the first row of a Jacobian is zero, or a linear combination of its other rows, in
+    all poses.
 
-    others : names of the rows after the first; the rows of couplers come last and have no names
-    both : (n_row, n) rows in each pose; without poses nothing is checked
+    others : names of the constraints of the other rows; the rows of couplers come last and have no names
+    both : (n_row, n) Jacobian in each pose; without poses nothing is checked
     """
     if both and not any(rows[0].any() for rows in both):
         raise unmoved(name)
@@ -81,7 +82,7 @@ def check_sum(name: str, others: list[str], both: list[Array]) -> None:
 
 
 def first(rows: Array, k: int) -> Array:
-    """Move row k to the front of rows (n_row, n)."""
+    """Return the rows (n_row, n) of a Jacobian with row k moved to the front."""
     return np.concatenate([rows[k : k + 1], np.delete(rows, k, axis=0)])
 
 
@@ -93,8 +94,8 @@ def unmoved(name: str) -> ConfigError:
 
 
 def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
-    """Raise ConfigError for an unknown body, and for a constraint between a borne body and others whose
-    reaction would load joints that are not borne.
+    """Raise ConfigError for an unknown body, and for a constraint whose reaction would load joints at
+    which the load is not balanced.
     """
     names, elements, tree = model.names, model.elements, model.tree
     if not borne:
@@ -115,8 +116,8 @@ def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
 
 
 def sum_of(others: Array, own: Array) -> Array | None:
-    """Return the coefficients (n_other,) with which other rows (n_other, n) sum to the row own (n,); None if
-    they cannot.
+    """Return the coefficients (n_other,) with which the rows `others` (n_other, n) add up to the row `own`
+    (n,); None if they cannot.
     """
     share = np.asarray(np.linalg.lstsq(others.T, own, rcond=LEAST)[0], np.float64)
     return share if np.linalg.norm(others.T @ share - own) < LEAST else None
@@ -140,7 +141,7 @@ def all_rows(model: Model, roles: Roles) -> list[Array]:
 
 
 def of_size_one(rows: Array) -> Array:
-    """Scale rows (n_row, n) to size 1; a row that is zero except for rounding becomes 0."""
+    """Scale rows (n_row, n) to unit norm; a row that is zero except for rounding becomes 0."""
     size = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(size > LEAST, rows / np.maximum(size, LEAST), 0.0)
 
@@ -181,7 +182,7 @@ def rows_of(model: Model, own: list[int], moved: bool) -> Array:
 
 
 def value(model: Model, e: int, position: Array, rotation: Array) -> float:
-    """Return the value Phi of element e without its target [m, m^2, rad].
+    """Return the value Phi of the constraint of element e, without its target [m, m^2, rad].
 
     position : (n_body, 3) [m]; rotation : (n_body, 3, 3) - of all bodies
     """

@@ -21,8 +21,9 @@ Array = NDArray[np.float64]
 
 
 class _Of(NamedTuple):
-    """Data of one joint: its element, its contacts, that element's one-way reactions, and other elements that
-    share its load."""
+    """Data of one joint: its element, its contacts, that element's one-way reactions, and other elements
+    that share the load of the joint.
+    """
 
     element: int
     contacts: tuple[tuple[int, float], ...]  # contact, sign of its force on the point's body

@@ -222,7 +222,7 @@ class FootContact:
         self._raised = 1e-3 * spec.raised_mm
 
     def forget(self) -> None:
-        """Discard the present frame's results."""
+        """Discard the force, centre of pressure and pressure of the present frame."""
         for row in (self.force, self.centre, self.free, self.raised, self.normal, self.pressure):
             row[...] = math.nan
 

@@ -53,7 +53,7 @@ least."""
 
 
 class Weak(NamedTuple):
-    """A direction in the space of parameters that the data hardly determine."""
+    """A direction in the space of the contact parameters that the data hardly determine."""
 
     singular: float  # in parts of the greatest singular value
     parts: tuple[tuple[str, float], ...]  # parameters with their part in it, the largest first
@@ -64,7 +64,7 @@ class FootFit(NamedTuple):
 
     parameters : (30,) fitted parameters
     knots : knots of each step, (N_SPLINE, N_KNOT)
-    cost : cost of eq. 5.52, the mean over the steps
+    cost : cost of Brown (2017, eq. 5.52), the weighted squared misfit, as the mean over the steps
     costs : cost of each start, in order; NaN = interrupted
     simulated, errors : simulated results and errors of each step
     at_bound : names of the parameters at a bound
@@ -191,8 +191,8 @@ class FootProblem:
         return found
 
     def _bend(self, blocks: Sequence[tuple[Array, Array]]) -> Array:
-        """Return rows (n, n) whose square is the curvature of the pressure terms' bounds beyond that of their
-        slopes.
+        """Return rows (n, n) whose square is the part of the curvature of the pressure terms' upper bounds
+        that the slopes of the residuals do not contain.
 
         They are appended as rows whose residual is 0. So cost and gradient stay the same, but the search
         knows the curvature.

@@ -38,7 +38,9 @@ UNFELT = StepPressure(np.zeros(0, np.int64), np.zeros((0, 2)), 0.0, np.zeros((0,
 
 
 class Weights(NamedTuple):
-    """Weights of the terms of eq. 5.52; the defaults are those of the thesis' fit without friction."""
+    """Weights of the terms of the cost (Brown 2017, eq. 5.52): normal force, centre of pressure, pressure,
+    friction, free moment. The defaults are those of Brown's fit without friction.
+    """
 
     normal: float = 1.0
     cop: float = 1.0
@@ -53,7 +55,9 @@ class Weights(NamedTuple):
 
 
 class Scales(NamedTuple):
-    """Scales by which each term is divided (table 5.3)."""
+    """Scales by which the residuals of normal force, centre of pressure, friction and free moment are
+    divided (Brown 2017, table 5.3).
+    """
 
     normal: float  # [N]
     cop: float  # [m]
@@ -77,7 +81,10 @@ class Simulated(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Relative errors of eqs 5.53-5.57 [1]; NaN where there is nothing to compare."""
+    """Root mean square errors of a simulated step divided by their scales (Brown 2017, eqs 5.53 to 5.57):
+    normal force, friction, centre of pressure, pressure, free moment [1]; NaN where there is nothing to
+    compare.
+    """
 
     normal: float
     friction: float
@@ -90,7 +97,7 @@ class Errors(NamedTuple):
 
 
 def scales_of(trial: FootTrial) -> Scales:
-    """Return the scales of table 5.3 for a step."""
+    """Return the scales of a step's residuals (Brown 2017, table 5.3)."""
     most = np.max(trial.force[:, :2] ** 2, axis=0)
     spin = np.nanmax(np.abs(trial.free_moment))
     return Scales(trial.weight, M_COP, max(float(np.sqrt(most.sum())), 1e-9), max(float(spin), 1e-9))
@@ -194,7 +201,9 @@ class StepMisfit:
         self.curvature = total
 
     def _terms(self, wrench: Array) -> list[Array]:
-        """Compute the residuals (n,) of each term from wrenches (n, 6) about the origin."""
+        """Compute the residuals (n,) of each term of the cost that depends on the wrenches (n, 6) about
+        the origin.
+        """
         t = self.trial
         M, F = wrench[:, :3], wrench[:, 3:]
         fade = self._cop / np.hypot(F[:, 2], FADE)
@@ -209,7 +218,9 @@ class StepMisfit:
         return terms
 
     def _by_wrench(self, wrench: Array) -> Array:
-        """Compute the slopes (n, 6, n_out) of the terms with respect to the wrenches (n, 6)."""
+        """Compute the derivatives (n, 6, n_out) of the residuals of `_terms` with respect to the wrenches
+        (n, 6).
+        """
         M, F = wrench[:, :3], wrench[:, 3:]
         size = np.hypot(F[:, 2], FADE)
         fade, bend = self._cop / size, -self._cop * F[:, 2] / size**3
@@ -230,14 +241,17 @@ class StepMisfit:
         return found
 
     def _free_moment(self, wrench: Array) -> Array:
-        """Return the moment about Z through the centre of pressure (n,) [N m]; small forces reduce it as they
-        do that centre."""
+        """Return the moment about Z through the centre of pressure (n,) [N m]; at small forces the
+        contribution of that centre's position is reduced smoothly to zero.
+        """
         M, F = wrench[:, :3], wrench[:, 3:]
         share = F[:, 2] / (F[:, 2] ** 2 + FADE**2)
         return np.asarray(M[:, 2] + share * (M[:, 0] * F[:, 0] + M[:, 1] * F[:, 1]))
 
     def simulate(self, knots: Array) -> Simulated:
-        """Simulate the contacts with these knots."""
+        """Simulate the contact forces and pressures of the step, with its motion corrected by the knots
+        (N_SPLINE, N_KNOT).
+        """
         recorded = self.motion.at(knots).recorded
         recorded_wrenches(self._model, recorded, self._work)
         wrench = self._work.wrench.copy()
@@ -251,8 +265,8 @@ class StepMisfit:
         return Simulated(wrench[:, 3:], centre, self._free_moment(wrench), pressure)
 
     def errors(self, found: Simulated) -> Errors:
-        """Compute the errors of force, centre of pressure and free moment of a step (Brown 2017, eqs 5.53 to
-        5.57).
+        """Compute the relative errors of force, centre of pressure, pressure and free moment of a step (Brown
+        2017, eqs 5.53 to 5.57).
 
         The errors of the centre of pressure are taken over the frames in which both the plate and the
         simulated foot have a centre of pressure.

@@ -41,10 +41,10 @@ BASE_WEIGHT = 70.0 * 9.81
 
 
 class ModelFoot(NamedTuple):
-    """A foot of a model: bodies, contacts and markers.
+    """Contact parameters and toe joint of a model of a foot.
 
-    parameters : (30,)
-    toe_origin, toe_axes : as FootFrame has them
+    parameters : (30,) contact parameters
+    toe_origin, toe_axes : origin and axes of the toes' joint, as in FootFrame
     """
 
     parameters: Array
@@ -154,5 +154,5 @@ def marked_alike(trial: FootTrial, fitted: FootTrial) -> bool:
 
 
 def _vector(values: Array) -> tuple[float, ...]:
-    """Round the numbers for a file, to a hundred-thousandth of a millimetre or degree."""
+    """Round a position [mm] or angles [deg] to 7 decimals for a model file."""
     return tuple(round(float(value), 7) for value in values)

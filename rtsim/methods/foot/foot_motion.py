@@ -140,7 +140,7 @@ class StepMotion:
 
 
 def spline_bounds() -> Bounds:
-    """Return the bounds of the knots of a step (N_SPLINE N_KNOT,)."""
+    """Return the bounds of all knots of a step's motion correction, (N_SPLINE N_KNOT,)."""
     high = np.array([*(LARGEST_SHIFT,) * 3, *(LARGEST_TURN,) * 3, TOE_RANGE[1]])
     low = np.array([*(-LARGEST_SHIFT,) * 3, -LARGEST_TURN, -LARGEST_TURN, -LARGEST_YAW, TOE_RANGE[0]])
     return Bounds(np.repeat(low, N_KNOT), np.repeat(high, N_KNOT))

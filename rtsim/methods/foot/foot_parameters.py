@@ -84,14 +84,14 @@ LEAST_RADIUS, MOST_RADIUS = 0.006, 0.12
 
 
 class Bounds(NamedTuple):
-    """Least and greatest value of each of n parameters."""
+    """Lower and upper bound of each of n parameters."""
 
     low: Array
     high: Array
 
 
 def guess(frame: FootFrame) -> Array:
-    """Scale the parameters of the thesis' table 5.4 to a foot of another size.
+    """Scale the contact parameters of Brown (2017, table 5.4) to a foot of another size.
 
     Heights of the ellipsoids above the ground stay unchanged, because markers do not show them.
     """
@@ -130,7 +130,7 @@ def bounds(around: Array) -> Bounds:
 
 
 def guesses(around: Array, n: int, seed: int, spread: float = 0.1) -> Array:
-    """Draw n guesses (n, 30) that differ from one by at most 10 % (section 5.3.2).
+    """Draw n guesses (n, 30) that differ from `around` by at most 10 % (Brown 2017, section 5.3.2).
 
     A parameter that is 0 changes by at most 10 % of its scale.
     """
@@ -169,8 +169,8 @@ def angles_of(R: Array) -> Array:
 
 
 def nearest_form(x: Array, other: Array) -> Array:
-    """Return the same foot (30,) with the axes of each ellipsoid ordered and oriented as close as possible to
-    another foot's.
+    """Return the same foot's parameters (30,), with the axes of each ellipsoid ordered and oriented as close
+    as possible to those of another foot.
 
     Each ellipsoid has 24 equivalent sets of radii and angles.
     """

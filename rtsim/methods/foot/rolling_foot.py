@@ -50,8 +50,8 @@ class SyntheticStep(NamedTuple):
 
 
 def thesis_frame() -> FootFrame:
-    """Return the foot of the thesis with the toes' axis of table 5.2; the toes are level when the foot stands
-    flat.
+    """Return the foot of Brown (2017) with the toes' axis of its table 5.2; the toes are level when the
+    foot stands flat.
     """
     medial = np.array([0.949, -0.306, 0.0])
     medial /= np.linalg.norm(medial)
@@ -71,8 +71,9 @@ def thesis_frame() -> FootFrame:
 
 
 def true_parameters(seed: int) -> Array:
-    """Draw parameters (30,) that differ from the initial guess by a tenth to a fifth, each by another
-    amount."""
+    """Draw contact parameters (30,) that differ from the initial guess by a tenth to a fifth, each by
+    another amount.
+    """
     rng = np.random.default_rng([seed, 41])
     off = rng.uniform(0.08, 0.2, len(TABLE_5_4)) * rng.choice([-1.0, 1.0], len(TABLE_5_4))
     small = np.where(TABLE_5_4 == 0.0, 0.02, np.abs(TABLE_5_4))
@@ -186,7 +187,7 @@ def _heights(parameters: Array, knots: Array, rotation: Array, phase: Array) -> 
 
 
 def _with_cells(trial: FootTrial) -> FootTrial:
-    """Return the step with the cells of a pressure mat of the thesis' size."""
+    """Return the step with the cells of a pressure mat of the size used by Brown (2017)."""
     across, along = np.linspace(-0.06, 0.10, GRID[0]), np.linspace(-0.04, 0.31, GRID[1])
     cells = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
     frames = chosen_frames(len(trial.times))

@@ -182,8 +182,9 @@ def across(results: Results, cycle: GaitCycle) -> bool:
 
 
 def straight(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
-    """Select the cycles of straight walking; also return a sentence on those left out. All cycles if none is
-    straight."""
+    """Select the cycles of straight walking, or all cycles if none is straight; also return a sentence on
+    the other cycles.
+    """
     turns = [c for c in cycles if turned(results, c) > TURN_RAD or across(results, c)]
     if not turns:
         return list(cycles), ""

@@ -161,7 +161,7 @@ def _at(time: float, times: FloatArray, places: FloatArray) -> FloatArray:
 
 
 def moving(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
-    """Select the cycles in which the foot moves forwards; also return a sentence on those left out."""
+    """Select the cycles in which the foot moves forwards; also return a sentence on the other cycles."""
     places, times = feet_places(results), results.times
     still = []
     for cycle in cycles:

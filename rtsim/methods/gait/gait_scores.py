@@ -70,5 +70,5 @@ def scores_of(strides: Mapping[str, Mapping[str, FloatArray]], norms: NormSet) -
 
 
 def rms(numbers: Sequence[float]) -> float:
-    """Return the root mean square of some numbers."""
+    """Return the root mean square of gait scores."""
     return math.sqrt(sum(x * x for x in numbers) / len(numbers))

@@ -84,7 +84,9 @@ def check_activations(found: Mapping[str, Array], where: str) -> None:
 
 
 def around(emg: Mapping[str, Array], part: float) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return the least and the greatest activations (n,) within a margin `part` of the EMG."""
+    """Return lower and upper limits of activations (n,) for a fit: the EMG minus and plus the margin
+    `part`.
+    """
     floors = {name: np.clip(values - part, 0.0, 1.0) for name, values in emg.items()}
     return floors, {name: np.clip(values + part, LEAST, 1.0) for name, values in emg.items()}
 

@@ -239,7 +239,7 @@ def judged(
 
 
 def largest(values: Array) -> float:
-    """Return the largest size of the values that are known; 0 where none is."""
+    """Return the largest magnitude of the finite values; 0 if there are none."""
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
@@ -250,7 +250,7 @@ def moved(angle: Array) -> bool:
 
 
 def size(values: Array) -> float:
-    """Return the root mean square of the values that are known; 0 where none is."""
+    """Return the root mean square of the finite values; 0 if there are none."""
     known = values[np.isfinite(values)]
     return float(np.sqrt(np.mean(known**2))) if len(known) else 0.0
 

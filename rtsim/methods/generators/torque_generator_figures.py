@@ -29,8 +29,9 @@ LENGTHENING = "lengthening"
 
 
 def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
-    """Return the panels of a fit: both planes of figure 5, before and after it, and activation over angle as
-    in figure 4."""
+    """Return the panels of a fit: torque over angle and over speed, before and after the fit (as figure 5
+    of Millard et al. 2019), and activation over angle (as figure 4).
+    """
     found = []
     for words, x in (("before", np.array(fit.placed.fit)), ("after", fit.x)):
         found += [angle_plane(fit, x, words), speed_plane(fit, x, words)]
@@ -52,8 +53,10 @@ def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
 
 
 def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Array:
-    """Return t^A, t^V, t^PE as fitted and 1 - beta w, (n, 4), at angles and speeds in the generator's
-    direction."""
+    """Return the factors (n, 4) of a generator's torque at angles theta and speeds omega in its direction:
+    active angle curve t^A, speed curve t^V, passive curve t^PE, all as fitted, and damping 1 - beta w of
+    the passive torque.
+    """
     packed = pack_generators([one])
     packed.fit[0], p = x, packed.parameter[0]
     q = one.joint.flexion_sign * one.joint.flexion_of(theta)
@@ -103,8 +106,8 @@ def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
 
 
 def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
-    """Return the panel of active torque over speed (eq. 13), relative to tau_o: that of the motion, and the
-    greatest.
+    """Return the panel of active torque over speed, relative to the strength tau_o: that of the motion
+    (Millard et al. 2019, eq. 13), and the greatest possible.
     """
     strength = fit.placed.spec.strength_Nm * float(x[4])
     parts = parts_at(fit.placed, x, fit.theta, fit.omega)
@@ -132,8 +135,9 @@ def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
 
 
 def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
-    """Return the panels that show how blends, scales and the shift change a generator's curves, as in figure
-    1."""
+    """Return the panels that show how blends, scales and the shift change a generator's curves, as in
+    figure 1 of Millard et al. (2019).
+    """
     spec, x = one.spec, np.array(UNFITTED)
     zero = sorted((spec.passive_zero_deg, spec.passive_one_deg))
     ends = spec.optimal_angle_deg - 3.0 * spec.width_deg, spec.optimal_angle_deg + 3.0 * spec.width_deg
@@ -191,8 +195,8 @@ def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
 
 
 def panels_of_curves(placed: Sequence[PlacedGenerator]) -> list[FigurePanel]:
-    """Return the panels of torque over angle and over speed for agonist and antagonist of joints, as figure
-    A.6.
+    """Return the panels of torque over angle and over speed for agonist and antagonist of joints, as in
+    figure A.6 of Millard et al. (2019).
 
     Joints with the same generators have one panel.
     """

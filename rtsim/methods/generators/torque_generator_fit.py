@@ -107,7 +107,7 @@ class FittedGenerator:
 
     @property
     def changed(self) -> bool:
-        """Whether the fit changed any parameter."""
+        """Whether the fit changed any parameter of the generator."""
         return not self.fault and bool(np.abs(self.x - self.placed.fit).max() > SAME)
 
 
@@ -223,7 +223,7 @@ def fit_one(
 
 
 def fault_of(one: PlacedGenerator, q: Array, qd: Array, tau: Array) -> str:
-    """Return why a generator cannot be fitted to this motion; empty if it can."""
+    """Return a sentence on why a generator cannot be fitted to this motion; "" if it can."""
     if len(q) < FEWEST:
         return f"{one.joint.coordinate} is known in only {len(q)} frames"
     for words, values in (("angle", q), ("speed", qd), ("moment", tau)):
@@ -259,7 +259,7 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
 
 
 def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array]:
-    """Return lower and upper bounds of x, (5,) each.
+    """Return lower and upper bounds (5,) of the fit's parameters x.
 
     A fit never undoes the changes of an earlier fit. The usual bounds always permit an unchanged generator.
     """
@@ -273,8 +273,8 @@ def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array
 
 
 def one_sided(one: PlacedGenerator, tau: Array, settings: FitSettings) -> Array:
-    """Return the torque (n,) in the generator's direction (eq. 7), including co-contraction; NaN where it is
-    not known.
+    """Return the torque (n,) in the generator's direction, 0 where the joint torque is in the other direction
+    (Millard et al. 2019, eq. 7), plus co-contraction; NaN where it is not known.
     """
     tau = np.where(np.isfinite(tau), tau, np.nan)
     against = settings.co_contraction.get(one.joint.coordinate, 0.0)

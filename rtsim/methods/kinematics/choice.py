@@ -16,7 +16,9 @@ def followed_by(run: RunConfig, spec: ModelSpec) -> TrackingTasks:
 
 
 def method_of(run: RunConfig, spec: ModelSpec) -> str:
-    """Return the initial method of a run: the one it names, else the default, or the model's first."""
+    """Return the initial method of a run: the method named by the run, else the default, or the model's
+    first method.
+    """
     return run.method or (USUAL_METHOD if USUAL_METHOD in spec.methods else next(iter(spec.methods)))
 
 

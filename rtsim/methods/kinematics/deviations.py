@@ -201,7 +201,7 @@ class MethodDeviations:
         return np.split(self._out.value, self._starts)[k]
 
     def hold(self, options: FrameOptions) -> None:
-        """Compile the kernel for its arguments, and store these with the machine code."""
+        """Compile the kernel for the present arguments, and store the arguments with the machine code."""
         skeleton, method, state = self._of_frame
         arguments = (
             skeleton, method, 0.0, options, self.options, state, self.state, self._work, self._out,
@@ -267,7 +267,7 @@ class MethodDeviations:
         return [k for k in angles if usual[k] <= limit[k % 3] ** 2]
 
     def forget(self) -> None:
-        """Forget all deviations."""
+        """Discard the covariance and all standard deviations, and the history from which they are updated."""
         self.state.held_for[:] = self.state.folded_for[:] = self.state.away[:] = NEVER
         self.state.weight[:] = math.nan
         self.state.mean[:] = self.state.usual[:] = self.state.most[:] = 0.0
@@ -275,7 +275,7 @@ class MethodDeviations:
         forget_others(self.state.other)
 
     def follow(self, other: MethodDeviations) -> None:
-        """Copy from another method of the same model for how long dofs and bodies have been undetermined."""
+        """Copy from another method of the same model for how long each dof and body has been undetermined."""
         self.state.held_for[:] = other.state.held_for
         self.state.folded_for[:] = other.state.folded_for
 

@@ -11,8 +11,8 @@ from rtsim.models.model import Model
 
 
 def flexion_joints(spec: ModelSpec, model: Model) -> NDArray[np.int64]:
-    """Return for each element (n_element,) the joint whose flexion determines its length by eq. 1 of Sancisi
-    et al. (2017): the joint between the two bodies of the element.
+    """Return for each element (n_element,) the joint between its two bodies, whose flexion determines its
+    length (a polynomial: Sancisi et al. 2017, eq. 1).
 
     The entry is 0 for elements whose length does not depend on a flexion. Raises ConfigError if a length
     depends on a flexion that the model does not have.

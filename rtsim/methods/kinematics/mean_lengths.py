@@ -1,7 +1,7 @@
 """Mean ligament lengths of a subject over a movement, the targets of the method `minimised`.
 
 Source: Sancisi et al. (2017), section 2.2.6. The method with isometric ligaments gives the flexion in every
-frame, eq. 1 gives the experimental length at this flexion, and the mean length over the frames is used.
+frame, eq. 1 there (a polynomial of flexion) the experimental length; the mean over the frames is used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: 
 
 
 def experimental_lengths(estimator: MultibodyEstimator) -> NDArray[np.float64]:
-    """Return the lengths of eq. 1 at the knee flexion of the last frame, (n_element,) [m]; NaN for planes."""
+    """Return the ligament lengths (n_element,) [m] at the knee flexion of the last frame, by the
+    polynomials of Sancisi et al. (2017, eq. 1); NaN for planes.
+    """
     model = estimator.model
     theta = np.degrees(estimator.flexion)
     powers = theta[:, None] ** np.arange(1, model.lengths.polynomial.shape[1] + 1)

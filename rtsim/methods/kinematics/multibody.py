@@ -174,7 +174,7 @@ class MultibodyEstimator:
 
     @property
     def pose(self) -> tuple[Array, Array]:
-        """(n_body, 3), (n_body, 3, 3) body origins [m] and axes in ground, of the last frame."""
+        """(n_body, 3), (n_body, 3, 3) origins [m] and axes of the bodies in ground, of the last frame."""
         pose = self._now.work.solver.pose
         return pose.position, pose.rotation
 
@@ -207,7 +207,7 @@ class MultibodyEstimator:
 
     @property
     def flexion(self) -> Array:
-        """(n_element,) angle that enters eq. 1 for each element [rad], negative in flexion."""
+        """(n_element,) joint angle [rad], negative in flexion, on which the element's length depends."""
         angles: Array = self.outputs.angles[self._now.method.flexion, 0]
         return angles
 
@@ -283,7 +283,7 @@ class MultibodyEstimator:
         self.method, self._now = method, new
 
     def _holding(self, s: _Setup) -> _Setup:
-        """Compile the machine code of a setup for its arguments, and return the setup with it."""
+        """Compile the kernels of a method for its arrays, and return the setup with the machine code."""
         arguments = (s.skeleton, s.method, np.zeros(s.shape), 0.0, self.options, s.state, s.work, s.outputs)
         if s.deviations is not None:
             s.deviations.hold(self.options)

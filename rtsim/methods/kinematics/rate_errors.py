@@ -50,15 +50,10 @@ def products(spec: RateSpec, rate: float, time: float) -> Array:
 class RateDeviations:
     """Deviations of one session's filtered motion; NaN without any.
 
-    tree : joint tree of the model
-    spec, rate : the filter and its frame rate [Hz]
-    time : time constant of persistent errors [s]
-    apart : interval between poses for the rates of errors [s]: 1
-
-    the root mean square frequency of the filter's pass band [rad/s], as it does not pass faster changes
-
-    q : (n_q,) [rad, m, 1]
-    v, v_dot : (n_v,) in the order of kernels/rates/manifold.Rates
+    tree : joint tree of the model spec, rate : the filter and its frame rate [Hz] time : time constant of
+    persistent errors [s] apart : interval between poses for the rates of errors [s]: 1 / (root mean square
+    frequency of the filter's pass band [rad/s]), as the filter does not pass faster changes q : (n_q,) [rad,
+    m, 1] v, v_dot : (n_v,) in the order of kernels/rates/manifold.Rates
     """
 
     def __init__(self, tree: Tree, spec: RateSpec, rate: float, time: float) -> None:
@@ -150,10 +145,10 @@ class RateDeviations:
         return self._newest is not None
 
     def speeds_of(self, slopes_at: Callable[[Array], Array]) -> Array:
-        """Compute the standard deviations (n,) of the rates of numbers that depend on the pose. The errors of
-        these rates are F S e' + (F S)' e, with F below and S, e as in `update`.
+        """Compute the standard deviations (n,) of the rates of quantities that depend on the pose. The errors
+        of these rates are F S e' + (F S)' e, with F below and S, e as in `update`.
 
-        slopes_at : function of coordinates (n_q,) that returns the derivatives F : (n, n_v) of the numbers
+        slopes_at : function of coordinates (n_q,) that returns the derivatives F : (n, n_v) of the quantities
           with respect to the dofs
         """
         assert self._newest is not None

@@ -36,7 +36,9 @@ DECAYED = 50.0
 
 
 class _Kernel(NamedTuple):
-    """An estimator of rates: its kernel with options, and the length of its memory."""
+    """The kernel of a filter with its options, its initial state, and how long an impulse affects its
+    output.
+    """
 
     run: Any
     options: Any
@@ -45,9 +47,7 @@ class _Kernel(NamedTuple):
 
 
 class Response(NamedTuple):
-    """Response of an estimator to slow motion and to noise; one number each for value, speed,
-    acceleration.
-    """
+    """Response of a filter to slow motion and to noise, (3,) each: for value, speed and acceleration."""
 
     delay_s: Array  # (3,) - at low frequency
     noise_gain: Array  # (3,) [1, 1/s, 1/s^2] - standard deviation out over in, of noise that is white

@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
 
 
 class StaticPose(NamedTuple):
-    """A static pose that was found."""
+    """The static pose of a model that fits the tasks best, and the remaining errors of the markers."""
 
     q: Array  # (n_q,)
     places: Places
@@ -47,7 +47,9 @@ class StaticPose(NamedTuple):
 
 
 def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
-    """Find the nearest pose; ModelError where there is none."""
+    """Find the pose of a model that fits the wanted markers and coordinates best; ModelError if no pose
+    satisfies the constraints.
+    """
     followed = followed_by(spec, wanted)
     estimator = MultibodyEstimator(
         spec, None, next(iter(spec.methods)), solver=Solver(max_iterations=MAX_ITERATIONS),

@@ -86,7 +86,8 @@ def fibre_lengths(origins: Array, insertions: Array, poses: KneePoses) -> Array:
 
 
 def length_polynomials(extension: Array, lengths: Array, neutral: Array) -> Array:
-    """Fit a1 to a7 of eq. 1, (k, 7), by least squares: d = (1 + a1 t + ... + a7 t^7) d(0).
+    """Fit the coefficients a1 to a7 of ligament lengths over flexion (k, 7) by least squares: d = (1 + a1 t +
+    ... + a7 t^7) d(0) (Sancisi et al. 2017, eq. 1).
 
     extension : (n,) - t [deg], negative in flexion; lengths : (n, k), neutral : (k,) - d(0) [m]
 

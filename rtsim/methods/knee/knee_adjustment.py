@@ -51,7 +51,9 @@ LEAST_SPREAD_MM = 0.1
 
 
 class Adjusted(NamedTuple):
-    """Adjusted geometry, names of parameters at a bound, and the misfit of a coordinate of the motion [m]."""
+    """Adjusted knee geometry, names of parameters at a bound, and the standard deviation of a coordinate
+    of the measured motion from the mechanism's [m].
+    """
 
     geometry: KneeGeometry
     bounded: tuple[str, ...]
@@ -140,8 +142,10 @@ def rounds(
 
 
 def deviation_of(motion: Array) -> float:
-    """Return the standard deviation of one coordinate of the motion, from the misfits of all coordinates
-    [m]."""
+    """Return the standard deviation of the measured motion from the mechanism's in one coordinate [m].
+
+    motion : residuals of the motion in all poses [m]
+    """
     return float(np.sqrt(np.sum(motion**2) / max(1, motion.size - N_PARAMETER)))
 
 
@@ -209,8 +213,9 @@ class KneeProblem:
         return self
 
     def residuals(self, x: Array) -> Array:
-        """Compute the residuals: (5 n,) of the motion, then of the surfaces' points, then of deviations from
-        the guess."""
+        """Compute the residuals: of the motion (5 n,), of the points of the surfaces, and of the
+        deviations from the target values.
+        """
         geometry = changed(self.start, x)
         motion = np.linalg.solve(self.factor, constraints(geometry, self.poses)[:, :, None] + self.ahead)
         parts = [MM * motion.ravel()]
@@ -308,7 +313,7 @@ def changed(start: KneeGeometry, x: Array) -> KneeGeometry:
 
 
 def parameter_names() -> list[str]:
-    """Return the names of the changes in their order."""
+    """Return the names of the parameters that an adjustment changes, in their order."""
     held = LIGAMENTS[:HELD]
     return [
         *(f"{name} condyle {axis}" for name in COMPARTMENTS for axis in "XYZ"),

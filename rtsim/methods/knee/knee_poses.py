@@ -26,7 +26,7 @@ class KneePoses(NamedTuple):
         return rotations_of(self.angles)
 
     def chosen(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> KneePoses:
-        """Return the poses of the chosen rows."""
+        """Return the poses with the given indices, or where the mask is true."""
         return KneePoses(self.angles[rows], self.places[rows])
 
     def carried(self, points: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Muscle lengths and moment arms of a model (Sherman, Seth, Delp 2010), by every method of the paper."""
+"""Muscle lengths and moment arms of a model, by every method of Sherman, Seth, Delp (2010)."""
 
 from __future__ import annotations
 
@@ -155,7 +155,8 @@ class MomentArms:
     def measure_moving(
         self, q: Array, v: Array, lengths_out: Array, speeds_out: Array, arms_out: Array
     ) -> int:
-        """Do the same as `measure`, and compute the rates of all lengths; return how many paths fail.
+        """Compute lengths and arms as `measure` does, and the rates of all lengths; return how many paths
+        fail.
 
         v : (n_v,) speeds [rad/s, m/s]; speeds_out : (n_muscle,) rates of the lengths [m/s], written
         """
@@ -206,7 +207,8 @@ class MomentArms:
         }
 
     def coupling(self, q: Array, angle: str) -> Array:
-        """Return the speeds of all dofs (n_v,) when the angle changes at unit rate: C of eq. 13.
+        """Return the speeds of all dofs (n_v,) when the angle changes at unit rate: the vector C of Sherman
+        et al. (2010), eq. 13.
 
         Raises ModelError if no coordinate changes the angle, or if the constraints fix it.
         """

@@ -127,7 +127,7 @@ class MuscleRecruitment:
         return int(status)
 
     def forget(self) -> None:
-        """Set all results to NaN; the next frame starts anew."""
+        """Set all results to NaN; the next frame is solved like the first."""
         self._state.started[0] = 0
         for array in (
             self.activations, self.forces, self.strengths, self.reserves, self.reactions, self.violation,

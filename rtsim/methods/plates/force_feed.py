@@ -55,7 +55,7 @@ class ForceFeed:
 
     @property
     def paired(self) -> bool:
-        """Whether it is known to which markers the forces belong."""
+        """Whether it is known to which session of markers the forces belong."""
         return self._markers is not None
 
     def turn_to(self, markers: Session) -> None:
@@ -66,7 +66,7 @@ class ForceFeed:
                 self._begin(self.session)
 
     def part(self) -> None:
-        """Separate the forces from the present session of markers: until another session of markers begins,
+        """Unpair the forces from the present session of markers: until another session of markers begins,
         no wrenches can be requested.
         """
         self._markers = None

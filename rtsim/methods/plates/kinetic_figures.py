@@ -230,12 +230,12 @@ def side_of(results: Results) -> str:
 
 
 def part(n: int, of: int) -> float | None:
-    """Return n as a share of a total; None where the total is 0."""
+    """Return the count n as a fraction of the count `of`; None where that is 0."""
     return float(n / of) if of else None
 
 
 def in_sentences(figures: dict[str, Any]) -> list[str]:
-    """Return the summary as sentences."""
+    """Return the summary of a run with force plates as sentences."""
     told = []
     if figures["under"] is not None:
         feet = ", ".join(
@@ -290,10 +290,10 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
 
 
 def percent(share: float | None) -> str:
-    """Return a share as text in percent, a dash for none."""
+    """Return a fraction as text in percent, a dash for None."""
     return "-" if share is None else f"{100.0 * share:.1f} %"
 
 
 def vector(x: list[float], digits: int = 2) -> str:
-    """Return three numbers as text."""
+    """Return the three components of a vector as text."""
     return "(" + ", ".join(f"{value:.{digits}f}" for value in x) + ")"

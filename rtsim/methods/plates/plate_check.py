@@ -272,7 +272,7 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
 def _load(force: FloatArray, whole: NDArray[np.bool_], mass: float) -> list[PlateFinding]:
     """Compare the forces on all plates, (n, n_plate, 3), with the mass of a person who never stands still.
 
-    whole : (n,) - mask of the frames in which no foot can stand beside the plates; an unseen foot can
+    whole : (n,) - whether no foot can stand beside the plates in a frame; a foot that is not visible can
     """
     total = force[:, :, 1].sum(axis=1)
     if not (total >= THRESHOLD).any():

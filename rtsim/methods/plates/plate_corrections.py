@@ -168,10 +168,9 @@ class PlateContacts:
 
 def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatArray:
     """Return the distances (n, n_foot) of points (n, 3) from the lines, heel to toes, of feet (n, n_foot, 2,
-    3) [m].
+    3) [m]; infinite where a foot is not seen.
 
-    axes : two directions along the plate, onto which all is projected; the distance is infinite where a foot
-    is not seen
+    axes : two directions along the plate, onto which points and feet are projected
     """
     flat = feet @ axes[:2].T
     point = (centre @ axes[:2].T)[:, None]

@@ -131,7 +131,7 @@ class PlateIntake:
         return status
 
     def _hold_all(self, n_used: int) -> int:
-        """Store the first rows; return how many were left out because of their time.
+        """Store the first `n_used` samples; return how many were left out because of their time.
 
         Samples earlier than the stored ones are left out. After the sender's clock was set back, or after a
         single time that was too late, that would be all later samples. So two successive messages that are

@@ -176,7 +176,9 @@ def left_of(found: Momentum, borne: Array) -> float:
 
 
 def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
-    """Yield the mistakes of size: a wrong gain of one plate or of all plates, or a wrong mass."""
+    """Yield the mistakes that scale the forces: a wrong gain of one plate or of all plates, or a wrong
+    mass.
+    """
     up, asked = found.borne[..., 1], found.needed[:, 1]
     total = up.sum(axis=0)
     gain = float(total @ asked / (total @ total))
@@ -203,7 +205,7 @@ def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
 
 
 def of_shear(found: Momentum) -> Iterator[Mistake]:
-    """Yield the mistakes of shear: a wrong sign of the horizontal force of one plate or of all, and X and Z
+    """Yield the mistakes of the shear force: a wrong sign of one plate or of all plates, and X and Z
     exchanged.
     """
     n_plate = len(found.borne)
@@ -248,7 +250,7 @@ def left_along(found: Momentum, borne: Array, axis: int) -> float:
 
 
 def of_time(found: Momentum) -> Iterator[Mistake]:
-    """Yield the mistakes of time: plates whose samples come late or early by some frames."""
+    """Yield the mistakes in time: plates whose samples come late or early by some frames."""
     place = {int(row): k for k, row in enumerate(found.rows)}
     total = found.borne.sum(axis=0)
     best, at = 1.0, 0

@@ -67,7 +67,9 @@ class PlateZero:
         self._take_off(values)
 
     def _count(self, first: float, last: float, n: int) -> None:
-        """Add up the time over which samples were averaged, without gaps and jumps of the clock."""
+        """Add up the duration of the averaged samples, without gaps and jumps of the clock; finish when it
+        is long enough.
+        """
         since = self._newest if 0.0 <= first - self._newest <= self._longest else first
         self._gathered += max(0.0, min(last - since, n * self._longest))
         self._newest = last

@@ -20,11 +20,11 @@ BEARS, BORNE = 0.05, 0.3
 def reaction_figures(results: Results) -> dict[str, Any] | None:
     """Compare predicted ground reactions with those of the plates; None if a run does not have both.
 
-    Vertical forces are in body weights, centres of pressure in metres.
-
-    total : the whole body, if the plates measure all of it; feet : each foot, if the plates measure it;
-        share : share of
-    the right foot, and of it while both bear; along, across : centres of pressure of the feet
+    Vertical forces are in body weights, centres of pressure in metres. Differences are given for:
+        total : the force on the whole body, if the plates measure all of it
+        feet : the force on each foot, if the plates measure it
+        share, share_of_both : right foot's share of the force, in all frames and while both feet bear load
+        along, across : the centre of pressure of each foot, along and across the foot
     """
     mass, get = results.session.meta.get("mass_kg"), results.fields.get
     error, off, loads = get("ground_reaction_error"), get("foot_contact_errors"), get("foot_contact_loads")
@@ -49,8 +49,8 @@ def reaction_figures(results: Results) -> dict[str, Any] | None:
 
 
 def spread(off: Array) -> dict[str, float | int] | None:
-    """Return number, root mean square and largest size of the differences that are known; None
-    where none is.
+    """Return number, root mean square and largest magnitude of the differences that are not NaN; None if
+    all are.
     """
     off = off[np.isfinite(off)]
     if not off.size:
@@ -59,7 +59,7 @@ def spread(off: Array) -> dict[str, float | int] | None:
 
 
 def reaction_words(figures: dict[str, Any]) -> list[str]:
-    """Describe the summary in sentences."""
+    """Describe the comparison of predicted and measured ground reactions in sentences."""
     told = []
     if figures["total"]:
         told.append(
