@@ -50,10 +50,13 @@ def products(spec: RateSpec, rate: float, time: float) -> Array:
 class RateDeviations:
     """Deviations of one session's filtered motion; NaN without any.
 
-    tree : joint tree of the model spec, rate : the filter and its frame rate [Hz] time : time constant of
-    persistent errors [s] apart : interval between poses for the rates of errors [s]: 1 / (root mean square
-    frequency of the filter's pass band [rad/s]), as the filter does not pass faster changes q : (n_q,) [rad,
-    m, 1] v, v_dot : (n_v,) in the order of kernels/rates/manifold.Rates
+    tree : joint tree of the model
+    spec, rate : the filter and its frame rate [Hz]
+    time : time constant of persistent errors [s]
+    apart : interval between poses for the rates of errors [s]: 1 / (root mean square frequency of the
+        filter's pass band [rad/s]), as the filter does not pass faster changes
+    q : (n_q,) [rad, m, 1]
+    v, v_dot : (n_v,) in the order of kernels/rates/manifold.Rates
     """
 
     def __init__(self, tree: Tree, spec: RateSpec, rate: float, time: float) -> None:

@@ -32,13 +32,16 @@ FEWEST_POSES, LEAST_FLEXION = 20, np.radians(30.0)
 class KneeFit(NamedTuple):
     """An identified knee.
 
-    geometry, preliminary : geometry after and before the adjustment polynomials : (4, 7) coefficients a1 to
-    a7 of each ligament's length as a polynomial of flexion (Sancisi et al. 2017, eq. 1) means : (4,) mean
-    lengths of the ligaments by these polynomials over the motion [m] misfits : root mean square distances of
-    the mechanism from the measured poses: rotation [rad] and translation [m] surface_misfits : by
-    compartment, root mean square distances of the sphere and of the plane from their measured points [m];
-    empty without measured points bounded : names of parameters at a bound deviation : misfit of a coordinate
-    of the motion [m]
+    geometry, preliminary : geometry after and before the adjustment
+    polynomials : (4, 7) coefficients a1 to a7 of each ligament's length as a polynomial of flexion
+        (Sancisi et al. 2017, eq. 1)
+    means : (4,) mean lengths of the ligaments by these polynomials over the motion [m]
+    misfits : root mean square distances of the mechanism from the measured poses: rotation [rad] and
+        translation [m]
+    surface_misfits : by compartment, root mean square distances of the sphere and of the plane from their
+      measured points [m]; empty without measured points
+    bounded : names of parameters at a bound
+    deviation : misfit of a coordinate of the motion [m]
     """
 
     geometry: KneeGeometry

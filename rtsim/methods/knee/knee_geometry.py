@@ -86,9 +86,9 @@ def with_knee_geometry(
 ) -> ModelSpec:
     """Return the model with another knee geometry.
 
-    means : (4,) mean lengths for the method `minimised` [m] polynomials : (4, 7) - coefficients a1 to a7 of
-    ligament length over the angle (Sancisi et al. 2017, eq. 1), in degrees, positive in extension and
-    negative in flexion
+    means : (4,) mean lengths for the method `minimised` [m]
+    polynomials : (4, 7) - coefficients a1 to a7 of ligament length over the angle in degrees, positive in
+        extension and negative in flexion (Sancisi et al. 2017, eq. 1)
     """
     contacts = {
         compartment: contact_with(contact, geometry, k)

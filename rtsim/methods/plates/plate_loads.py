@@ -34,8 +34,8 @@ class PlateLoads(NamedTuple):
     centre : (n, n_plate, 3) - centre of pressure [m]; NaN without contact
     free_moment : (n, n_plate) [N m]
     loaded : (n, n_plate) int64 - as kernels.plates.plate_contact.contacts has it
-    share : (n, n_plate, n_foot) int64, status : (n, n_plate) int64 - as
-    kernels.plates.plate_assignment.assign_feet has them
+    share, status : (n, n_plate, n_foot), (n, n_plate) int64 - as from plate_assignment.assign_feet in
+        kernels.plates
     foot_force, foot_moment : (n, n_foot, 3) - on each foot, about the ground origin; NaN where not known
     """
 

@@ -4,12 +4,12 @@ A table (configs/inertia) describes each segment relative to its length. Thigh a
 the subject; lower trunk and whole foot, whose lengths markers do not show, have those of the mean person of
 that stature. In the frames of the segments (rtsim/subjects/calibration/natural):
   pelvis : the lower part of the trunk, from the navel to the middle of the hips, with the buttocks and
-  without the
-      thighs; its long axis is the pelvis' Y, upwards from the middle of the hips
+      without the thighs; its long axis is the pelvis' Y, upwards from the middle of the hips
   thigh, shank : between the joint centres; long axis v, the transverse one as near to w as that allows
   trunk : the rest of the trunk with head and arms (rtsim/subjects/calibration/upper_body)
-  foot : long axis X, from heel to metatarsals. Heel and toe tip are no points of the segment: the mass centre
-      lies half way from ankle to metatarsal heads (Winter 2009, Biomechanics and Motor Control, table 4.1)
+  foot : long axis X, from heel to metatarsals. Heel and toe tip are no points of the segment: the mass
+      centre lies half way from ankle to metatarsal heads (Winter 2009, Biomechanics and Motor Control,
+      table 4.1)
 """
 
 from __future__ import annotations

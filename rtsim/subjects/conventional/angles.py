@@ -74,7 +74,7 @@ def pelvis_angles(walking: Array, pelvis: Array, side: str) -> Array:
     """Return the pelvis angles: anterior tilt, obliquity (positive = this side up), internal rotation
     (positive = this side forward), (n, 3) [rad].
 
-    walking : axes of the direction of walking, (3, 3) or (n, 3, 3) / pelvis : axes of the pelvis, (n, 3, 3)
+    walking : axes of the direction of walking, (3, 3) or (n, 3, 3); pelvis : axes of the pelvis, (n, 3, 3)
     """
     a, b, c = between(walking, pelvis)
     return np.stack([a, SIGNS[side] * b, -SIGNS[side] * c], axis=-1)
@@ -84,7 +84,7 @@ def foot_progression(walking: Array, foot: Array, side: str) -> Array:
     """Return the foot progression angles: pitch (level foot: -90 degrees), roll, and internal rotation, (n,
     3) [rad].
 
-    walking : axes of the direction of walking, (3, 3) or (n, 3, 3) / foot : axes of the foot, (n, 3, 3)
+    walking : axes of the direction of walking, (3, 3) or (n, 3, 3); foot : axes of the foot, (n, 3, 3)
     """
     a, b, c = between(walking, foot)
     return np.stack([a, SIGNS[side] * c, -SIGNS[side] * b], axis=-1)
