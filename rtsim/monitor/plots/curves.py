@@ -186,8 +186,7 @@ class CurvePanel(PlotCard):
         return values[self.panel.first : self.panel.first + len(self.curves)]
 
     def _deviations(self, values: NDArray[Value]) -> NDArray[Value]:
-        """Return the standard deviations of the shown bands, one row for each; None for a panel without
-        standard deviations."""
+        """Return the rows of the standard deviations of this panel's curves; empty if there are none."""
         first = self.panel.deviation
         return values[:0] if first is None else values[first : first + len(self.curves)]
 
