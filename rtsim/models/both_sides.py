@@ -1,4 +1,5 @@
-"""A model of the right side and its mirror image in one: two legs on a pelvis, from the numbers of one.
+"""A model of the right side joined with its mirror image: two legs on one pelvis, from the parameters of one
+leg.
 
 Bodies keep X forwards, Y up, Z to the right on both sides. In such axes a mirror perpendicular to Z changes
 the sign of z of points and directions, of x and y of rotation axes, and of Ixz and Iyz.
@@ -27,7 +28,7 @@ SEGMENTS = ("segment", "parent", "over")
 
 
 def both_sides(spec: ModelSpec, how: BothSides) -> ModelSpec:
-    """Join a model and its mirror image; ConfigError for a model that cannot be mirrored."""
+    """Join a model of one side and its mirror image; ConfigError for a model that cannot be mirrored."""
     check_can_be_mirrored(spec, how)
     model = msgspec.to_builtins(spec)
     sided = {body.name for body in spec.bodies} - set(how.middle)
@@ -89,7 +90,7 @@ def check_can_be_mirrored(spec: ModelSpec, how: BothSides) -> None:
 
 
 def mirrored(record: Any) -> Any:
-    """Return the mirror image of a record of the model, with Z reversed."""
+    """Return the mirror image of a part of the model, nested tables included, with Z reversed."""
     if isinstance(record, list | tuple):
         return [mirrored(item) for item in record]
     if not isinstance(record, dict):
@@ -98,8 +99,8 @@ def mirrored(record: Any) -> Any:
 
 
 def image(key: str, value: Any) -> Any:
-    """Return the mirrored value of a key of the model: points, directions and angles according to the
-    meaning of the key.
+    """Return the mirrored value of a key of the model: a point, direction, rotation or inertia, according to
+    the meaning of the key.
     """
     if key in POINTS and value is not None:
         x, y, z = value
@@ -123,7 +124,8 @@ def flipped(x: float) -> float:
 
 
 def renamed(model: Table, sided: set[str], suffix: str) -> Table:
-    """Return a model in which bodies, and other records that both sides have, get the suffix of one side."""
+    """Return a model in which bodies, and other elements that exist on both sides, have the suffix of one
+    side in their names."""
 
     def walk(record: Any) -> Any:
         if isinstance(record, list | tuple):
@@ -158,7 +160,7 @@ def renamed(model: Table, sided: set[str], suffix: str) -> Table:
 
 
 def named(row: Table, suffix: str) -> Table:
-    """Return a record whose name has the suffix of a side."""
+    """Return a table of the model whose name has the suffix of a side appended."""
     return {**row, "name": row["name"] + suffix}
 
 

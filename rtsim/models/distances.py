@@ -28,7 +28,7 @@ STAYS = 0.01
 
 
 def ruler_of_model(model: Model) -> Ruler:
-    """Return the constant distances between the model's own markers."""
+    """Return the distances between the model's own markers that stay constant during movement."""
     names = model.names.bodies
     local: dict[str, dict[str, Array]] = {name: {} for name in names}
     for marker, body, place in zip(
@@ -46,8 +46,8 @@ def ruler_of_model(model: Model) -> Ruler:
 
 
 def loose_bodies(model: Model) -> set[int]:
-    """Return the bodies that neither are feet nor carry one; none if no foot is found, or if legs have no
-    markers."""
+    """Return the bodies that belong neither to legs nor to the pelvis, whose distances are not used; none if
+    no foot is found, or if legs have no markers."""
     try:
         feet = find_feet(model)
     except ConfigError:

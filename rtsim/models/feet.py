@@ -4,9 +4,9 @@ A foot is the low end of a limb: a body that, with all that it carries, is small
 from its joint than 0.3 of the limb's length, from the root along the joints), while its parent is not, and
 that reaches down to the lowest fifth of the model in its neutral pose. Its points are markers and origins of
 these bodies. The heel is the one farthest back on the way from the first joint's centre to the farthest
-point; the tip of the toes lies towards the points of the forefoot, as far as the farthest of them, or as the
-joint of the toes tells the length of the foot. Plate forces act on the body of the heel, as the share of the
-toes is unknown.
+point; the tip of the toes lies towards the points of the forefoot, as far as the farthest of them, or as far
+as the joint of the toes implies. Plate forces act on the body of the heel, as the share of the toes is
+unknown.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class PlacedFeet:
     """
 
     def __init__(self, feet: Sequence[Foot], marker_bodies: NDArray[np.int64] | None = None) -> None:
-        """marker_bodies : (n_marker,) - bodies of the markers that are followed"""
+        """marker_bodies : (n_marker,) - bodies of the markers that are tracked"""
         self.feet = tuple(feet)
         bodies = np.zeros(0, np.int64) if marker_bodies is None else marker_bodies
         self._markers = [np.flatnonzero(np.isin(bodies, foot.bodies)) for foot in feet]
@@ -91,7 +91,7 @@ class PlacedFeet:
         return self.lines
 
     def lost(self) -> Array:
-        """Set `lines` to NaN and return them, as the frame has no pose."""
+        """Set `lines` to NaN and return it, as the frame has no pose."""
         self.lines[:] = np.nan
         return self.lines
 
@@ -129,7 +129,7 @@ def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
 
 
 def points_of(model: Model) -> list[Point]:
-    """Return the origins of all bodies and all markers, as points of bodies."""
+    """Return the origins of all bodies, and all markers, as points fixed in bodies."""
     names = model.names
     origins = [Point(b, np.zeros(3), f"the origin of {name}") for b, name in enumerate(names.bodies)]
     own = zip(model.markers.body.tolist(), model.markers.position, names.markers, strict=True)
@@ -137,7 +137,7 @@ def points_of(model: Model) -> list[Point]:
 
 
 def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
-    """Find the first body of each foot in the neutral pose; ConfigError where there is none."""
+    """Find the most proximal body of each foot in the neutral pose; ConfigError if there is none."""
     tree, parents = model.tree, model.tree.parent.tolist()
     freedom = [int(tree.v_start[b + 1] - tree.v_start[b]) for b, p in enumerate(parents) if p < 0]
     joints, limb = joint_centres(model), np.zeros(len(parents))
@@ -164,7 +164,7 @@ def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
 
 
 def other_foot(model: Model, named: Sequence[int], points: Sequence[Point], spots: Array) -> list[int]:
-    """Find the first body of the opposite foot; none for a model with one leg."""
+    """Find the most proximal body of the opposite foot; none for a model with one leg."""
     if len(named) != 1:
         return []
     try:

@@ -136,7 +136,8 @@ def drawn_by(
 
 
 def with_markers(model: Model, following: TrackingTasks) -> Model:
-    """Return the model with only the tracked markers, each with its weight; the mean weight is 1."""
+    """Return the model with only the tracked markers, each with its weight; weights are scaled so that their
+    mean is 1."""
     rows = [model.names.markers.index(name) for name in following.markers]
     weight = np.array([*following.markers.values()], float)
     markers = model.markers._replace(
@@ -146,12 +147,13 @@ def with_markers(model: Model, following: TrackingTasks) -> Model:
 
 
 def drawn_in(model: Model, following: TrackingTasks) -> list[TargetedCoordinate]:
-    """Return the targets of those coordinates that exist with the joints of the model's method."""
+    """Return the target values of the coordinates that exist with the joint kinds of the model's method."""
     return [drawn for drawn in following.coordinates if drawn.name in model.coordinates.names]
 
 
 def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: TrackingTasks) -> Roles:
-    """Add target values of coordinates, and the ranges of clamped ones, to the roles."""
+    """Add the target values of coordinates, and the ranges of clamped coordinates, to the roles of a
+    method."""
     names, q, dof = model.coordinates.names, model.coordinates.q, model.coordinates.dof
     drawn = drawn_in(model, following)
     at = np.array([names.index(one.name) for one in drawn], np.int64)
@@ -170,7 +172,8 @@ def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: Tra
 
 
 def clamped_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Return the names of the coordinates that are clamped to their range, without followers of couplers."""
+    """Return the names of the coordinates that are clamped to their range, without coordinates that couplers
+    determine."""
     followers = {coupler.coordinate for coupler in spec.couplers}
     return tuple(
         c.name for body in spec.bodies for c in body.coordinates if c.clamped and c.name not in followers
@@ -193,6 +196,6 @@ def passed_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def with_none_drawn(roles: Roles) -> Roles:
-    """Add empty tables of targeted and clamped coordinates to the roles."""
+    """Add tables without any target value or clamped coordinate to the roles of a method."""
     n, x = np.zeros(0, np.int64), np.zeros(0)
     return roles._replace(tasks=CoordinateTargets(n, n, x, x), limits=CoordinateRanges(n, n, x, x))

@@ -17,7 +17,7 @@ Note = Callable[[str], None]
 
 
 class SegmentMeasure(NamedTuple):
-    """A measurement that was evaluated."""
+    """A pair measurement of the setup, evaluated in a trial."""
 
     name: str
     pairs: tuple[tuple[str, str, float, float], ...]  # markers, distance in the model, in the person [m]
@@ -139,7 +139,7 @@ def measure(
 
 
 def apply(measurement: Measurement, factor: float, factors: dict[str, Array], note: Note) -> None:
-    """Set the factors along the axes of the bodies that a measurement names."""
+    """Set the scale factors of the bodies and axes that a measurement names to `factor`."""
     for body, axes in measurement.bodies:
         if body not in factors:
             note(f"measurement {measurement.name}: the model has no body {body}")

@@ -209,7 +209,7 @@ def build_each(
 def names_of(
     spec: ModelSpec, coordinates: Coordinates, rows: list[ScalarElement], markers: tuple[str, ...]
 ) -> Names:
-    """Return the names of everything in a model's tables, in their order."""
+    """Return the names of the rows of all tables of a model, in the order of the rows."""
     return Names(
         bodies=tuple(body.name for body in spec.bodies),
         joints=tuple(body.joint_name or body.name for body in spec.bodies),

@@ -77,8 +77,8 @@ ARMS = (("upper_arm", "upper_trunk"), ("forearm", "upper_arm"), ("hand", "forear
 
 
 class MassShare(NamedTuple):
-    """Distribution of mass on a line, relative to the whole mass: height of its centre [mm], moment about it
-    [mm^2]."""
+    """Mass properties of a part of a segment on a line, relative to the mass of the whole body: height of its
+    centre [mm], moment of inertia about it [mm^2]."""
 
     mass: float
     centre: float
@@ -183,7 +183,8 @@ def planar_body(sex: str, mass_kg: float, stature_mm: float) -> ModelSpec:
 
 
 def standing() -> dict[str, Any]:
-    """Return the simulation settings: standing on the soles at the start, then all generators are at rest.
+    """Return the simulation settings: the body starts from standing on its soles; then all torque generators
+    are at rest.
 
     So the body collapses.
     """
@@ -252,9 +253,11 @@ def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> 
 
 
 def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: float) -> MassShare:
-    """Return the part of a segment of this height [mm] between two fractions of its length from its top.
+    """Return the mass properties of a slice of a segment of the trunk, between two fractions of its length
+    counted from its upper end; top : height of that end [mm]
 
-    Density 1 + b (2 s - 1) with b = 6 (c - 1/2) has its centre at c; its variance is 1/12 - b^2/36.
+    The mass density along the segment is 1 + b (2 s - 1), s from 0 to 1. With b = 6 (c - 1/2) its centre is
+    at c, and its variance is 1/12 - b^2/36.
     """
     size, c, radius = length(share, scale), 0.01 * share.centre_percent, 0.01 * share.radii_percent[1]
     b = 6.0 * (c - 0.5)
@@ -271,7 +274,7 @@ def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: f
 
 
 def together(pieces: list[MassShare]) -> MassShare:
-    """Return the mass properties of several pieces together."""
+    """Return the mass properties of several slices joined into one part."""
     mass = sum(piece.mass for piece in pieces)
     centre = sum(piece.mass * piece.centre for piece in pieces) / mass
     return MassShare(
@@ -280,5 +283,5 @@ def together(pieces: list[MassShare]) -> MassShare:
 
 
 def rounded(value: float) -> float:
-    """Return a number rounded to a thousandth."""
+    """Return a value rounded to a thousandth."""
     return round(float(value), 3)

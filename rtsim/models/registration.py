@@ -125,7 +125,8 @@ def pose_at(rows: Sequence[ScalarElement], anatomy: Anatomy, body: Body, flexion
 
 
 class Part(NamedTuple):
-    """An element between a body and its parent, relative to their common origin in the straight joint."""
+    """A distance or plane constraint between a body and its parent, with points relative to the origin that
+    both share in the straight joint."""
 
     of_parent: Array  # (3,) - point in the parent [m]
     of_body: Array  # (3,) - point in the body [m]
@@ -135,15 +136,16 @@ class Part(NamedTuple):
 
 
 def part_of(row: ScalarElement, anatomy: Anatomy, body: Body, start: Array) -> Part:
-    """Return an element of a joint; start : (3,) - origin of the joint in the parent [m]."""
+    """Return an element of a joint with its points; start : (3,) - origin of the straight joint in the parent
+    [m]."""
     at = {place.segment: anatomy.place(place, place.segment, row.where) for place in (row.a, row.b)}
     length = row.length.target_mm or row.length.mean_mm or 0.0
     return Part(at[body.parent] - start, at[body.name], row.normal, row.b.segment == body.name, 1e-3 * length)
 
 
 def misfits(parts: Sequence[Part], flexion: float, x: Array) -> tuple[Array, Array]:
-    """Compute the misfits (n,) of lengths and heights above planes [m], and their slopes (n, 5) by central
-    differences."""
+    """Compute the residuals (n,) of distances and of heights above planes in a pose x [m], and their
+    derivatives with respect to x, (n, 5), by central differences."""
 
     def values(x: Array) -> Array:
         R = turned(np.array([flexion, *x[:2]]))
@@ -163,11 +165,12 @@ def misfits(parts: Sequence[Part], flexion: float, x: Array) -> tuple[Array, Arr
 
 
 def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) -> ModelSpec:
-    """Return the model with the elements between a body and its parent moved on the body."""
+    """Return the model in which the elements between a body and its parent are placed on the body by the
+    registration."""
     pair = {body.name, body.parent}
 
     def lay(place: Any) -> Any:
-        """Move the position of a record, and rotate its entries that have a direction."""
+        """Move a point of the body, and rotate its directions, by the registration."""
         if place.segment != body.name:
             return place
         x = 1e3 * (by.offset + by.rotation @ anatomy.place(place, body.name, body.name))

@@ -54,7 +54,8 @@ def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None
 
 
 def roles_among(rows: list[ScalarElement], how: MethodSpec, subject: Subject | None = None) -> Roles:
-    """Return the same as roles_of, for these scalar constraints."""
+    """Return the elements that a method `how` uses, with their weights and targets, among these scalar
+    constraints."""
     n = len(rows)
     mode, weight, target = np.full(n, OFF, np.int64), np.zeros(n), np.zeros(n)
     for e, row in enumerate(rows):

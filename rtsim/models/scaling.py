@@ -65,8 +65,8 @@ def scale_geometry(spec: ModelSpec, factors: Factors, note: Note) -> ModelSpec:
 
 
 def scale_body(body: Body, factors: Factors) -> Body:
-    """Return a body scaled: the frames of its joint, its mass centre, and the translation functions of its
-    joint.
+    """Return a scaled body: the frames of its joint, its mass centre, and the functions by which its joint
+    translates.
     """
     of_parent, own = factors.get(body.parent, ONE), factors.get(body.name, ONE)
     return replace(
@@ -97,8 +97,8 @@ def scale_element(element: Element, factors: Factors) -> Element:
 
 
 def scale_coupler(coupler: Coupler, spec: ModelSpec, factors: Factors) -> Coupler:
-    """Return a coupler scaled: a length that follows another coordinate grows with the body that it
-    moves along."""
+    """Return a scaled coupler: a coupled translation grows like the parent body along its axis; coupled
+    rotations stay unchanged."""
     for body in spec.bodies:
         for k, coordinate in enumerate(coordinates_of(body)):
             if coordinate.name == coupler.coordinate != coupler.driver:
@@ -121,8 +121,8 @@ def translation_of(body: Body, k: int) -> Axis | None:
 
 
 def scale_surface(surface: WrappingSurface, factors: Factors) -> WrappingSurface:
-    """Return a wrapping surface scaled: its position, and its radii along its own axes; a sphere takes the
-    mean of the three factors.
+    """Return a scaled wrapping surface: its position, and its radii along its own axes; a sphere's radius
+    grows by the mean of the three factors.
     """
     S = factors.get(surface.segment, ONE)
     sizes: dict[str, Any] = {}
@@ -231,7 +231,7 @@ def scaled_inertia(body: Body, S: Array, mass: float) -> tuple[float, ...]:
 
 
 def scale_muscles(spec: ModelSpec, ratios: Mapping[str, float]) -> ModelSpec:
-    """Scale fibres and tendons of muscles by the new length of the path over its former length."""
+    """Scale fibre and tendon lengths of muscles by the ratio of the new path length to the former one."""
     muscles = []
     for muscle in spec.muscles:
         ratio = ratios.get(muscle.name, 1.0)

@@ -56,7 +56,7 @@ def plate(length: float, width: float, n: int) -> TriangleSurface:
 
 
 def joined(*surfaces: TriangleSurface) -> TriangleSurface:
-    """Return several surfaces joined into one."""
+    """Join several surfaces into one."""
     start = np.cumsum([0, *(len(surface.vertices) for surface in surfaces[:-1])])
     triangles = [surface.triangles + k for surface, k in zip(surfaces, start, strict=True)]
     return TriangleSurface(np.vstack([surface.vertices for surface in surfaces]), np.vstack(triangles))

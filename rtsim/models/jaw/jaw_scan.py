@@ -1,7 +1,7 @@
 """A mandible of a person: frame, markers and surfaces from a scan and a reference trial.
 
-Andersen et al. 2017: the frame by the Frankfurt plane, markers placed by least squares where the teeth are
-together, as both bodies have one frame there.
+Andersen et al. 2017: the frame by the Frankfurt plane, markers placed by least squares in the pose with the
+teeth together, in which the frames of skull and mandible coincide.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RigidMotion(NamedTuple):
     shift: Array  # (3,) [m]
 
     def of(self, x: Array) -> Array:
-        """Move points x : (..., 3) by the motion."""
+        """Transform points x : (..., 3) by the rigid motion."""
         return x @ self.R.T + self.shift
 
 
@@ -88,7 +88,7 @@ def frame_of(scan: JawScan, where: str) -> RigidMotion:
 
 
 def tops_of(scan: JawScan, frame: RigidMotion) -> dict[str, Array]:
-    """Find the highest point of each side's condyle in the frame, (3,) [m]."""
+    """Find the highest point of each condyle, in the frame given, (3,) [m]."""
     return {side: frame.of(METRES[scan.unit] * np.array(scan.landmarks[f"{side}_condyle"])) for side in SIDES}
 
 
@@ -128,7 +128,7 @@ def registered(
 
 
 def laid(x: Array, y: Array) -> RigidMotion:
-    """Fit points x to y, both (n, 3), by a rigid motion in the sense of least squares (Kabsch 1976)."""
+    """Find the rigid motion that fits points x to points y, both (n, 3), by least squares (Kabsch 1976)."""
     here, there = x.mean(axis=0), y.mean(axis=0)
     R = Rotation.align_vectors(y - there, x - here)[0].as_matrix()
     return RigidMotion(R, there - R @ here)
@@ -179,8 +179,8 @@ def mirrored(surface: TriangleSurface) -> TriangleSurface:
 
 
 def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
-    """Fit points x to the closest points of y by a rigid motion, iteratively (Besl & McKay 1992); return it
-    and the RMS [mm].
+    """Fit points x to the closest points of y by a rigid motion, iteratively (Besl & McKay 1992); return the
+    motion and the RMS distance [mm].
     """
     tree = cKDTree(y)
     motion = RigidMotion(np.eye(3), y.mean(axis=0) - x.mean(axis=0))
@@ -210,7 +210,7 @@ def model_of(spec: ModelSpec, scan: JawScan, frame: RigidMotion, places: dict[st
 
 
 def replaced(record: Any, shift_mm: Array) -> Any:
-    """Return an element or a contact with all its points shifted [mm]."""
+    """Return an element or a contact of the model with all its points shifted [mm]."""
     row = msgspec.to_builtins(record)
     for part in row.values():
         if isinstance(part, dict) and "offset_mm" in part:
@@ -220,5 +220,5 @@ def replaced(record: Any, shift_mm: Array) -> Any:
 
 
 def rounded(x: Array) -> tuple[float, ...]:
-    """Round numbers in millimetres to a micrometre."""
+    """Round lengths in millimetres to a micrometre."""
     return tuple(np.round(x, 3).tolist())

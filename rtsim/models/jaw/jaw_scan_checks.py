@@ -37,8 +37,8 @@ def check_spread(points: Array, where: str, what: str) -> None:
 
 
 def check_condyles(apart: float, where: str) -> None:
-    """Check that the condyles lie centimetres apart [m], along the plane of porions and orbitale; ConfigError
-    otherwise.
+    """Check that the condyles are centimetres apart; ConfigError otherwise. apart : their distance parallel
+    to the plane of porions and orbitale [m]
     """
     if apart < LEAST_APART_M:
         raise ConfigError(

@@ -103,8 +103,8 @@ def fossa(side: str) -> TriangleSurface:
 
 
 def depth(x: Array, z: Array) -> Array:
-    """Compute how far a fossa's surface falls, forwards and to both sides, below its height over the
-    condyle's centre [m].
+    """Compute how far a fossa's surface lies below its highest level, at positions x forwards and z sideways
+    from the condyle's centre [m].
     """
     return -SLOPE * x - BEND * x * np.abs(x) - HOLLOW * z**2
 

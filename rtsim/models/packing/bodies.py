@@ -84,14 +84,14 @@ def pack_joint_axes(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) ->
 
 @dataclass(frozen=True)
 class Outline:
-    """Points of the segments and the lines between them for a stick figure."""
+    """Points of the segments that a stick figure connects by lines, and the body of each point."""
 
     points: Array  # (n_point, 3) - in their bodies [m]
     body: NDArray[np.int64]  # (n_point,)
 
 
 def pack_outline(spec: ModelSpec, anatomy: Anatomy) -> Outline:
-    """Pack the origins of all segments, and the distal ends of the last ones where a subject's segments have
+    """Pack the origins of all segments, and the distal ends of the most distal segments if the subject has
     them."""
     points, body = [np.zeros(3) for _ in spec.bodies], list(range(len(spec.bodies)))
     parents = {segment.parent for segment in spec.bodies}
@@ -103,5 +103,5 @@ def pack_outline(spec: ModelSpec, anatomy: Anatomy) -> Outline:
 
 
 def rows(numbers: list, *shape: int) -> Array:
-    """Return the numbers as an array (n, *shape), also where n is 0."""
+    """Return a list as an array (n, *shape), which has this shape also if the list is empty."""
     return np.array(numbers, float).reshape(-1, *shape)

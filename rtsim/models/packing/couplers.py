@@ -22,7 +22,7 @@ fit, and it extends a little beyond."""
 
 
 def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Couplers:
-    """Pack the couplers in the file's order; a prescribed coordinate is its own driver."""
+    """Pack the couplers in the file's order; a prescribed coordinate counts as its own driver."""
     follower, driver, function = [], [], []
     for coupler in spec.couplers:
         where = f"couplers.{coupler.coordinate}"
@@ -46,8 +46,8 @@ def no_couplers() -> Couplers:
 
 
 def at_rest(value: float) -> FunctionSpec:
-    """Return the function of a coordinate that is constant until a stream writes another motion into its
-    knots.
+    """Return a constant function for a prescribed coordinate; a stream may later write another motion into
+    its spline.
     """
     return FunctionSpec(spline=Spline(at=tuple(map(float, range(N_KNOT))), value=(value,) * N_KNOT))
 
@@ -68,8 +68,8 @@ def drivers_first(couplers: Couplers) -> Couplers:
 
 
 def follow_couplers(couplers: Couplers, functions: FunctionTable, q: NDArray[np.float64]) -> None:
-    """Set the coupled coordinates of q : (n_q,) to the values that their couplers give at time zero, drivers
-    first."""
+    """Set the coupled coordinates of q : (n_q,) to the values of their couplers at time zero; a coordinate
+    that drives others is set first."""
     ordered = drivers_first(couplers)
     for own, driver, f in zip(ordered.coordinate, ordered.driver, ordered.function, strict=True):
         q[own] = value(functions.rows[f], 0.0 if own == driver else float(q[driver]))
@@ -113,7 +113,8 @@ def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTa
 
 
 def named_rotations(spec: ModelSpec, coordinates: Coordinates) -> NDArray[np.bool_]:
-    """Return a mask (n_named,) of the named angles that are rotations.
+    """Return a mask (n_named,) of the named angles that are rotations; a sum of lengths only is not a
+    rotation.
 
     A sum of lengths only, without functions, is none.
     """

@@ -51,7 +51,8 @@ def scalar_elements(spec: ModelSpec) -> list[ScalarElement]:
 
 
 def row_of_contact(contact: Contact) -> ScalarElement:
-    """Build the constraint (a - b) . n = R of a contact, with n as printed divided by |n|.
+    """Build the constraint (a - b) . n = R of a contact between a sphere and a plane; n and R are divided by
+    |n|.
 
     The normal becomes a unit vector without moving the plane.
     """
@@ -186,7 +187,7 @@ def dofs_towards_ground(tree: Tree, body: int) -> set[int]:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths of elements as functions of flexion, Sancisi et al. 2017, eq. 1."""
+    """Lengths of elements as polynomials of the flexion angle (Sancisi et al. 2017, eq. 1)."""
 
     neutral: Array  # (n_element,) [m] - d(0); NaN for planes
     polynomial: Array  # (n_element, 7) - a1..a7, angle in degrees; zero where a length does not follow eq. 1
@@ -201,15 +202,15 @@ def pack_lengths(rows: list[ScalarElement]) -> Lengths:
 
 @dataclass(frozen=True)
 class Reported:
-    """Elements that are reported in the results."""
+    """Indices of the elements whose lengthening or contact point is among the results."""
 
     ligaments: NDArray[np.int64]  # (n_ligament,) - by their lengthening
     contacts: NDArray[np.int64]  # (n_contact,) - by their contact point
 
 
 def pack_reported(spec: ModelSpec, rows: list[ScalarElement]) -> Reported:
-    """Select the elements for the results: all contacts, and the ligaments except those always kept at their
-    length."""
+    """Select the elements for the results: all contacts, and all ligaments except those whose length every
+    method keeps constant."""
     contacts = [contact.name for contact in spec.contacts]
     ligaments = [ligament.name for ligament in spec.ligaments if lengthens(spec, ligament.name)]
     return Reported(
@@ -219,15 +220,16 @@ def pack_reported(spec: ModelSpec, rows: list[ScalarElement]) -> Reported:
 
 
 def lengthens(spec: ModelSpec, ligament: str) -> bool:
-    """Return whether the lengthening of a ligament is a result: no method, or one with a soft constraint,
-    keeps its length.
+    """Return whether the lengthening of a ligament is a result: true unless all methods that use the ligament
+    keep its length exactly.
     """
     methods = spec.methods.values()
     return any(ligament in how.soft for how in methods) or not any(ligament in how.hard for how in methods)
 
 
 def neutral_length(row: ScalarElement) -> float:
-    """Return the length [m] when both segments' origins and axes coincide (d(0) of eq. 1); NaN for planes."""
+    """Return the length of a distance element [m] when origins and axes of both segments coincide (d(0) of
+    Sancisi et al. 2017, eq. 1); NaN for planes."""
     if row.kind != DISTANCE:
         return float("nan")
     if row.length.neutral_mm is not None:

@@ -137,7 +137,7 @@ def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pos
 
 
 def pulling(spec: ModelSpec) -> list[Ligament]:
-    """Return the straight ligaments that have a force law."""
+    """Return the ligaments that follow a straight line and have a force law."""
     return [ligament for ligament in spec.ligaments if ligament.pulls and not ligament.through]
 
 
@@ -151,7 +151,8 @@ def distance(at_rest: Pose, body_a: int, body_b: int, points: tuple[Array, Array
 
 
 def ligament_row(ligament: Ligament, neutral_length: float) -> tuple[float, ...]:
-    """Return the parameters of kernels/forces/ligament from either of the two sets of numbers in the file."""
+    """Return the parameters of kernels/forces/ligament for a ligament, from whichever of the two sets of
+    parameters its record in the file has."""
     strain = ligament.threshold_strain
     slack = None if ligament.slack_length_mm is None else 1e-3 * ligament.slack_length_mm
     if ligament.reference_strain is not None:
@@ -224,8 +225,8 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
 
 
 def number(module: ModuleType, name: str) -> int:
-    """Return the kernels' number of a kind: the constant of the module that has the kind's name in
-    capitals.
+    """Return the integer by which the kernels know a kind: the constant of the module that is named like the
+    kind, in capitals.
     """
     return int(getattr(module, name.upper()))
 

@@ -27,7 +27,7 @@ class FunctionTable:
         self.rows: list[Function] = []
 
     def add(self, spec: FunctionSpec) -> int:
-        """Add a function; return its index, or IDENTITY where there is none."""
+        """Add a function to the table; return its index, or IDENTITY for the identity, which needs no row."""
         if spec.is_identity:
             return IDENTITY
         self.rows.append(function_of(spec))
@@ -39,7 +39,7 @@ class FunctionTable:
 
 
 def function_of(spec: FunctionSpec) -> Function:
-    """Return kind and numbers of the function that is given in the file."""
+    """Return the kind of a function that is given in the file, and its parameters."""
     if spec.spline is not None:
         return spline(spec.spline.at, spec.spline.value, spec.spline.ends)
     if spec.lines is not None:

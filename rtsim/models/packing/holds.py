@@ -1,4 +1,5 @@
-"""Elements that are exact constraints of a simulation, in the tables of kernels/rosenbrock/holds."""
+"""Elements that act as exact constraints in a simulation, packed into the tables of
+kernels/rosenbrock/holds."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from rtsim.subjects.subject import Subject
 
 
 def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) -> Model:
-    """Add the constraints of its simulation to a model; ConfigError where an element cannot be a
-    constraint."""
+    """Add to a model the elements that its simulation keeps as exact constraints; ConfigError if an element
+    cannot be a constraint."""
     if subject is not None:
         spec = for_person(spec, subject)
     if not spec.held:

@@ -102,7 +102,7 @@ def turned(frame: Frame) -> Array:
 
 
 def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
-    """Return the parameters (N_PARAMETER,) of a joint for the kernels."""
+    """Return the parameters (N_PARAMETER,) of a body's joint, in the form that the kernels read."""
     numbers = np.zeros(N_PARAMETER)
     given = KINDS[kind].parameter(body, lambda axis: axis_of(axis, basis))
     numbers[: len(given)] = given
@@ -112,7 +112,8 @@ def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
 def motions_of_joint(
     body: Body, kind: JointKind, basis: Array, functions: FunctionTable
 ) -> tuple[ChainMotion, ...]:
-    """Return the elementary motions of a chain; none for another kind of joint."""
+    """Return the elementary motions of a chain joint, one for each coordinate; an empty list for another kind
+    of joint."""
     steps = KINDS[kind].steps
     if steps is None:
         return ()

@@ -81,8 +81,8 @@ def made(record: Any) -> TriangleSurface:
 
 
 def turned_over(surface: TriangleSurface, larger: TriangleSurface) -> float:
-    """Return the fraction of the total edge length that reverses its direction when a surface is enlarged, as
-    in folds [1].
+    """Return the fraction of the total edge length whose edges reverse their direction when the surface is
+    enlarged, as happens in folds [1].
     """
     before, after = (
         np.roll(corners, -1, axis=1) - corners

@@ -46,7 +46,7 @@ def pack_meshes(surfaces: Sequence[TriangleSurface]) -> Meshes:
 
 
 def finer(a: TriangleSurface, b: TriangleSurface) -> int:
-    """Return which surface has the smaller triangles: OF_A or OF_B."""
+    """Return which of two surfaces has the smaller triangles: OF_A or OF_B."""
     size = [triangle_areas(surface).mean() for surface in (a, b)]
     return OF_A if size[0] <= size[1] else OF_B
 
@@ -59,7 +59,7 @@ def triangle_areas(surface: TriangleSurface) -> Array:
 
 
 def _pack(surface: TriangleSurface) -> Meshes:
-    """Pack the tables of one surface, without a row in `table`."""
+    """Pack all arrays of one surface except its row in `table`."""
     vertices, triangles = np.asarray(surface.vertices, float), np.asarray(surface.triangles, np.int64)
     order, ball_depth = spatial_order(vertices, VERTICES_IN_LEAF)
     rank = np.empty(len(order), np.int64)
@@ -147,7 +147,8 @@ def discs(a: Array, b: Array, c: Array) -> Array:
 
     a, b, c : (n_triangle, 3) corners
 
-    Around an obtuse one it is that around its longest side, else the circumscribed one.
+    For an obtuse triangle it is the disc whose diameter is the longest side, else that of the circumscribed
+    circle.
     """
     corners = np.stack((a, b, c), axis=1)
     side = np.stack([((corners[:, k - 2] - corners[:, k - 1]) ** 2).sum(axis=1) for k in range(3)], axis=1)
@@ -173,7 +174,8 @@ def vertex_normals(vertices: Array, triangles: Whole, normal: Array) -> Array:
 
 
 def boxes(low: Array, high: Array, depth: int) -> NDArray[np.float32]:
-    """Compute the boxes of all nodes of a tree, (n_box, 6), over n items with these lowest and highest
+    """Compute the bounding boxes of all nodes of a tree, (n_box, 6), over n items with the corners low and
+    high : (n, 3).
     positions : (n, 3)."""
     n = len(low)
     start = (np.arange(1 << depth) * n) >> depth
@@ -190,7 +192,8 @@ def boxes(low: Array, high: Array, depth: int) -> NDArray[np.float32]:
 
 
 def balls(points: Array, depth: int) -> Array:
-    """Compute centre and radius of the balls of all nodes of a tree over points : (n, 3), (n_ball, 4)."""
+    """Compute centre and radius of the bounding ball of each node of a tree over points : (n, 3), (n_ball,
+    4)."""
     n, found = len(points), []
     for level in range(depth + 1):
         start = (np.arange((1 << level) + 1) * n) >> level

@@ -115,5 +115,5 @@ def pack_hill(hills: Sequence[Hill | None]) -> Muscles:
 
 
 def rows(numbers: list, width: int) -> Array:
-    """Return the numbers as an array (n, width), also where n is 0."""
+    """Return a list of rows as an array (n, width), which has this width also if the list is empty."""
     return np.array(numbers, float).reshape(-1, width)

@@ -28,7 +28,7 @@ def pack_pulls(
     surfaces: Surfaces,
     muscles: Muscles,
 ) -> PathForces | None:
-    """Pack the muscles with a force, then ligaments along paths; None without any.
+    """Pack the muscles with a force, then the ligaments along paths; None if the model has neither.
 
     stations : stations of all muscles
     wrapping : stations of the ligaments
@@ -62,7 +62,7 @@ def pack_pulls(
 
 
 def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
-    """Select the paths of some muscles."""
+    """Return the stations of the paths of some muscles, as a table like the given one."""
     spans = [(int(stations.start[m]), int(stations.start[m + 1])) for m in muscles]
     rows = np.array([s for span in spans for s in range(*span)], np.int64)
     start = np.cumsum([0, *(stop - first for first, stop in spans)]).astype(np.int64)
@@ -70,7 +70,7 @@ def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
 
 
 def one_after_other(a: Stations, b: Stations) -> Stations:
-    """Join two tables of paths into one."""
+    """Join two tables of path stations into one, those of b after those of a."""
     start = np.concatenate([a.start, a.start[-1] + b.start[1:]])
     return Stations._make([start, *(np.concatenate([x, y]) for x, y in zip(a[1:], b[1:], strict=True))])
 

@@ -1,4 +1,4 @@
-"""Reactions of elements that act one way, as recruitment reads them."""
+"""Reactions of one-sided elements, which can only push or only pull, in the form that recruitment reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rtsim.models.packing.elements import ScalarElement
 
 
 class Reactions(NamedTuple):
-    """One-way reactions of a model by name; a reaction acts where a method keeps its element as a hard
+    """One-sided reactions of a model by name; a reaction acts if a method keeps its element as a hard
     constraint.
     """
 
@@ -22,13 +22,13 @@ class Reactions(NamedTuple):
     strength: NDArray[np.float64]  # (n_reaction,) - positive where it pushes, negative where it pulls [N]
 
     def held(self, roles: Roles) -> Reactions:
-        """Return the reactions of elements that a method keeps as hard constraints."""
+        """Return the reactions whose elements a method keeps as hard constraints."""
         kept = np.flatnonzero(roles.mode[self.element] == HARD)
         return Reactions(tuple(self.names[k] for k in kept), self.element[kept], self.strength[kept])
 
     def released(self, roles: Roles) -> Roles:
-        """Return roles in which the elements of these reactions are switched off, as their forces become
-        unknowns.
+        """Return the roles of a method in which the elements of these reactions are switched off, because
+        their forces become unknowns of the recruitment.
 
         They are unknowns like those of muscles.
         """
@@ -38,7 +38,7 @@ class Reactions(NamedTuple):
 
 
 def pack_reactions(spec: ModelSpec, rows: list[ScalarElement]) -> Reactions:
-    """Find the reactions of a model among its scalar elements."""
+    """Find the one-sided reactions of a model among its scalar elements."""
     names = [row.name for row in rows]
     sign = {"pushes": 1.0, "pulls": -1.0}
     return Reactions(

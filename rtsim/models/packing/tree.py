@@ -41,8 +41,7 @@ class JointRow:
 
     @property
     def layout(self) -> JointSizes:
-        """Numbers of coordinates and speeds of the joint; those of a chain follow from its
-        motions."""
+        """Numbers of coordinates and of speeds of the joint; for a chain they follow from its motions."""
         if self.kind != CHAIN:
             return LAYOUTS[self.kind]
         n = 1 + max(motion.dof for motion in self.motions)
@@ -125,7 +124,7 @@ def build_chains(joints: Sequence[JointRow]) -> Chains:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one coordinate: its kind and its numbers, as in kernels/algebra/functions."""
+    """A function of one coordinate: its kind and its parameters, as in kernels/algebra/functions."""
 
     kind: int
     count: int
