@@ -50,7 +50,8 @@ class Equilibrium(NamedTuple):
 
 
 class RestSlopes(NamedTuple):
-    """Derivatives of a model at rest in the coordinates y = L' delta, in which the mass matrix is 1."""
+    """Derivatives of the forces of a model at rest, in coordinates y = L' delta in which the mass matrix is
+    the identity."""
 
     L: Array  # (n, n) - Cholesky factor of M
     f: Array  # (n,) - L^-1 F
@@ -142,7 +143,7 @@ class EquilibriumSearch:
         raise self.error(here)
 
     def forces(self) -> Statics:
-        """Compute the forces at simulator.q."""
+        """Compute the forces and their derivatives at simulator.q."""
         return statics_at(self.simulator, self.trace, self.free)
 
     def move(self, delta: Array) -> None:
@@ -152,7 +153,8 @@ class EquilibriumSearch:
         integrate(self.tree, self.simulator.q, whole, 1.0, self.simulator.q)
 
     def step(self, ways: RestSlopes, radius: float) -> Array:
-        """Return the step y : (n,): the Newton step if it descends, else a shorter descent step."""
+        """Return a step y : (n,) of at most the length `radius`: the Newton step, damped if it would be
+        longer."""
         damping, one = FLAT * (1.0 + float(np.abs(ways.square).max())), np.eye(len(ways.f))
         uphill = ways.stiffness
         if not ways.stable:
@@ -166,8 +168,8 @@ class EquilibriumSearch:
             damping = max(2.0 * damping, 0.5 * float(np.linalg.norm(ways.f)) / radius)
 
     def polished(self, ways: RestSlopes) -> int:
-        """Take one more Newton step to reduce the residual to rounding errors; return 1, or 0 if that did not
-        improve it.
+        """Take one more Newton step, to reduce the residual force to rounding errors; return 1, or 0 if the
+        step did not reduce it.
         """
         before = self.simulator.q.copy()
         self.move(solve(ways.L.T, self.step(ways, np.inf)))
@@ -207,8 +209,8 @@ class EquilibriumSearch:
 
 
 def ways_of(statics: Statics) -> RestSlopes:
-    """Compute eigenvectors and frequencies of the stiffness matrix in the coordinates y; a degree of freedom
-    without mass is given a small mass.
+    """Compute eigenvectors and eigenvalues (squares of angular frequencies) of the stiffness matrix in the
+    coordinates y; a degree of freedom without mass is given a small mass.
     """
     M = statics.M + MASSLESS * float(np.diag(statics.M).max()) * np.eye(len(statics.M))
     L = np.asarray(np.linalg.cholesky(M), np.float64)
@@ -224,7 +226,7 @@ def ways_of(statics: Statics) -> RestSlopes:
 
 
 def solve(A: Array, b: Array) -> Array:
-    """Return the solution of A x = b, the shortest one where there are many."""
+    """Return the solution x of A x = b; if A is singular, the least-squares solution of least length."""
     try:
         return np.asarray(np.linalg.solve(A, b))
     except np.linalg.LinAlgError:

@@ -39,7 +39,8 @@ class Met(NamedTuple):
 
 
 class StartShift(NamedTuple):
-    """Displacement of coordinates at the start of a simulation."""
+    """Violations of the constraints in the given start pose, and the largest displacements of a joint that
+    removed them."""
 
     gap: Array  # (n_row,) - before [m]
     turned: float  # [rad]
@@ -67,7 +68,8 @@ def meet_places(simulator: ModelState) -> StartShift | None:
 
 
 def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
-    """Return the error for a start with an open constraint, row k of gaps : (n_row, 2)."""
+    """Return the error for a start pose in which constraint k stays violated; gaps : (n_row, 2), violations
+    of the constraints and their rates"""
     model, settings = simulator.model, simulator.settings
     held = f" with {', '.join(settings.hold)} held" if settings.hold else ""
     return ModelError(

@@ -124,8 +124,8 @@ def simulator_of(setup: Setup) -> Simulator:
 def check_spec(
     spec: ModelSpec, subject: str | None, gains: Mapping[str, float], note: Note = lambda text: None
 ) -> None:
-    """Raise ConfigError for faults of a model that can be found without a kernel; note elements without
-    effect."""
+    """Raise ConfigError for faults of a model that can be found without compiling a kernel; report elements
+    without effect."""
     check_inertias(spec, note)
     check_holds(spec, note)
     if spec.of_subject and subject is None:
@@ -145,7 +145,8 @@ def check_spec(
 
 
 def check_holds(spec: ModelSpec, note: Note) -> None:
-    """Raise ConfigError for impossible exact constraints of a simulation; note settings without effect."""
+    """Raise ConfigError for exact constraints that a simulation cannot keep; report settings without
+    effect."""
     how = next(iter(spec.methods.values()))
     for name in spec.held:
         for kind, acting in (
@@ -209,7 +210,7 @@ def check_settings(spec: ModelSpec, model: Model) -> None:
 
 
 def check_mass(spec: ModelSpec, model: Model) -> None:
-    """Raise ModelError where nothing can move, or a coordinate has no mass to move."""
+    """Raise ModelError if no coordinate can move, or if a coordinate moves without any mass."""
     n_v, where = model.n_v, f"model {spec.name}"
     if not n_v:
         raise ModelError("nothing can move", where=where, remedy="add a body with a joint other than a weld")

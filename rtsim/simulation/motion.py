@@ -106,8 +106,7 @@ def read_motion(
 
 
 def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:
-    """Return sentences on unlikely parts of a motion: gaps in the times, coordinates far outside their
-    range."""
+    """Return warnings about a motion: gaps in its times, and coordinates far outside their range."""
     at = np.array(next(iter(motions.values())).at)
     steps, told = np.diff(at), []
     if steps.max() > HOLE * np.median(steps):
@@ -164,7 +163,8 @@ def awaiting(spec: ModelSpec) -> ModelSpec:
 
 
 def within(length: float, duration: float | None, where: str) -> float:
-    """Return the duration of a simulation [s] under a motion: the whole motion, or the requested duration."""
+    """Return the duration of a simulation under a motion of this length [s]: the requested duration, or if
+    there is none the whole motion. ConfigError for a duration beyond the motion."""
     if duration is not None and duration > length:
         raise ConfigError(
             f"the motion is {length:g} s long, the simulation {duration:g} s", where=where,

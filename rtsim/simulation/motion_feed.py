@@ -181,7 +181,7 @@ class MotionFeed:
         self._rest(self._now)
 
     def _take(self, found: Array) -> None:
-        """Store value, speed and acceleration (3, n) as the newest."""
+        """Store value, speed and acceleration (3, n) of the coordinates from a frame as the newest ones."""
         self._frame, self._new = found, True
         self.counters["motion_taken"] += 1
         self.heard({"motion": found.ravel().tolist()})
@@ -210,7 +210,8 @@ class MotionFeed:
         self._begin(1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S)
 
     def _find_scales(self, fields: Mapping[str, FieldSpec]) -> None:
-        """Read the units of the coordinates' fields; use no field if one of them is not of motion."""
+        """Look up the units of the coordinates' fields and their scale factors; use none of the fields if one
+        has an unsuitable unit."""
         self._scale[:] = 1.0
         for k, slot in enumerate(self._slots):
             for row, place in enumerate(slot):
@@ -288,22 +289,22 @@ class MotionFeed:
             self.sentences.append(sentence)
 
     def _look(self, time: float) -> None:
-        """Evaluate value, speed and acceleration of the coordinates at a time."""
+        """Evaluate value, speed and acceleration of the coordinates at a time into the present state."""
         self._state = states(self._knots, time)
 
 
 def unheard(told: Mapping[str, Any]) -> None:
-    """Discard a frame."""
+    """Discard a record of the motion, as nobody reads it."""
 
 
 def states(pieces: Sequence[Array], time: float) -> Array:
-    """Return value, speed and acceleration of n pieces of motion at a time, (3, n)."""
+    """Return value, speed and acceleration of n piecewise motions at a time, (3, n)."""
     return np.array([spline_at(knots, time) for knots in pieces]).T
 
 
 def plan(pieces: Sequence[Array], time: float, length: float, begin: Array, end: Array) -> None:
-    """Write n pieces of motion, each (3, N_KNOT), from begin : (3, n) at a time to end : (3, n) after
-    `length`, and onwards.
+    """Write n piecewise motions, each (3, N_KNOT), that lead from the state begin : (3, n) at a time to the
+    state end : (3, n) after `length`, and continue beyond it.
     """
     scale = np.array([1.0, length, length**2])[:, None]
     begin, end = scale * begin, scale * end

@@ -31,8 +31,8 @@ N_AROUND = 15
 
 
 def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: str = "") -> FigureContent:
-    """Choose the panels over time, or over a coordinate, from top to bottom; also return what they leave
-    out."""
+    """Return the panels over time, or over the coordinate `over`, from top to bottom, and a note on the
+    quantities that are left out."""
     fields = specs_of(results)
     x_title, x = abscissa(simulator, done, over)
     chosen = [name for name in drawn(simulator) if name != over]
@@ -103,7 +103,7 @@ def strongest(results: Results) -> list[str]:
 
 
 def abscissa(simulator: Simulator, done: SimulatedRun, over: str) -> tuple[str, Array]:
-    """Return the title with unit, and the values, of the abscissa."""
+    """Return title, unit and values of the horizontal axis: time, or the coordinate `over`."""
     m = simulator.model
     if not over:
         return "time [s]", done.times

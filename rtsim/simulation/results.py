@@ -36,7 +36,7 @@ def results_of(simulator: Simulator, done: SimulatedRun) -> Results:
 
 
 def described(simulator: Simulator) -> dict[str, Any]:
-    """Describe a simulation for the descriptor."""
+    """Return the metadata of a simulation for the descriptor of its results."""
     m, settings = simulator.model, simulator.settings
     points = muscle_points(m)
     return {
@@ -52,13 +52,13 @@ def described(simulator: Simulator) -> dict[str, Any]:
 
 
 def specs_of(results: Results) -> dict[str, FieldSpec]:
-    """Return the descriptor's entry of each field, by name."""
+    """Return the description (FieldSpec) of each field of the results, by name."""
     return {spec.name: spec for spec in results.session.fields}
 
 
 def largest(results: Results, name: str) -> dict[str, tuple[float, float]]:
-    """Return the largest value of a field, or length of its vectors, and its time, by label; NaN is left
-    out."""
+    """Return for each label of a field its largest value, or length of its vectors, and when it occurs; NaN
+    is ignored."""
     if not len(results.times):
         return {}
     values = np.nan_to_num(results.fields[name])
@@ -71,7 +71,8 @@ def largest(results: Results, name: str) -> dict[str, tuple[float, float]]:
 
 
 def outside(simulator: Simulator, done: SimulatedRun) -> list[str]:
-    """Return sentences on coordinates that have left their range, which no force enforces."""
+    """Return warnings about coordinates that have left their range, as the simulation does not enforce
+    ranges."""
     m, said = simulator.model, []
     for name, column, (low, high) in zip(
         m.coordinates.names, m.coordinates.q, m.coordinates.range, strict=True

@@ -134,8 +134,8 @@ def warm_up(simulator: Simulator) -> SimulatedRun:
 
 
 def check_paths(simulator: Simulator, when: str) -> None:
-    """Raise ModelError that names the first muscle or ligament whose path was not found; when : the time
-    in words"""
+    """Raise ModelError for the first muscle or ligament whose path around wrapping surfaces was not found;
+    when : the time in words"""
     if simulator.work.pulls is None:
         return
     names = (*simulator.model.names.pulling, *simulator.model.names.wrapping)

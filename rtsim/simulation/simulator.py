@@ -46,7 +46,7 @@ class Simulator(ModelState):
 
     @property
     def widest(self) -> str:
-        """Name of the constraint that had the largest gap when the constraints were last checked."""
+        """Name of the constraint with the largest violation when the constraints were last checked."""
         holds, own = self.simulation.holds, self.work.holds
         if holds is None or own is None:
             return ""
@@ -68,5 +68,5 @@ class Still:
         self.time = 0.0
 
     def trace(self) -> Trace:
-        """Room for one row of results."""
+        """Return a trace with room for one row of results."""
         return new_trace(self.simulation, 1, len(self.q), len(self.v))

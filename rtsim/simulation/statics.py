@@ -38,12 +38,12 @@ class Statics(NamedTuple):
 
     @property
     def finite(self) -> bool:
-        """Whether all forces and slopes are finite numbers."""
+        """Whether all forces and their derivatives are finite."""
         return all(bool(np.isfinite(x).all()) for x in (self.F, self.K, self.allowed))
 
     @property
     def balanced(self) -> bool:
-        """Whether no dof is out of balance."""
+        """Whether the residual force of every dof is negligible."""
         return bool((np.abs(self.F) <= self.allowed).all())
 
 
