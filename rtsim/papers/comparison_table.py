@@ -1,4 +1,4 @@
-"""Comparison of the numbers of a paper with ours, as text and as JSON."""
+"""Comparison of the values printed in a paper with the values computed here, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ def notes_of(item: PaperItem, result: ItemResult) -> list[str]:
 
 
 def data_of(item: PaperItem, result: ItemResult) -> tuple[str, bool]:
-    """Return a note on the data behind the numbers, and whether the paper used the same data."""
+    """Return a note on the data from which the values were computed, and whether the paper used the same
+    data."""
     own = item.has_data_of_paper if result.has_data_of_paper is None else result.has_data_of_paper
     return result.data or item.data, own
 
 
 def missed_rows(found: Sequence[ReproducedItem]) -> list[str]:
-    """Return item and quantity of every bound that is not kept."""
+    """Return item and quantity of every comparison whose bound is not kept."""
     return [
         f"{one.item.name}, {row.quantity}" for one in found for row in one.result.rows if row.is_held is False
     ]
@@ -78,7 +79,7 @@ def cells_of(row: Comparison) -> tuple[str, ...]:
 
 
 def number(value: float | str | None) -> str:
-    """Return a number with four digits; a text stays unchanged."""
+    """Return a value as text with four significant digits; text stays unchanged."""
     if value is None:
         return "-"
     if isinstance(value, str):
@@ -113,7 +114,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def document_of(publication: Publication, found: Sequence[ReproducedItem]) -> dict[str, Any]:
-    """Return the comparison as a dictionary, for programs; unknown values are None."""
+    """Return the comparison as a dictionary, for programs; values that are not known are None."""
     return {
         "paper": publication._asdict(),
         "items": [
@@ -134,7 +135,7 @@ def document_of(publication: Publication, found: Sequence[ReproducedItem]) -> di
 
 
 def row_document(row: Comparison) -> Mapping[str, Any]:
-    """Return a row as a dictionary; open bounds are None."""
+    """Return a row of the comparison as a dictionary; bounds without a limit are None."""
     bound = None
     if row.bound is not None:
         ends = {"low": finite(row.bound.low), "high": finite(row.bound.high)}
@@ -151,5 +152,5 @@ def row_document(row: Comparison) -> Mapping[str, Any]:
 
 
 def finite(value: float) -> float | None:
-    """Return the number, or None if it is not finite."""
+    """Return the value, or None if it is not finite."""
     return float(value) if math.isfinite(value) else None

@@ -39,12 +39,12 @@ class StatedBound(NamedTuple):
     high: float = math.inf
 
     def is_kept_by(self, value: float) -> bool:
-        """Return whether a number lies within the limits; NaN never does."""
+        """Return whether a value lies within the limits; NaN never does."""
         return self.low <= value <= self.high
 
 
 class Comparison(NamedTuple):
-    """One computed number compared with that of the paper, with its bound.
+    """One computed value compared with that of the paper, with its bound.
 
     paper : the printed number, or text if it is not a number, such as "about 16"; None = the paper gives
         none
@@ -61,7 +61,7 @@ class Comparison(NamedTuple):
 
     @property
     def is_held(self) -> bool | None:
-        """Whether the number is within its bound; None without a bound."""
+        """Whether the value is within its bound; None without a bound."""
         return None if self.bound is None else self.bound.is_kept_by(self.ours)
 
 

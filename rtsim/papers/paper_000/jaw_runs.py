@@ -52,13 +52,13 @@ class JawTask(NamedTuple):
     cycles: list[slice]
 
     def places(self, model: str) -> Array:
-        """Return the displacement of the condyles relative to the skull from rest, computed by "fdk" or
-        "pop", (n, 2, 3) [mm].
+        """Return the displacement of the condyles relative to the skull from their rest position, computed by
+        the model "fdk" or "pop", (n, 2, 3) [mm].
         """
         return 1e3 * getattr(self, model).fields[DISPLACEMENTS]
 
     def forces(self, model: str) -> Array:
-        """Return the joint forces computed by "fdk" or "pop", (n, 2, 3) [N]."""
+        """Return the joint forces computed by the model "fdk" or "pop", (n, 2, 3) [N]."""
         return np.asarray(getattr(self, model).fields[FORCES])
 
     def displaced(self, model: str, side: int, axis: int) -> Repeated:

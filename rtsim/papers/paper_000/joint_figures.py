@@ -115,8 +115,8 @@ def figure_4(given: ItemInput) -> ItemResult:
 
 
 def stiffness_of(spec: ModelSpec, name: str) -> float:
-    """Return the stiffness of a ligament, its force per strain divided by its length in the neutral pose
-    [N/m].
+    """Return the stiffness of a ligament, its force per strain divided by its length in
+    the neutral pose [N/m].
     """
     (own,) = (ligament for ligament in spec.ligaments if ligament.name == name)
     assert own.stiffness_N is not None
@@ -160,8 +160,8 @@ def order_of_paper() -> tuple[int, ...]:
 
 
 def study_rows(name: str, task: str, runs: list) -> list[Comparison]:
-    """Return rows on the parameter study: the number of runs, the variation of their results, and curve
-    shapes that the paper describes in its text.
+    """Return comparisons on the parameter study of ligaments: the number of runs, the variation of their
+    results, and shapes of the curves that the paper describes.
     """
     own, rows = task_of(task), []
     rows.append(
@@ -198,7 +198,7 @@ STUDIED = f"{len(STIFFNESSES_N_M)} stiffnesses and {len(STRAINS)} reference stra
 
 
 def item(number: str, title: str, data: str, compute: Computed) -> PaperItem:
-    """Return a figure of the mandible's joint as an item of the paper."""
+    """Build the catalogue entry of a figure of the mandible's joint."""
     return PaperItem(
         kind="figure",
         number=number,

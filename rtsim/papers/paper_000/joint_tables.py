@@ -66,14 +66,15 @@ def table_2(given: ItemInput) -> ItemResult:
 
 
 def indices_of(place: str) -> tuple[int, int]:
-    """Return the indices of side and axis in our results for an entry of the table such as "left AP"."""
+    """Return the indices of side and axis in our result arrays for a label of the paper's table, such as
+    "left AP"."""
     side, axis = place.split()
     return SIDES.index(side), rtsim.bench.contacts.jaw.AXES.index(AXES[axis])
 
 
 def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeated) -> list[Comparison]:
-    """Return rows with the four metrics of one row of the table; the first one also states the standard
-    deviation over cycles.
+    """Return comparisons of the four metrics in one row of the paper's table; the first one also states the
+    standard deviation over cycles.
     """
     words = f"{name}: RMSD (standard deviation over cycles {found.deviation.rmsd:.2g})"
     names = (words, *(f"{name}: {metric}" for metric in METRICS[1:]))
@@ -93,9 +94,7 @@ def signs_in_words() -> str:
 
 
 def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """Return rows with statements of the paper on kinematics that hold for any subject, compared with our
-    numbers.
-    """
+    """Compare our values with statements of the paper on kinematics that hold for any subject."""
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     middle = own.places("pop")[rows, :, 2].mean(axis=1)
     lost = sum(int((model.status[rows] == int(Status.NOT_CONVERGED)).sum()) for model in (own.fdk, own.pop))
@@ -112,9 +111,7 @@ def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
 
 
 def force_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """Return rows with statements of the paper on forces that hold for any subject, compared with our
-    numbers.
-    """
+    """Compare our values with statements of the paper on forces that hold for any subject."""
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     pressed = own.pop.fields["unilateral_reactions"][rows]
     force = own.forces("pop")[rows]
@@ -130,7 +127,7 @@ def force_bounds(task: str, own: JawTask) -> list[Comparison]:
 
 
 def planes_rows() -> list[Comparison]:
-    """Return rows with slope and cant of the planes in the shipped model."""
+    """Return comparisons of slope and cant of the planes in the shipped model with the paper's."""
     rows = []
     for element in load_model(MODEL).elements:
         normal = getattr(element, "normal", None)

@@ -90,8 +90,8 @@ def case_of(kind: str) -> FootCase:
 
 @lru_cache(maxsize=1)
 def held_steps() -> dict[str, tuple[Errors, float]]:
-    """Return the errors at all cadences with the parameters of the calibration step, and the computing time
-    of each [s].
+    """Return the errors of steps at all cadences, predicted with the parameters that were fitted to the
+    calibration step, and the computing time of each [s].
     """
     case = case_of("pressure")
     found = {"calibration": (case.fit.errors[0], case.seconds)}
@@ -106,8 +106,8 @@ def held_steps() -> dict[str, tuple[Errors, float]]:
 
 
 def error_row(name: str, printed: float, ours: float, source: str, is_left_out: bool = False) -> Comparison:
-    """Return a row with an RMS error as a percentage of the scale of table 5.3; the error of the thesis is
-    its upper bound.
+    """Return a comparison of an RMS error, as a percentage of the scale in table 5.3; the error of the thesis
+    is its upper bound.
     """
     bound = None if is_left_out else StatedBound(f"no more than in {source}", high=printed)
     reason = NOT_SOUGHT if is_left_out else ""
@@ -115,7 +115,7 @@ def error_row(name: str, printed: float, ours: float, source: str, is_left_out: 
 
 
 def time_row(name: str, kind: str, seconds: float) -> Comparison:
-    """Return a row with the computing time of a search."""
+    """Return a comparison of the computing time of a search from one initial guess."""
     return Comparison(name, "s", SECONDS[kind], seconds, reason=MACHINE)
 
 
@@ -131,8 +131,8 @@ def table_5_5(given: ItemInput) -> ItemResult:
 
 
 def start_rows(case: FootCase) -> list[Comparison]:
-    """Return rows on how many of the ten initial guesses of a fit end near the least cost, and on their
-    costs.
+    """Return comparisons on how many of the ten initial guesses lead a fit near the least cost, and on the
+    costs reached.
     """
     costs = case.fit.costs
     near = int(np.sum(costs < 1.01 * np.nanmin(costs)))
@@ -297,7 +297,7 @@ def figure_5_11(given: ItemInput) -> ItemResult:
 
 
 def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
-    """Return a figure or table of the foot as an item of the paper."""
+    """Build the catalogue entry of a figure or table of the foot."""
     return PaperItem(
         kind=kind,
         number=number,

@@ -66,7 +66,8 @@ def force(law: str, v: Array, F_n: float = LOAD_N, **coefficients: float) -> Arr
 
 
 def peak(law: str, **coefficients: float) -> tuple[float, float]:
-    """Return the greatest friction up to a velocity of 3 v_t [N], and its velocity divided by v_t."""
+    """Return the greatest friction of a law up to a velocity of 3 v_t (v_t: transition velocity) [N], and its
+    velocity divided by v_t."""
     v = np.linspace(0.0, 3.0 * V_T, 6001)
     found = force(law, v, **coefficients)
     return float(found.max()), float(v[found.argmax()] / V_T)
@@ -142,7 +143,7 @@ def specker_peak(part: float) -> tuple[float, float]:
 
 
 def specker_rows(part: float, printed: float) -> list[Comparison]:
-    """Return a row with the velocity at which the law of Specker has its greatest friction, divided by
+    """Return a comparison of the velocity at which the law of Specker has its greatest friction, divided by
     v_t.
     """
     at = specker_peak(part)[1]
@@ -181,7 +182,7 @@ def figure_4_5(given: ItemInput) -> ItemResult:
 
 
 def around(value: float) -> tuple[float, float]:
-    """Return bounds around a value that differ from it by rounding only."""
+    """Return bounds that allow a value to differ by rounding only."""
     return value - ROUNDING, value + ROUNDING
 
 
@@ -248,7 +249,7 @@ def run_of(experiment: str, law: str) -> FrictionRun:
 
 
 def faster_rows(experiment: str) -> list[Comparison]:
-    """Return rows on how many times faster than real time each law was simulated."""
+    """Return comparisons of how many times faster than real time each law was simulated."""
     return [
         Comparison(
             f"{WORDS[law]}: times faster than real time", "1", FASTER[experiment][law],
@@ -377,7 +378,7 @@ LAW_DATA = "eqs 4.1 to 4.4 with the coefficients of section 4.3; F_nt = 10 N is 
 
 
 def item(number: str, title: str, compute: Computed, kernels: tuple[str, ...] = ()) -> PaperItem:
-    """Return a figure of chapter 4 as an item of the paper."""
+    """Build the catalogue entry of a figure of chapter 4."""
     return PaperItem(
         kind="figure", number=number, title=title, data=LAW_DATA, has_data_of_paper=True, compute=compute,
         kernels=kernels,

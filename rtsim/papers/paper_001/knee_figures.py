@@ -86,7 +86,7 @@ def figure_3_4(given: ItemInput) -> ItemResult:
 
 
 def push(pulse: Pulse) -> str:
-    """Return a pulse as text."""
+    """Return a pulse's force and duration as text."""
     return f"{pulse.force:g} N for {1e3 * pulse.duration:g} ms" if pulse.force else "its weight alone"
 
 
@@ -114,12 +114,12 @@ def motion_panels(spec: ModelSpec, traces: dict[str, Trace]) -> list[FigurePanel
 
 
 def part_of(curves: dict[str, Array], head: str) -> dict[str, Array]:
-    """Return the curves whose names begin with `head`, by the rest of their names."""
+    """Return the curves whose names begin with `head`, with the rest of each name as key."""
     return {name.removeprefix(head): y for name, y in curves.items() if name.startswith(head)}
 
 
 def panel(title: str, unit: str, x_title: str, x: Array, curves: dict[str, Array]) -> FigurePanel:
-    """Return a panel with a given horizontal axis."""
+    """Return a panel of a figure, with the curves over the values x."""
     return FigurePanel(title=title, unit=unit, x_title=x_title, x=x, curves=curves, enlarged=True)
 
 
@@ -152,8 +152,8 @@ def group_of(name: str) -> str:
 
 
 def table_3_2(given: ItemInput) -> ItemResult:
-    """Compute table 3.2: slack lengths by eq. 3.2, and Sobol indices of the results with respect to the
-    parameters.
+    """Compute table 3.2: slack lengths of the ligaments from their two stiffnesses (eq. 3.2), and Sobol
+    indices of the results with respect to the parameters.
     """
     spec, rows = load_model("knee"), []
     for own, printed in zip(spec.ligaments, TABLE_3_2, strict=True):
@@ -184,7 +184,8 @@ def table_3_2(given: ItemInput) -> ItemResult:
 
 
 def widths(found: KneeSensitivity) -> list[float]:
-    """Return the widths of the intervals of the three largest total indices of each output."""
+    """Return comparisons of the widths of the confidence intervals of the three largest total Sobol indices
+    of each output."""
     largest = [(k, j) for k in range(len(found.outputs)) for j in ranked(found, k, 3)]
     return [float(found.total[k, j, 2] - found.total[k, j, 1]) for k, j in largest]
 
@@ -202,8 +203,8 @@ def design_of(found: KneeSensitivity) -> str:
 
 
 def index_panels(found: KneeSensitivity) -> list[FigurePanel]:
-    """Return panels with total indices, their intervals and first-order indices for the three outputs of the
-    whole knee.
+    """Return panels with the total Sobol indices, their confidence intervals and the first-order indices for
+    the three outputs of the whole knee.
     """
     panels = []
     for k, output in enumerate(found.outputs[: len(WHOLE)]):
@@ -218,12 +219,12 @@ def index_panels(found: KneeSensitivity) -> list[FigurePanel]:
 
 
 def ranked(found: KneeSensitivity, k: int, n: int) -> NDArray[np.int64]:
-    """Return the n parameters with the largest total indices of output k, (n,)."""
+    """Return the indices of the n parameters with the largest total Sobol indices of output k, (n,)."""
     return np.argsort(-found.total[k, :, 0])[:n]
 
 
 def ranks_in_words(found: KneeSensitivity) -> list[str]:
-    """Return notes that name the parameter of each rank in the figure."""
+    """Return notes that name the parameter behind each rank on the horizontal axis of the figure."""
     return [
         f"{output}: {', '.join(f'{r} {found.names[j]}' for r, j in enumerate(ranked(found, k, N_SHOWN), 1))}."
         for k, output in enumerate(found.outputs[: len(WHOLE)])
@@ -231,7 +232,7 @@ def ranks_in_words(found: KneeSensitivity) -> list[str]:
 
 
 def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
-    """Return a figure or table of the knee as an item of the paper."""
+    """Build the catalogue entry of a figure or table of the knee."""
     return PaperItem(
         kind=kind,
         number=number,

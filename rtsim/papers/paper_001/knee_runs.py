@@ -58,7 +58,7 @@ class KneeOutcome(NamedTuple):
 
     @property
     def row(self) -> Array:
-        """(15,) - all results in one row."""
+        """All results in one row, (15,)."""
         return np.array([self.t90, self.medial, self.lift_off, *self.ligaments])
 
 
@@ -170,7 +170,8 @@ def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
 
 
 def rows_of(some: Array) -> Array:
-    """Compute the outcomes (n, 15) of perturbations (n, n_in), one after the other; a failed run is NaN."""
+    """Compute the outcomes (n, 15) of perturbed knees, one after the other; perturbations : (n, n_in). A
+    failed run is NaN."""
     spec, found = load_model("knee"), []
     for x in some:
         try:
@@ -215,12 +216,13 @@ def sensitivity(n_base: int, progress: Callable[[str], None]) -> KneeSensitivity
 
 
 def with_ends(index: Array, interval: Any) -> Array:
-    """Combine indices with the ends of their intervals, (n_out, n_in, 3)."""
+    """Join Sobol indices with the ends of their confidence intervals, (n_out, n_in, 3)."""
     return np.stack([index, interval.low, interval.high], axis=-1)
 
 
 def in_processes(cases: Array, progress: Callable[[str], None]) -> Array:
-    """Compute the outcomes of all cases in several processes; results do not depend on their number."""
+    """Compute the outcomes of all perturbed knees in several processes; the results do not depend on the
+    number of processes."""
     parts = np.array_split(cases, max(1, len(cases) // AT_ONCE))
     n = os.cpu_count() or 1
     if n == 1 or len(parts) == 1:

@@ -1,4 +1,5 @@
-"""Moment arms by the four methods of Sherman, Seth, Delp (2010) over an angle, and the torque of eq. 24."""
+"""Moment arms by the four methods of Sherman, Seth, Delp (2010) over an angle, and the torque of a muscle on
+the joint by their eq. 24."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class ComparedArms(NamedTuple):
     arms: dict[str, Array]
 
     def apart(self, methods: tuple[str, ...]) -> float:
-        """Return the largest difference between some of the methods, over all muscles and values [m]."""
+        """Return the largest difference between the moment arms of these methods, over all muscles and angles
+        [m]."""
         found = np.array([self.arms[method] for method in methods])
         return float(np.ptp(found, axis=0).max())
 
@@ -96,8 +98,8 @@ def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tensio
 
 
 def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> float:
-    """Return the largest difference of the torque of eq. 24 from r s, at some of the values, relative to the
-    largest r s.
+    """Return the largest difference between the torque of eq. 24 and r s, moment arm times tension, at every
+    `every`-th angle, relative to the largest r s.
     """
     expected, torques = [], []
     for k in range(0, len(found.values), every):

@@ -88,7 +88,8 @@ def figure_3(given: ItemInput) -> ItemResult:
 
 
 def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison]:
-    """Return rows that compare the moment arms of the methods, which should be equal."""
+    """Return comparisons that check that the moment arms of all methods are equal, and that the torque of eq.
+    24 is moment arm times tension."""
     return [
         Comparison(
             f"{name}: largest difference between three exact "
@@ -108,7 +109,7 @@ def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison
 
 
 def range_rows(name: str, found: ComparedArms) -> list[Comparison]:
-    """Return rows with the largest moment arms; the paper does not state any."""
+    """Return the largest moment arms as comparisons without a printed value, as the paper states none."""
     return [
         Comparison(
             f"{name}{muscle}: largest moment arm", "mm", None,
@@ -145,7 +146,7 @@ def panels_of(some: Sequence[ComparedArms], words: str) -> list[FigurePanel]:
 def panel_of(
     title: str, unit: str, angle: str, x: np.ndarray, curves: dict[str, np.ndarray], row: str
 ) -> FigurePanel:
-    """Return one panel over an angle."""
+    """Return one panel of a figure, with curves over an angle."""
     return FigurePanel(
         title=title, unit=unit, x_title=f"{angle} [deg]", x=x, curves=curves, row=row, enlarged=True
     )

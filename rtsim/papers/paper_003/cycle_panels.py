@@ -1,4 +1,4 @@
-"""Panels over the gait cycle: mean over persons with standard deviation."""
+"""Panels of curves over the gait cycle: mean and standard deviation over persons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Recovery of table 1: the identification of section 2.1 applied to motion that the mechanism generates."""
+"""Recovery of the knee geometry in table 1 of Sancisi et al. (2017): the identification of their section 2.1
+is applied to motion that the known mechanism generates."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ OF_SHIPPED = "motion and points that the shipped geometry of table 1 made"
 
 
 def identified(noise: float, seed: int) -> list[tuple[str, str, float]]:
-    """Return the errors of an identification, in rows with name and unit.
+    """Return the errors of an identified knee geometry, in rows with name and unit.
 
     noise : errors of positions and points [m]
     """
@@ -57,7 +58,8 @@ def identified(noise: float, seed: int) -> list[tuple[str, str, float]]:
 
 
 def errors_of(true: KneeGeometry, found: KneeGeometry) -> list[tuple[str, str, float]]:
-    """Return name, unit and largest error of the parts of a geometry; for a plane its height and normal."""
+    """Return name, unit and largest error of the points, lengths and planes of an identified geometry; for a
+    plane, of its height and its normal."""
     heights = np.einsum("ki,ki->k", found.plateaus - true.plateaus, true.normals)
     ends = np.array([found.origins - true.origins, found.insertions - true.insertions])
     rows = [

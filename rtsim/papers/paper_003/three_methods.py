@@ -228,7 +228,7 @@ def length_differences(given: ItemInput) -> ItemResult:
 
 
 def item(kind: Kind, number: str, title: str, compute: Callable[[ItemInput], ItemResult]) -> PaperItem:
-    """Return a figure or table that is computed from markers as an item of the paper."""
+    """Build the catalogue entry of a figure or table that is computed from markers."""
 
     def of_markers(given: ItemInput) -> ItemResult:
         result = compute(given)

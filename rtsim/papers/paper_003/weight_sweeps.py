@@ -77,8 +77,8 @@ def _runs(recording: Path | None, static: Path | None, method: str) -> WeightRun
 
 
 def variation(values: Sequence[Array], chosen: NDArray[np.bool_] | slice = slice(None)) -> Array:
-    """Return the largest range between runs over the frames that all of them solve, mean over the persons,
-    (10,).
+    """Return for each of the ten results the largest range between the chosen runs over all frames that every
+    run solves, averaged over the persons, (10,).
     """
     return np.array([np.nanmax(v[chosen].max(axis=0) - v[chosen].min(axis=0), axis=0) for v in values]).mean(
         axis=0
@@ -86,7 +86,7 @@ def variation(values: Sequence[Array], chosen: NDArray[np.bool_] | slice = slice
 
 
 def unsolved(runs: WeightRuns) -> Comparison:
-    """Return a row with the number of frames without a solution, in all runs."""
+    """Return a comparison of the number of frames without a solution, over all runs."""
     return Comparison(
         f"number of frames without a solution, over all {len(runs.weights)} runs", "1", 0.0,
         float(sum(np.isnan(v[:, :, 0]).sum() for v in runs.values)),
@@ -95,7 +95,7 @@ def unsolved(runs: WeightRuns) -> Comparison:
 
 
 def groups_of(weights: Array) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield each ligament and the runs (n_run,) in which it alone has the largest weight."""
+    """Yield each ligament with a mask (n_run,) of the runs in which it alone has the largest weight."""
     for k, name in enumerate(LIGAMENTS):
         others = np.delete(weights, k, axis=1)
         yield name, (weights[:, k] == LEVELS[-1]) & (others < LEVELS[-1]).all(axis=1)
@@ -104,8 +104,8 @@ def groups_of(weights: Array) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 def band_panels(
     names: Sequence[str], runs: WeightRuns, shown: dict[str, int], about: str, x_title: str
 ) -> list[FigurePanel]:
-    """Return a panel for each quantity of the first person: some runs, and the range of all runs around one
-    of them.
+    """Return a panel for each result of the first person: some of the runs as curves, and the range of all
+    runs as a band around one run.
 
     shown : runs to be drawn, by name
     about : the run around which the band is drawn

@@ -35,7 +35,7 @@ def figure_2(given: ItemInput) -> ItemResult:
 
 
 def counted(quantity: str, printed: float, ours: float) -> Comparison:
-    """Return a row that compares a number of segments, coordinates or the like with the printed number."""
+    """Return a comparison of a count, such as the number of segments, with the printed count."""
     return Comparison(quantity, "1", printed, ours, StatedBound("sections 2.1 and 2.3", printed, printed))
 
 

@@ -90,7 +90,7 @@ def figure_1(given: ItemInput) -> ItemResult:
 
 
 def stated(quantity: str, off: Array, source: str) -> Comparison:
-    """Return a row stating that a difference is zero except for rounding."""
+    """Return a comparison that checks that a difference is zero except for rounding."""
     return Comparison(quantity, "1", 0.0, float(np.abs(off).max()), StatedBound(source, high=ROUNDING))
 
 
@@ -118,13 +118,14 @@ def figure_a_6(given: ItemInput) -> ItemResult:
 
 
 def at(one: PlacedGenerator, part: float, speed: bool = False) -> Array:
-    """Return the optimal angle [rad], or with `speed` a fraction of the greatest speed [rad/s], (1,)."""
+    """Return, as an array (1,), the generator's optimal angle [rad]; or with `speed` the fraction `part` of
+    its greatest speed [rad/s]."""
     value = part * one.spec.speed_deg_s if speed else one.spec.optimal_angle_deg
     return np.radians([value])
 
 
 def placed_of(muscle: str) -> PlacedGenerator:
-    """Return a generator of the set at its joint, without blends."""
+    """Return a torque generator of the set at its joint, without blending of its curves."""
     return next(one for one in generators_of(SET) if one.muscle == muscle)._replace(blend=0.0)
 
 

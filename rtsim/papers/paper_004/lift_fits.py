@@ -41,8 +41,8 @@ OTHER_LIFT = "from another lift than the paper's; --recording reads the authors'
 
 @lru_cache(maxsize=1)
 def fits_of(recording: Path | None) -> tuple[LiftMotion, FittedGenerator, FittedGenerator]:
-    """Fit the right hip's extensor to the lift: from the authors' initial guess, and from all and random
-    ones.
+    """Fit the right hip's extensor to the lift: once from the authors' initial guess, and once from all
+    initial guesses, random ones included.
     """
     lift = lift_of(recording)
     first = fit_of(lift, lift.hips[0], several=False, most_passive=PASSIVE_OF_PAPER)
@@ -94,26 +94,28 @@ def table_1(given: ItemInput) -> ItemResult:
 def of_lift(
     rows: Sequence[Comparison], panels: Sequence[FigurePanel], lift: LiftMotion, *notes: str
 ) -> ItemResult:
-    """Return a result with a note on the lift from which it is computed."""
+    """Return the result of an item, with a note on the lift from which it is computed."""
     return ItemResult(rows, panels, notes, data=lift.data, has_data_of_paper=lift.is_of_paper)
 
 
 def shown(x: Array) -> list[float]:
-    """Return parameters in the units of table 1."""
+    """Return the five fitted parameters in the units of table 1 (the shift in degrees)."""
     return [float(x[0]), float(x[1]), float(np.degrees(x[2])), float(x[3]), float(x[4])]
 
 
 def one_row(
     quantity: str, unit: str, printed: float, value: float, bound: StatedBound, lift: LiftMotion
 ) -> Comparison:
-    """Return a row with a number; a bound from the paper's own trial is applied only to that trial."""
+    """Return a comparison of a value; a bound that comes from the paper's own trial is applied only to that
+    trial."""
     if lift.is_of_paper:
         return Comparison(quantity, unit, printed, value, bound)
     return Comparison(quantity, unit, printed, value, reason=OTHER_LIFT)
 
 
 def feasible_rows(words: str, fit: FittedGenerator) -> list[Comparison]:
-    """Return rows that show whether the fitted generator can produce the lift (eqs 10 to 12)."""
+    """Return comparisons that check whether the fitted generator can produce the lift: least and greatest
+    activation and greatest passive torque (eqs 10 to 12 of the paper)."""
     assert fit.after is not None
     active, passive = fit.after.activation, fit.after.passive
     rows = [
@@ -125,7 +127,8 @@ def feasible_rows(words: str, fit: FittedGenerator) -> list[Comparison]:
 
 
 def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
-    """Compare the left hip with the right one, and count the other generators that had to change."""
+    """Compare the fit of the left hip with that of the right one, and count the other generators whose
+    parameters the fit changed."""
     left = fit_of(lift, lift.hips[1], several=False, most_passive=PASSIVE_OF_PAPER)
     apart = float(np.abs(left.x - first.x).max())
     others = [one for one in lift.placed if one.name not in lift.hips]
@@ -163,7 +166,7 @@ def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
 
 
 def explained(first: FittedGenerator, best: FittedGenerator) -> str:
-    """Return a note on why the parameters of table 1 are a local minimum only."""
+    """Return a note on why the parameters in table 1 of the paper are only a local minimum."""
     if best.objective > first.objective - SLACK:
         return "The authors' start leads to the least minimum that any start found."
     return (
@@ -176,8 +179,8 @@ def explained(first: FittedGenerator, best: FittedGenerator) -> str:
 
 
 def over_caps(lift: LiftMotion) -> list[FigurePanel]:
-    """Return panels with parameters and squared distance over a_max, for the global minimum and for the
-    minimum reached from the authors' initial guess.
+    """Return panels with parameters and squared distance over the allowed activation a_max, for the global
+    minimum and for the minimum reached from the authors' initial guess.
     """
     found: dict[str, list[float]] = {name: [] for name in ("least", "start", *(name for name, *_ in TABLE_1))}
     for cap in CAPS:
@@ -258,7 +261,7 @@ def figure_5(given: ItemInput) -> ItemResult:
 
 
 def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
-    """Return a figure or table of the lift as an item of the paper."""
+    """Build the catalogue entry of a figure or table of the lift."""
     return PaperItem(
         kind=kind,
         number=number,

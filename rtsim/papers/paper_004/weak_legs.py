@@ -117,8 +117,8 @@ def table_b_3(given: ItemInput) -> ItemResult:
 
 
 def table_b_4(given: ItemInput) -> ItemResult:
-    """Compute table B.4: the least strength compared with the printed one, which the paper states as it was
-    before the fit.
+    """Compute table B.4: the least strength that the walk requires, after the fit,
+    compared with the printed one, which is from before the fit.
     """
     found = legs_of_walker()
     rows = []
@@ -169,7 +169,7 @@ def figure_b_7(given: ItemInput) -> ItemResult:
 
 
 def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
-    """Return a figure or table of the walk as an item of the paper."""
+    """Build the catalogue entry of a figure or table of the walk."""
     return PaperItem(
         kind=kind,
         number=number,
