@@ -66,8 +66,8 @@ class Bayesian(Trials):
         return highest(lambda at: -process.predict(at)[0], process.points, self._rng_of_best())
 
     def _most_promising(self) -> Array:
-        """Return the setting with the largest expected improvement, (n,); settings whose costs are pending
-        count with their expected costs.
+        """Return the setting with the largest expected improvement, (n,). Settings that were proposed but
+        have no cost yet count with their expected costs.
         """
         process = self.process()
         if self._asked:

@@ -1,4 +1,5 @@
-"""The cost of a setting: numbers of published frames, reduced over a cycle and combined."""
+"""The cost of a setting: published values, each reduced to one number over a movement cycle, and added with
+weights."""
 
 from __future__ import annotations
 
@@ -23,18 +24,19 @@ LEAST_FRAMES = 4
 
 
 class FieldEntry(NamedTuple):
-    """Position of a number in the frames: the field, and its index in the flattened field."""
+    """Position of a published value in the frames: the field, and its index in the flattened field."""
 
     field: str
     entry: int
 
     def read(self, data: Buffers) -> float:
-        """Return the entry's value in a frame."""
+        """Return the value at this position in a frame."""
         return float(np.frombuffer(data[self.field])[self.entry])
 
 
 def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -> FieldEntry:
-    """Find a number that a config names in the fields; ConfigError naming `where` if no field has it."""
+    """Find the position of a published value that a config names; ConfigError with `where` if no field has
+    it."""
     spec = next((field for field in fields if field.name == channel.field), None)
     if spec is None:
         raise _absent("no field", channel.field, [field.name for field in fields], where)
@@ -67,7 +69,7 @@ def _absent(what: str, name: str, names: Sequence[str], where: str) -> ConfigErr
 
 
 def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[FieldEntry], FieldEntry | None]:
-    """Return the positions of the numbers of all costs, and of the number whose event begins a cycle, if
+    """Return the positions of the values of all cost terms, and of the value whose event begins a cycle, if
     there is one.
     """
     costs = [find(term, fields, f"tuning.costs[{k}]") for k, term in enumerate(spec.costs)]
@@ -76,7 +78,8 @@ def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[Field
 
 
 def reduced(term: CostTerm, values: Array, phases: Array) -> float:
-    """Reduce values over a cycle to an unweighted number; values, phases : (n_frame,), phases 0 to 1."""
+    """Reduce the values over a cycle to one number, without its weight in the cost; values, phases :
+    (n_frame,), phases 0 to 1."""
     if term.reduction == "peak":
         return float(np.abs(values).max())
     if term.reduction == "mean":
@@ -114,7 +117,7 @@ class CycleCost:
 
     @property
     def done(self) -> bool:
-        """Return whether there are enough cycles."""
+        """Return whether enough cycles are complete."""
         return len(self.costs) >= self.spec.cycles
 
     @property

@@ -71,7 +71,7 @@ class Drive:
         return self.kept.best
 
     def _check(self, asked: Sequence[Array], old: Sequence[TuningTrial]) -> None:
-        """Raise ConfigError if stored trials are not those that the search would ask for."""
+        """Raise ConfigError if the stored trials have other settings than the search would propose."""
         for points, trial in zip(asked, old, strict=False):
             kept = np.array([self.parameters.point(setting) for setting in trial.settings])
             if kept.shape != points.shape or np.abs(kept - points).max() > SAME:
@@ -106,7 +106,7 @@ class Drive:
         self.kept.best = self.parameters.setting(self.search.best())
 
     def _words(self, trial: TuningTrial) -> str:
-        """Return a line of progress on a trial."""
+        """Return a line of text on the outcome of a trial, for the progress display."""
         tried = " | ".join(self.parameters.words(setting) for setting in trial.settings)
         costs = " | ".join("none" if cost is None else f"{cost:.4g}" for cost in trial.costs)
         mean, deviation = self.search.landscape(self.search.best()[None, :])

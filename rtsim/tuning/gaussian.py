@@ -51,8 +51,8 @@ def distance(a: Array, b: Array, lengths: Array) -> Array:
 
 
 def slopes(points: Array, lengths: Array) -> Array:
-    """Return the derivatives of `matern` among points with respect to the logarithm of each length scale,
-    (n, n_point, n_point).
+    """Return the derivatives of the covariance `matern` between points with respect to the logarithm of each
+    length scale, (n, n_point, n_point).
 
     dk / d log l_i = 5/3 (1 + sqrt(5) r) exp(-sqrt(5) r) (dx_i / l_i)^2.
     """
@@ -145,8 +145,8 @@ def drift_of(n_trial: int) -> Array:
 
 
 def solved(factor: Array, y: Array) -> tuple[float, Array]:
-    """Return the most probable constant, and covariance^-1 (y - constant), (m,); factor : (m, m) Cholesky
-    factor of the covariance; y : (m,).
+    """Return the most probable constant mean, and covariance^-1 (y - mean), (m,); factor : (m, m) Cholesky
+    factor of the covariance; y : (m,) standardised costs.
     """
     ones = cho_solve((factor, True), np.ones(len(y)), check_finite=False)
     level = float(ones @ y / ones.sum())

@@ -143,7 +143,7 @@ class LiveRuns:
         return RunCost(collector.cost)
 
     def _frame(self) -> ReceivedFrame:
-        """Return the next frame."""
+        """Return the next frame of the results; LiveError if none comes."""
         until = time.monotonic() + SILENT_S
         while (frame := self._subscriber.wait(WAIT_S)) is None or frame.status & Status.STALE:
             if time.monotonic() > until:

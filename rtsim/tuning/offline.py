@@ -192,8 +192,8 @@ class Pool:
         return self.each(OfflineRuns.cost, asked)
 
     def each(self, task: Callable[[OfflineRuns, Item], Done], items: Sequence[Item]) -> Iterator[Done]:
-        """Yield the results of a task for items, in their order; the task receives the OfflineRuns of the
-        process that executes it.
+        """Apply a task to each item and yield the results in the order of the items; the task also receives
+        the OfflineRuns of the process that executes it.
         """
         if self._executor is not None:
             yield from self._executor.map(work, [task] * len(items), items)

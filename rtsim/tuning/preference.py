@@ -150,13 +150,13 @@ class Preference:
         return len(self._points) - 1
 
     def _held(self) -> Array:
-        """Return the presumably best of the settings that were tried, (n,)."""
+        """Return, among the settings that were tried, the one with the largest expected worth, (n,)."""
         worth = self._known()
         return np.asarray(worth.points[int(worth.predict(worth.points)[0].argmax())])
 
     def _rival(self, held: Array) -> Array:
-        """Return the setting x with the largest E max(u_held, u_x) = E u_held + E max(0, u_x - u_held),
-        (n,).
+        """Return the setting x to compare with the present best one: it has the largest E max(u_held, u_x) =
+        E u_held + E max(0, u_x - u_held), (n,).
         """
         worth = self._known()
         mean_held, spread_held = (float(of[0]) for of in worth.predict(held[None, :]))
@@ -169,7 +169,7 @@ class Preference:
         return highest(promise, worth.points, self._rng)
 
     def _known(self) -> Worth:
-        """Return the posterior worth after all comparisons."""
+        """Return the posterior of the worth of all compared settings."""
         if self._worth is None:
             points, n_pair = np.array(self._points), len(self._pairs)
             if n_pair <= ALWAYS_FITTED or n_pair >= self._n_fitted + FITTED_EVERY:
@@ -179,8 +179,8 @@ class Preference:
 
 
 def likeliest(points: Array, pairs: list[tuple[int, int]], start: Array) -> Array:
-    """Return the most probable logarithms of length scales and noise, (n + 1,); start : (n + 1,) start of
-    the search.
+    """Return the most probable logarithms of length scales and judgement noise, (n + 1,), given the
+    comparisons; start : (n + 1,) initial values.
     """
     n = points.shape[1]
     bounds = [tuple(np.log(LENGTHS))] * n + [tuple(np.log(JUDGED))]

@@ -43,7 +43,7 @@ class Trials:
         return self.process().predict(points)
 
     def process(self) -> GaussianProcess:
-        """Return a Gaussian process of all trials; at least one trial is needed."""
+        """Return a Gaussian process fitted to all trials; at least one trial is needed."""
         n, known = len(self.costs), self._process
         if known is not None and len(known.points) == n:
             return known
@@ -56,8 +56,8 @@ class Trials:
 
 
 def highest(promise: Callable[[Array], Array], tried: Array, rng: np.random.Generator) -> Array:
-    """Return the point of the cube with the highest promise, (n,): the best of many random points, improved
-    by a local search.
+    """Return the point of the unit cube at which the function `promise` is largest, (n,): the best of many
+    random points, improved by a local search.
 
     promise : function (m, n) -> (m,); tried : (m, n) - points that are considered, too; rng : generator of
         the random points

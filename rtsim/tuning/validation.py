@@ -24,7 +24,8 @@ LEVEL = 0.95
 
 
 class Effect(NamedTuple):
-    """Difference between the costs of two conditions, the first minus the second.
+    """Difference between the mean costs of two conditions, the first minus the second, with its confidence
+    interval.
 
     share : difference relative to the second's mean cost [%]; low, high : ends of the interval of
         `difference`
@@ -38,7 +39,7 @@ class Effect(NamedTuple):
 
     @property
     def distinguishable(self) -> bool:
-        """Return whether the interval excludes zero."""
+        """Whether the confidence interval excludes zero."""
         return self.low > 0.0 or self.high < 0.0
 
     @property
@@ -51,15 +52,15 @@ class Effect(NamedTuple):
 
 
 def order(n_block: int, seed: int, conditions: Sequence[str] = CONDITIONS) -> list[tuple[str, ...]]:
-    """Return the conditions of each block in the order of its trials."""
+    """Return, for each block, the conditions in the random order of its trials and then in reversed order."""
     rng = np.random.default_rng(seed)
     halves = [tuple(conditions[k] for k in rng.permutation(len(conditions))) for _ in range(n_block)]
     return [(*half, *half[::-1]) for half in halves]
 
 
 def effects(blocks: Sequence[Sequence[str]], costs: Sequence[Sequence[float]]) -> list[Effect]:
-    """Return all comparisons; costs : costs of the trials of each block. An interval needs at least two
-    blocks.
+    """Return the differences between the pairs of conditions in COMPARED; blocks : conditions of the trials of each
+    block; costs : their costs. At least two blocks are needed.
     """
     mean = {
         name: np.array(
@@ -74,7 +75,8 @@ def effects(blocks: Sequence[Sequence[str]], costs: Sequence[Sequence[float]]) -
 
 
 def effect_of(pair: tuple[str, str], first: Array, second: Array) -> Effect:
-    """Return the mean difference of paired costs, each (n_block,), with its interval."""
+    """Return the mean difference of the costs of two conditions in each block, (n_block,) each, with its
+    confidence interval."""
     from scipy.stats import t
 
     differences = first - second
