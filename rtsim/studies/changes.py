@@ -77,7 +77,7 @@ def with_values(
 
 
 def typed(value: Any, base: Any) -> Any:
-    """Return the value as an integer if the key has one and the value is whole; else unchanged."""
+    """Return a whole value as an integer if the base value is one; else return it unchanged."""
     if (
         isinstance(base, int)
         and not isinstance(base, bool)
@@ -89,7 +89,8 @@ def typed(value: Any, base: Any) -> Any:
 
 
 def placed(value: Any, folder: str) -> Any:
-    """Return a text that names a file in the study's folder with that folder; any other value unchanged."""
+    """Return the path in the study's folder if the value is the name of a file there; any other value
+    unchanged."""
     if isinstance(value, str) and value and is_file(Path(folder) / value):
         return os.path.realpath(Path(folder) / value)
     return value

@@ -113,7 +113,7 @@ class StudyDrive:
         return complete
 
     def _give_out(self, executor: Executor) -> None:
-        """Send cases to all idle workers."""
+        """Send cases to all workers that have nothing to do."""
         most = 1 if self._workers.here else AHEAD * self._workers.n
         first = not self.n_done
         while self._waiting and len(self._out) < most and not self._stopped:
@@ -144,7 +144,7 @@ class StudyDrive:
         return max(1, min(together, fair, MOST_CHUNK, len(self._waiting)))
 
     def _take_in(self) -> None:
-        """Wait for the next finished cases and process them."""
+        """Wait until some cases are finished, and store their rows."""
         wait(self._out, POLL_S, "FIRST_COMPLETED")
         self._take_finished()
 
@@ -203,7 +203,7 @@ class StudyDrive:
             )  # fmt: skip
 
     def _flush(self, now: bool = False) -> None:
-        """Write rows to disk, frequently at first, then at intervals; now : whether to write at once."""
+        """Write received rows to disk: at intervals, which are short at first; now : write at once."""
         if not self._unwritten or (not now and monotonic() - self._flushed < self._flush_s):
             return
         rows, self._unwritten = self._unwritten, []

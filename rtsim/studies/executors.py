@@ -55,14 +55,14 @@ class StudyWorkers(NamedTuple):
 
 
 def in_this_process() -> StudyWorkers:
-    """Return workers that solve all cases in this process."""
+    """Return an executor that solves all cases in this process."""
     return StudyWorkers(
         n=1, here=True, start=HereExecutor, stop=lambda executor: None, lost=(), name="this process"
     )
 
 
 def in_processes(n: int) -> StudyWorkers:
-    """Return workers that solve cases in n processes on this machine."""
+    """Return an executor that solves cases in n processes on this machine."""
 
     def start() -> Executor:
         one_thread()
@@ -99,7 +99,8 @@ def killed(executor: Executor) -> None:
 
 
 def by_scheduler(address: str) -> StudyWorkers:
-    """Return the workers of a Dask scheduler; ConfigError without Dask, a scheduler or a worker."""
+    """Return an executor that solves cases on the workers of a Dask scheduler; ConfigError if Dask, the
+    scheduler or workers are missing."""
     try:
         from distributed import Client, KilledWorker
     except ImportError:

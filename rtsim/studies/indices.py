@@ -16,8 +16,8 @@ LEAST_ROWS = 4
 
 
 class SobolIndices(NamedTuple):
-    """Sobol indices of d parameters: first-order and total indices, (d,), with the ends of their intervals,
-    (2, d).
+    """Sobol indices of d parameters: first-order and total indices, (d,), with the ends of their confidence
+    intervals, (2, d).
 
     n : number of rows of A and B that were used; n_left_out : number of rows left out because a case has no
         result
@@ -116,7 +116,8 @@ def morris_effects(points: Array, results: Array, seed: int = 0) -> MorrisEffect
 
 
 def interval_of(resampled: Array) -> Array:
-    """Return the ends of the interval of numbers that were estimated repeatedly, (n, ...) -> (2, ...)."""
+    """Return the ends of the confidence intervals of estimates, from repeated estimates by bootstrap, (n,
+    ...) -> (2, ...)."""
     part = 0.5 * (1.0 - CONFIDENCE)
     return np.quantile(resampled, [part, 1.0 - part], axis=0)
 

@@ -15,7 +15,8 @@ N_NEAREST = 5
 
 
 def place_of(tables: Any, key: str, where: str) -> tuple[Step, ...]:
-    """Return the steps of a dotted path; ConfigError with similar names for a path that leads nowhere.
+    """Find the steps of a dotted path in nested tables; ConfigError with similar names for a path that does
+    not exist.
 
     An entry of a list is named by its `name` or counted from 0: ligaments.ACL.a.offset_mm.0
     """
@@ -35,8 +36,8 @@ def place_of(tables: Any, key: str, where: str) -> tuple[Step, ...]:
 
 
 def step_of(at: Any, word: str) -> Step | None:
-    """Return the step from a table or a list to the entry with a name or number; None if there is no such
-    entry.
+    """Return the key or index of the entry that a word of the path denotes, by name or by position; None if
+    there is no such entry.
     """
     if isinstance(at, dict):
         return word if word in at else None
@@ -49,7 +50,7 @@ def step_of(at: Any, word: str) -> Step | None:
 
 
 def names_in(rows: Sequence[Any]) -> list[str]:
-    """Return the names of the entries of a list, "" for one without."""
+    """Return the names of the entries of a list, "" for an entry without a name."""
     return [str(row.get("name", "")) if isinstance(row, dict) else "" for row in rows]
 
 
@@ -72,8 +73,8 @@ def value_at(tables: Any, steps: Sequence[Step]) -> Any:
 
 
 def with_value(tables: Any, steps: Sequence[Step], value: Any) -> Any:
-    """Return the tables with another value at a place; tables on the way to it are copied, all others are
-    shared.
+    """Return the tables with the value at a place replaced. Tables on the way to the place are copied; the
+    other tables are shared with the original.
     """
     if not steps:
         return value

@@ -1,4 +1,5 @@
-"""Results of a case: its columns, or the numbers printed by a fit, and the numbers derived from them."""
+"""Results of a case: columns over time, or numbers printed by a fit; and the numbers of the study that are
+derived from them."""
 
 from __future__ import annotations
 
@@ -105,8 +106,8 @@ class FigureColumns:
 
 
 def number_of(asked: StudyResult, found: CaseOutcome) -> tuple[float, str]:
-    """Reduce a column to the number of a result; return it with its unit. It is NaN if no frame of the span
-    has a value, or an event never happens.
+    """Reduce a column to one number as a result of the study defines, and return it with its unit. It is NaN
+    if no frame of the time span has a value, or if the requested event never happens.
     """
     times, values, unit = found.column(asked.column)
     if asked.take == "at":
@@ -163,6 +164,6 @@ def first_crossing(times: Array, values: Array, threshold: float) -> float:
 
 
 def curve_of(found: CaseOutcome, name: str, points: int) -> Array:
-    """Return a column at evenly spaced times, interpolated linearly, (points,)."""
+    """Return a column interpolated at `points` evenly spaced times, (points,)."""
     times, values, _ = found.column(name)
     return np.interp(np.linspace(times[0], times[-1], points), times, values)

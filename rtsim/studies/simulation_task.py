@@ -88,7 +88,8 @@ class SimulationTask:
 
 
 def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
-    """Return the input of a simulation in addition to its model: times of loads, excitations, the motion."""
+    """Return the inputs of a simulation that are not part of its model: times of loads, excitations, the
+    motion."""
     excited = {muscle.name: muscle.excitation for muscle in spec.muscles if muscle.hill is not None}
     driven = spec.torque_generators
     for name in generator_names(spec):
@@ -103,7 +104,7 @@ def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
 def stated(
     given: Mapping[str, float], base: Mapping[str, float], named: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the numbers that the study states and those that the case changes; all others stay those of the
+    """Return the inputs that the study states or the case changes; all other inputs keep the values of the
     model.
     """
     return {name: value for name, value in given.items() if name in named or value != base[name]}

@@ -142,7 +142,8 @@ def solve_case(plan: StudyPlan, number: int, first: bool = False) -> SolvedCase:
 
 
 def is_of_schema(error: ConfigError) -> bool:
-    """Return whether a schema rejected the values of a case, before anything was solved."""
+    """Return whether an error means that a schema rejected the values of a case, before anything was
+    solved."""
     return error.where in ("model", "run", "subject", "input")
 
 

@@ -205,12 +205,12 @@ def morris_told(
 
 
 def left_out(n: int, n_left_out: int, what: str) -> list[str]:
-    """Return a line on cases that were not used; empty if all were used."""
+    """Return a line of text on cases that were not used; "" if all were used."""
     return [f"  of {n} {what}; {n_left_out} have cases without a result"] if n_left_out else []
 
 
 def ordered(bars: Sequence[TornadoBar]) -> tuple[TornadoBar, ...]:
-    """Return the bars, the longest one first."""
+    """Return the bars of a tornado diagram, the longest one first."""
     return tuple(sorted(bars, key=lambda bar: -abs(bar.stop - bar.start) if bar.stop == bar.stop else 0.0))
 
 
@@ -258,8 +258,8 @@ def heat_of(spec: StudySpec, result: str, panel: TornadoPanel, table: dict[str, 
 
 
 def quantiles_of(curves: Array) -> Array:
-    """Return the quantiles of curves (n_case, n_point), (n_quantile, n_point); NaN where no case has a
-    value.
+    """Return the quantiles over all cases of curves (n_case, n_point), (n_quantile, n_point); NaN where no
+    case has a value.
     """
     found = np.full((len(QUANTILES), curves.shape[1]), np.nan)
     there = np.isfinite(curves).any(axis=0)

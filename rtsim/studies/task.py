@@ -25,8 +25,8 @@ class StudyTask(Protocol):
     groups: tuple[str, ...]
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> CaseOutcome:
-        """Solve a case; changed : those of the base tables that the case changes; ConfigError if it has no
-        results.
+        """Solve a case; changed : the base tables that the case changes, with its values; ConfigError if the
+        case has no results.
         """
         ...
 
