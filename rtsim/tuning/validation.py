@@ -59,8 +59,8 @@ def order(n_block: int, seed: int, conditions: Sequence[str] = CONDITIONS) -> li
 
 
 def effects(blocks: Sequence[Sequence[str]], costs: Sequence[Sequence[float]]) -> list[Effect]:
-    """Return the differences between the pairs of conditions in COMPARED; blocks : conditions of the trials of each
-    block; costs : their costs. At least two blocks are needed.
+    """Return the differences between the pairs of conditions in COMPARED; blocks : conditions of the trials
+    of each block; costs : their costs. At least two blocks are needed.
     """
     mean = {
         name: np.array(

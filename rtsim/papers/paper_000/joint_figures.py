@@ -115,8 +115,8 @@ def figure_4(given: ItemInput) -> ItemResult:
 
 
 def stiffness_of(spec: ModelSpec, name: str) -> float:
-    """Return the stiffness of a ligament, its force per strain divided by its length in
-    the neutral pose [N/m].
+    """Return the stiffness of a ligament, its force per strain divided by its length in the neutral pose
+    [N/m].
     """
     (own,) = (ligament for ligament in spec.ligaments if ligament.name == name)
     assert own.stiffness_N is not None

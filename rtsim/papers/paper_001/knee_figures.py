@@ -184,8 +184,8 @@ def table_3_2(given: ItemInput) -> ItemResult:
 
 
 def widths(found: KneeSensitivity) -> list[float]:
-    """Return comparisons of the widths of the confidence intervals of the three largest total Sobol indices
-    of each output."""
+    """Return the widths of the confidence intervals of the three largest total Sobol indices of each
+    output."""
     largest = [(k, j) for k in range(len(found.outputs)) for j in ranked(found, k, 3)]
     return [float(found.total[k, j, 2] - found.total[k, j, 1]) for k, j in largest]
 

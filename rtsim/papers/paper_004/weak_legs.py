@@ -117,8 +117,8 @@ def table_b_3(given: ItemInput) -> ItemResult:
 
 
 def table_b_4(given: ItemInput) -> ItemResult:
-    """Compute table B.4: the least strength that the walk requires, after the fit,
-    compared with the printed one, which is from before the fit.
+    """Compute table B.4: the least strength that the walk requires, after the fit, compared with the printed
+    one, which is from before the fit.
     """
     found = legs_of_walker()
     rows = []
