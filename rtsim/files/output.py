@@ -98,7 +98,9 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str | Iterable[str]) -> None:
-    """Write a text, or parts of it, with plain line ends in UTF-8; ConfigError as in `whole`."""
+    """Write a text, or its parts one after the other, in UTF-8 with line feeds as line ends; ConfigError
+    as in `whole`.
+    """
     with whole(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines([text] if isinstance(text, str) else text)
 

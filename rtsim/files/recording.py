@@ -203,7 +203,7 @@ class RecordedFrames(NamedTuple):
 
 
 def read_sessions(path: str | Path) -> tuple[list[RecordedFrames], list[str]]:
-    """Read all sessions of a recording that have frames, in order; return them, and notes on omissions."""
+    """Read all sessions of a recording that have frames, in order; return sessions and notes on omissions."""
     path = Path(path)
     content = _load(path)
     found, notes = [], list(content.notes)

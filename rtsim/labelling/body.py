@@ -321,6 +321,6 @@ def crossed(a: Array, b: Array) -> Array:
 
 
 def fit(local: Array, ground: Array) -> SegmentPlacement:
-    """Fit the pose of one segment to points (k, 3) on it and the same points in ground."""
+    """Fit the pose of a segment that maps points (k, 3) on it to their positions (k, 3) in ground."""
     rotations, origins, _ = fit_all(local, ground[None], np.ones((1, len(local))))
     return SegmentPlacement(rotations[0], origins[0])

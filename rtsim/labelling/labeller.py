@@ -156,7 +156,7 @@ class Labeller:
         self.certainty.forget()
 
     def _follow(self, markers: Array, cloud: Array, doubtful: NDArray[np.bool_], dt: float) -> None:
-        """Label points by their tracks, then by the segments of the visible ones."""
+        """Label points by their tracks, check doubtful labels, and label markers that have reappeared."""
         tracks = self._tracks
         tracks.marker[~self._followed[tracks.marker]] = -1
         rows = np.flatnonzero(tracks.marker >= 0)
@@ -206,8 +206,8 @@ class Labeller:
         self._take(markers, cloud, list(zip(sought_markers[kept].tolist(), now[kept].tolist(), strict=True)))
 
     def _regain(self, markers: Array, cloud: Array, dt: float) -> PredictedMarkers:
-        """Label markers that have reappeared, then those beside them; return the predictions of markers that
-        are still hidden.
+        """Label markers that have reappeared, then markers beside them; return the predictions of markers
+        that are still hidden.
         """
         tracks = self._tracks
         strangers = self._hidden.strangers(markers)
@@ -280,9 +280,7 @@ class Labeller:
             self._compare(markers, cloud, now, found, search)
 
     def _steps(self, dt: float, part: float) -> int:
-        """Return how many steps of a search fit into the fraction `part` of the time between frames [s]; 0
-        = all.
-        """
+        """Return how many steps of a search fit into the fraction `part` of a frame period; 0 = all steps."""
         if not self.paced:
             return 0
         return 1 if self._late else min(MOST_STEPS, max(1, int(part * dt / STEP_S + ROUNDS)))
@@ -336,8 +334,8 @@ class Labeller:
         self._regain(markers, cloud, 0.0)
 
     def _vote(self, agreed: NDArray[np.bool_], now: Indices) -> None:
-        """Count a search that agrees with the labels of these markers (n_marker,) as evidence; now : points
-        that it found.
+        """Count a search that found the same labels for the markers `agreed` (n_marker,) as evidence for
+        them; now : points that it found.
         """
         missing = self._followed & (now < 0)
         self.certainty.vote(np.flatnonzero(agreed & ~self.body.partly_seen(missing)))
@@ -377,8 +375,8 @@ class Labeller:
         new: NDArray[np.bool_],
         dearer: float,
     ) -> bool:
-        """Label these markers (n_marker,) as the search found them if that lowers the cost by `dearer`;
-        return whether it does.
+        """Replace the labels of the markers `new` (n_marker,) by those of the search if that lowers the
+        cost by `dearer`; return whether they were replaced.
         """
         followed = search.named(self._tracks.numbers, self._tracks.marker)
         better = better_names(self._fits.learned_body(), followed, found, search.points, new, dearer)
@@ -388,7 +386,9 @@ class Labeller:
         return better is not None
 
     def _move(self, markers: Array, cloud: Array, moved: Indices, now: Indices) -> None:
-        """Assign the points now[moved], -1 = none, to markers instead of their present ones."""
+        """Assign to each marker in `moved` the point now[marker], -1 = none, in place of its present
+        point.
+        """
         self._again_s = min(self._again_s, CONFIRM_S)
         tracks, given = self._tracks, moved[now[moved] >= 0]
         left = np.setdiff1d(np.union1d(tracks.marker[now[given]], moved), [-1])

@@ -101,8 +101,10 @@ class NameCertainty:
         return Judged(np.flatnonzero(exchanged), np.flatnonzero(gone))
 
     def confirm(self, sure_beside: NDArray[np.bool_]) -> None:
-        """Mark markers as certain that have long been consistent with certain ones; sure_beside :
-        (n_marker,) whether enough certain markers are beside it.
+        """Mark a marker's label as certain if the marker has long been at the position predicted from certain
+        markers of its segment.
+
+        sure_beside : (n_marker,) whether enough certain markers determine that position
         """
         stays = (self._stays_s >= STAYS_S) & (self._n_stay >= STAYS_FRAMES)
         self.certain |= stays & sure_beside

@@ -91,8 +91,8 @@ class CarriedPlaces(NamedTuple):
 
 
 class OccludedMarkers:
-    """Positions of all markers when each was last visible, and of other points beside them, for the
-    prediction of hidden ones.
+    """Last visible positions of all markers, and positions of unlabelled points beside them, to predict
+    hidden markers.
     """
 
     def __init__(self, body: MarkedBody) -> None:

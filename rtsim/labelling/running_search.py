@@ -48,8 +48,8 @@ class RunningSearch(Generic[Found]):
                 return False, None
 
     def carried(self, numbers: Indices, points: Indices) -> Indices:
-        """Transfer found points (m,) to a later frame by their track numbers; return their indices there, -1
-        = disappeared, or -1 before.
+        """Transfer found points (m,), -1 = none, to a later frame by their track numbers; return their
+        indices there, -1 = none or disappeared.
         """
         row_of = {number: row for row, number in enumerate(numbers.tolist())}
         row_of[-1] = -1

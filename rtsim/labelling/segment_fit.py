@@ -119,8 +119,9 @@ class SegmentFits:
         return places, known
 
     def sure_beside(self, certain: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which markers have three certain ones in their segment, or two and a joint centre
-        determined by three certain ones of the adjacent segment, (n_marker,).
+        """Return the markers whose segment's pose is certain without them, (n_marker,): three certain
+        markers beside them, or two and a joint centre that three certain markers of the adjacent segment
+        determine.
         """
         n = (certain[self._marker] & (self._marker >= 0)).sum(axis=1)
         joined = ((n[self._other] >= FEWEST) & (self._other >= 0)).any(axis=1)

@@ -59,9 +59,9 @@ class Hypotheses(NamedTuple):
 
 
 class SegmentHypotheses(NamedTuple):
-    """Hypotheses on one segment, c of them, the one with the lowest cost first: the hypothesis on the other
-    segments to which each belongs, the points of its markers (c, k), -1 = none, the segment's pose [m], and
-    costs as in `Hypotheses`.
+    """Hypotheses on one segment, c of them, the one with the lowest cost first: the hypothesis on the
+    other segments to which each belongs, the point of each of the segment's markers (c, k), -1 = none, the
+    segment's pose [m], and costs as in `Hypotheses`.
     """
 
     beside: Indices
@@ -215,8 +215,8 @@ class _SegmentSearch:
         return [(corner, some) for corner, some in sets if some]
 
     def _in_need(self, rows: Indices, found: list[SegmentHypotheses]) -> Indices:
-        """Return the hypotheses (rows) for which not all markers of the segment were found yet, and that
-        could still be among the best.
+        """Return the hypotheses (indices) for which a marker of the segment is still without a point, and
+        that could be among the best.
         """
         best = np.inf
         for some in found:
@@ -299,7 +299,9 @@ class _SegmentSearch:
         return nearest, np.maximum(least, 0.0) / self.shape.off_most**2
 
     def _fitted(self, samples: list[Samples]) -> SegmentHypotheses:
-        """Fit the best sampled poses to all their points."""
+        """Assign the nearest points to the markers at the best sampled poses, and fit the poses to these
+        points.
+        """
         hypothesis, rotations, origins = self._aligned(samples)
         nearest, off = self._nearest(hypothesis, rotations, origins)
         costs = self.before.costs[hypothesis] + np.minimum(off, NEAREST_MOST**2).sum(axis=1)
@@ -315,8 +317,8 @@ class _SegmentSearch:
                                  self._costs(hypothesis, points, rotations, origins))  # fmt: skip
 
     def _fit(self, hypothesis: Indices, points: Indices) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Fit by least squares to markers and joint centres; also return where these determine the pose,
-        with so many markers that a chance match is unlikely.
+        """Fit poses by least squares to markers and joint centres; also return for which hypotheses there
+        are enough of them to determine the pose and to exclude a chance match.
         """
         local = np.vstack([self.shape.local, self.here])
         well = (OFF_JOINT / self.off_joint) ** 2

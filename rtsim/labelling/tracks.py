@@ -177,5 +177,5 @@ class PointTracks:
         self.cannot[rows, self.marker[rows]] = own
 
     def may_be_again(self, markers: Indices) -> None:
-        """Allow points again as candidates for these markers, which had been ruled out for them."""
+        """Allow all points again as candidates for these markers, also points that were ruled out."""
         self.cannot[:, markers] = False

@@ -140,7 +140,7 @@ class Swing:
 
 
 class StrideShape:
-    """Mean motion of all feet over a stride of one foot, as positions by phase of the strides so far."""
+    """Mean positions of all feet by phase of one foot's stride, averaged over the strides so far."""
 
     def __init__(self, n_foot: int) -> None:
         self.places: list[list[float]] = [[] for _ in range(n_foot)]

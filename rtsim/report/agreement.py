@@ -62,8 +62,8 @@ def frequency_in(by_choice: Mapping[str, Results], spec: Compare) -> float:
 def rows_of(
     field: str, by_choice: Mapping[str, Results], choices: Sequence[str], cycles: Sequence[slice]
 ) -> list[dict[str, Any]]:
-    """Return the rows of every entry: agreement of each other choice with the first one, as mean and
-    standard deviation over the cycles.
+    """Return for every entry of a field the agreement of each further choice with the first one, as mean
+    and standard deviation over the cycles.
     """
     wanted = by_choice[choices[0]]
     told = next(spec for spec in wanted.session.fields if spec.name == field)

@@ -60,7 +60,9 @@ def arms_at(
 def arms_along(
     arms: MomentArms, angle: str, rows: list[int], swept: dict[str, list[SweepPoint]], as_json: bool
 ) -> str:
-    """Return a table of moment arms of the chosen muscles about one angle, one row for each value."""
+    """Return a table of moment arms of the chosen muscles about one angle, with one row for each value of
+    the angle.
+    """
     model = arms.model
     names = [model.names.muscles[m] for m in rows]
     first = next(iter(swept.values()))

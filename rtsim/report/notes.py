@@ -54,7 +54,9 @@ def missing(notes: Iterable[str]) -> list[str]:
 
 
 def legs_together(sentences: Sequence[str]) -> list[str]:
-    """Merge sentences that differ only in right and left leg into one with both numbers; the order stays."""
+    """Merge two sentences that differ only in leg and numbers into one that states the numbers of both
+    legs; the order stays.
+    """
     found: dict[str, str] = {}
     for what in sentences:
         pattern = VARYING.sub("#", what)

@@ -33,7 +33,7 @@ COUNTED = (
 
 
 def live_table(tally: StreamSummary, source: str) -> RenderableType:
-    """Return the live table of a run at the present moment, with all its parts."""
+    """Return the live table of a run: header, values of the joints, latencies and counters, footer."""
     return Group(
         header(tally, source),
         Columns([values_table(tally), latency_table(tally)], padding=(0, 3)),

@@ -85,7 +85,7 @@ class StreamSummary:
                     self.flagged[name] += 1
 
     def look_at(self, frame: ReceivedFrame) -> None:
-        """Store those values of the newest frame that the table shows."""
+        """Store the values of the newest frame that the live table shows."""
         data, labels = frame.data, {spec.name: spec.labels for spec in frame.session.fields}
         meta = frame.session.meta
         self.method, self.subject, self.side = (

@@ -43,7 +43,9 @@ class Spline(PiecewiseLinear, forbid_unknown_fields=True, frozen=True):
 
 
 class FunctionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A function of one coordinate of at most one kind; without any, the coordinate itself."""
+    """A function of one coordinate, of one kind at the most; without a kind, its value is the coordinate
+    itself.
+    """
 
     constant: float | None = None
     # [slope, intercept]

@@ -38,7 +38,7 @@ class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
             self.with_optional(tuple(body.name for body in self.optional))
 
     def with_optional(self, names: Container[str]) -> ModelSpec:
-        """Return the model with those of its optional bodies that are in `names`, and without the others."""
+        """Return the model with only the optional bodies that are in `names`."""
         more = tuple(body for body in self.optional if body.name in names)
         return msgspec.structs.replace(self, bodies=(*self.bodies, *more), optional=())
 

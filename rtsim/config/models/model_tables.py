@@ -93,7 +93,9 @@ class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
     @property
     def driver(self) -> str:
-        """Name of the coordinate on which this one depends; its own name if it is prescribed."""
+        """Name of the coordinate on which the coupled coordinate depends; its own name if it is
+        prescribed.
+        """
         return self.coordinate if self.of in ("", TIME, MOTION) else self.of
 
 
@@ -112,8 +114,8 @@ class Angle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The elements of the model that a marker method enforces as constraints, hard ones exactly and soft
-    ones with a weight; `joints` replaces joint kinds of the model.
+    """Constraints of a marker method: hard elements are satisfied exactly, soft elements by a weight;
+    `joints` replaces joint kinds of the model.
     """
 
     hard: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from rtsim.files.c3d_bytes.section import LONGEST_RECORD, MOST_ENTRIES, Section
 
 
 def list_of(section: Section, group: str, name: str) -> list[str]:
-    """Return all entries of a list, including those of its continuations."""
+    """Return all entries of a list of texts, including the entries of its continuations NAME2, NAME3, ..."""
     return [text for key in keys_of(section, group, name) for text in section.texts(group, key)]
 
 

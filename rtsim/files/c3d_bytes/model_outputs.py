@@ -181,7 +181,9 @@ def _columns(labels: Sequence[str], own: str) -> Iterator[tuple[str, str, list[i
 
 
 def _component(values: FloatArray, columns: Sequence[int]) -> FloatArray:
-    """Return three columns (n, 3) of values (n, m); a missing one is filled with 0."""
+    """Return the columns with the given indices of values (n, m), three of them (n, 3); index -1 = a
+    column of zeros.
+    """
     return np.stack([values[:, k] if k >= 0 else np.zeros(len(values)) for k in columns], axis=1)
 
 

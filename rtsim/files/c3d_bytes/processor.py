@@ -51,7 +51,7 @@ def for_processor(data: bytes, code: int, where: str) -> bytes:
 
 
 def _parameter(section: Section, body: bytes, old: Words, new: Words) -> bytes:
-    """Convert the body of a parameter from one number format to another."""
+    """Convert the bytes of a parameter from one processor's number format to another's."""
     found = section.parsed(body)
     if found.kind == INTEGER:
         return found._replace(data=new.from_integers(old.integers(found.data))).body()

@@ -151,7 +151,9 @@ class Section:
         return float(self.words.whole(found.data[:2]) if found.kind == INTEGER else found.data[0])
 
     def put_number(self, group: str, name: str, value: float, kind: int = INTEGER) -> None:
-        """Set a parameter of one number; an existing parameter keeps its type. kind : type of a new one."""
+        """Set a parameter to one number; an existing parameter keeps its type, a new one gets the type
+        `kind`.
+        """
         found = self.parameter(group, name)
         kind = found.kind if found is not None and found.kind in (INTEGER, REAL) else kind
         data = self.words.from_floats(value) if kind == REAL else self.words.from_integers(round(value))
@@ -159,8 +161,8 @@ class Section:
         self.put(group, name, C3dParameter(kind, sizes, data, found.description if found else b""))
 
     def written(self) -> bytes:
-        """Return the section as bytes in whole blocks; ConfigError where it has more blocks than one byte can
-        count.
+        """Return the section as bytes in whole blocks; ConfigError if it has more than 255 blocks, whose
+        number is stored in one byte.
         """
         order = ">H" if self.words.code == MIPS else "<H"
         parts = [

@@ -60,8 +60,8 @@ class Words:
         return (np.asarray(values, np.int64).reshape(-1) % 65_536).astype(self.unsigned).tobytes()
 
     def from_floats(self, values: Any) -> bytes:
-        """Return real numbers as bytes of 32 bits; ConfigError for numbers that the DEC format cannot
-        represent.
+        """Return numbers as real numbers of 32 bits, in bytes; ConfigError for numbers that the DEC format
+        cannot represent.
         """
         numbers = np.asarray(values, np.float64).reshape(-1)
         if self.code != DEC:

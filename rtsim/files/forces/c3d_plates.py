@@ -151,8 +151,9 @@ def _unit_of_corners(corners: FloatArray) -> str:
 
 
 def _numbers(content: Content, name: str, n: int, index: int, stride: int = 0) -> FloatArray | None:
-    """Return `n` numbers of a parameter for plate `index`, of `stride` (default n) numbers per plate; None
-    if the parameter is too short.
+    """Return `n` numbers of the parameter `name` for plate `index`; None if the parameter is too short.
+
+    stride : how many numbers the parameter has for each plate, by default n
     """
     values = content.parameters["FORCE_PLATFORM"].get(name, [])
     start = (stride or n) * index

@@ -236,7 +236,7 @@ def _in_seconds(times: FloatArray, markers: MarkerTrial | None) -> tuple[FloatAr
 
 
 def _are_about_origin(point: FloatArray, force: FloatArray, torque: FloatArray) -> NDArray[np.bool_]:
-    """Return which plates have all points at 0, 0, 0 and moments about more than one axis: (n_plate,)."""
+    """Return for each plate whether all points are 0, 0, 0 and moments have several axes, (n_plate,)."""
     heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & (point == 0.0).all(axis=2)
     second = np.sort(np.abs(torque), axis=2)[..., 1] / np.maximum(np.linalg.norm(force, axis=2), THRESHOLD)
     return np.array(

@@ -174,8 +174,8 @@ def _texts(group: Group, name: str) -> list[str]:
 
 
 def _type_groups(point: Group) -> Sequence[str]:
-    """Return the names of the parameters that list model outputs: those the file declares (in pairs), else
-    the usual ones.
+    """Return the names of the parameters that list model outputs: those declared in the file, else the
+    usual names.
     """
     said = _texts(point, "TYPE_GROUPS")[::2]
     usual = ["ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS", "MODELED_MARKERS"]

@@ -81,8 +81,8 @@ def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.flo
 
 
 def _some_in_milliseconds(times: NDArray[np.float64], rate: float) -> NDArray[np.float64] | None:
-    """Convert times of which some are in seconds and others in milliseconds, all on the grid of a rate, to
-    seconds; None if they are not such a mixture.
+    """Convert a time column with times in seconds and times in milliseconds, all on the grid of a rate, to
+    seconds; None if it is no such mixture.
     """
     steps = np.arange(len(times)) / rate
     for first in (float(times[0]), 1e-3 * float(times[0])):

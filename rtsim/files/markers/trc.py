@@ -220,8 +220,8 @@ def _read_names(lines: Sequence[str], after: int, path: Path) -> tuple[list[str]
 
 
 def named_once(names: Sequence[str]) -> list[str]:
-    """Return each marker name once if all names stand over each of their three columns, alike or with X, Y
-    and Z appended; else none.
+    """Return each marker name once, for a header that repeats it above its X, Y and Z columns, alike or
+    with X, Y and Z appended; [] for any other header.
     """
     triples = [tuple(names[k : k + 3]) for k in range(0, len(names), 3)]
     if all(len({*triple}) == 1 for triple in triples):

@@ -61,8 +61,8 @@ class RawTrial(NamedTuple):
 
 
 def subject_meta(trial: MarkerTrial) -> dict[str, str]:
-    """Return the table on the person for the descriptor of a marker session: the name in the file, if it has
-    one.
+    """Return the table on the person for the descriptor of a marker session: the name stated in the file,
+    if there is one.
     """
     return {"subject_name": trial.subject_name} if trial.subject_name else {}
 
@@ -143,8 +143,10 @@ def with_axis_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigErr
 
 
 def samples_seen(positions: NDArray[np.float64]) -> list[int]:
-    """Return the number of frames in which each marker of (n, n_marker, 3) has data: finite, and not
-    all 0.
+    """Return the number of frames in which each marker has data, that is finite coordinates that are not all
+    0.
+
+    positions : (n, n_marker, 3)
     """
     known = np.isfinite(positions).all(axis=2) & (positions != 0.0).any(axis=2)
     return [int(n) for n in known.sum(axis=0)]

@@ -59,7 +59,7 @@ class NormSet(NamedTuple):
 
 
 def write_norms(path: Path, norms: NormSet) -> None:
-    """Write norms, number for number; ConfigError where the file cannot be written."""
+    """Write norms to a file with all digits; ConfigError where the file cannot be written."""
     lines = [entry(key, getattr(norms, key)) for key in KEYS if key != "curves"]
     for name, curve in norms.curves.items():
         lines += [

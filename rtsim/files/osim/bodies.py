@@ -115,8 +115,8 @@ def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[
 
 
 def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> None:
-    """Add notes on properties of an ellipsoidal joint that rtsim does not support; ConfigError if an element
-    of the file needs one of them.
+    """Add notes on properties of an ellipsoidal joint that rtsim does not support; ConfigError if an
+    element of the file depends on such a property.
     """
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:

@@ -91,7 +91,7 @@ class OsimFrames:
 
     @classmethod
     def of_model(cls, model: Node) -> OsimFrames:
-        """Collect bodies, and all frames fixed to them."""
+        """Collect the bodies of a model, and all frames that are fixed to bodies."""
         bodies: dict[str, Node] = {}
         for body in model.members("BodySet"):
             if body.name in bodies:

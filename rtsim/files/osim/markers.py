@@ -46,7 +46,9 @@ def read_markers(nodes: Sequence[Node], frames: OsimFrames) -> list[Table]:
 
 
 def read_marker_set(path: Path, bodies: Sequence[str]) -> tuple[tuple[Marker, ...], tuple[str, ...]]:
-    """Read the markers of a marker set file (.xml) for a model with these bodies; return them and notes."""
+    """Read the markers of a marker set file (.xml) for a model with the bodies `bodies`; return markers
+    and notes.
+    """
     node = read_part(path, "MarkerSet", "give a marker set file (.xml)")
     holder = node.child("objects")
     frames = OsimFrames(bodies)

@@ -52,8 +52,8 @@ def words_of(name: str) -> str:
 
 
 def is_drawable(spec: FieldSpec) -> bool:
-    """Return whether a field can be drawn as curves over time: it has a few numbers, or a few numbers for
-    each entry.
+    """Return whether a field can be drawn as curves over time: it has the role `value`, and one or two
+    axes.
     """
     return spec.role == "value" and len(spec.shape) in (1, 2) and math.prod(spec.shape) > 0
 

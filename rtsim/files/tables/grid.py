@@ -222,7 +222,7 @@ def _n_cell(text: str) -> int:
 
 
 def _trim(cells: Sequence[str], n_column: int) -> list[str]:
-    """Return the cells of a row without empty ones that come from stray or doubled tabs."""
+    """Return the cells of a row without the empty cells that come from stray or doubled tabs."""
     row = [cell.strip() for cell in cells]
     while row and not row[-1]:
         row.pop()

@@ -198,8 +198,8 @@ class DrawnField:
 
 
 def gait_marks(rows: object) -> tuple[tuple[float, str, bool], ...]:
-    """Return foot strikes and foot offs from a descriptor's rows (time, side, kind, source): those of the
-    file, if any, else the detected ones.
+    """Return foot strikes and foot offs from a descriptor's rows (time, side, kind, source): events stored
+    in the file, if any, else detected events.
     """
     steps = [row for row in rows if _is_step(row)] if isinstance(rows, (list, tuple)) else []
     of_file = [row for row in steps if row[3] == FILE]
@@ -227,8 +227,8 @@ def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
 def rest_of(
     cells: list[CurveCell], known: list[CurveCell], drawn: list[CurveCell], field: DrawnField
 ) -> list[str]:
-    """Return notes on the parts of a field that are not drawn: cells and sides without a value, and smaller
-    cells.
+    """Return notes on what is not drawn of a field: cells and sides without a value, and cells with
+    smaller values.
     """
     spec = cells[0].spec
     title = (spec.curves.panel if spec.curves else "") or words_of(spec.name)

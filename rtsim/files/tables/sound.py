@@ -59,8 +59,8 @@ class Sound:
         return out
 
     def blanked(self) -> tuple[Results, Flags]:
-        """Return the results with NaN for invalid values and their deviations, and the frames in which some
-        of the motion is valid, (n_frame,).
+        """Return the results with NaN for invalid values and their deviations, and a mask (n_frame,) of
+        the frames in which at least a part of the motion is valid.
         """
         results, fields, some = self._results, dict(self._results.fields), ~self.flagged
         own = {spec.name: spec for spec in results.session.fields}

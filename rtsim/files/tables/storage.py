@@ -203,8 +203,8 @@ def storage_parts(table: Table, where: str, name: str, lines: Sequence[str] = ()
 
 
 def csv_parts(table: Table, where: str) -> Iterator[str]:
-    """Yield a table as comma-separated values with one header row, in parts of some rows; a missing value is
-    an empty cell.
+    """Yield a table as comma-separated values with one header row, in parts of several rows; a missing
+    value is an empty cell.
     """
     _check_shape(where, table)
     head = StringIO(newline="")
@@ -213,8 +213,8 @@ def csv_parts(table: Table, where: str) -> Iterator[str]:
 
 
 def _rows(data: NDArray[np.float64], between: str) -> Iterator[str]:
-    """Yield lines of numbers, N_PART rows at a time, because half an hour as one text would take
-    gigabytes.
+    """Yield the lines of a table in parts of N_PART rows, because half an hour of data as one text would
+    take gigabytes.
     """
     for start in range(0, len(data), N_PART):
         part = data[start : start + N_PART].tolist()

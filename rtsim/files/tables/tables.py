@@ -165,8 +165,8 @@ def is_kinetic(spec: FieldSpec) -> bool:
 
 
 def labels_of(spec: FieldSpec) -> list[str]:
-    """Return one label per entry: from the descriptor, else numbers from 1; no labels for a single value
-    without one.
+    """Return a label for each entry of a field: from the descriptor, else its number from 1; [] for a
+    single value without a label.
     """
     if spec.labels:
         return list(spec.labels)

@@ -32,7 +32,7 @@ class ElementRow(NamedTuple):
 
 
 def with_row(model: Model, row: ElementRow) -> Elements:
-    """Append an element to those of a model and return them all."""
+    """Append an element to the elements of a model and return the extended table of elements."""
     old, steps = model.elements, path_between(model.tree, row.body_a, row.body_b)
     if row.stations is not None:
         steps = [(d, 1.0) for d in sorted(moved_by(model.tree, row.stations, 0))]

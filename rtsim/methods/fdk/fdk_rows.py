@@ -124,8 +124,8 @@ def sum_of(others: Array, own: Array) -> Array | None:
 
 
 def all_rows(model: Model, roles: Roles) -> list[Array]:
-    """Return (n_row, n_v) Jacobian rows of all constraints, those of couplers last, in the neutral pose and
-    in one next to it if all paths exist; each row is scaled to size 1, or is 0.
+    """Return the Jacobians (n_row, n_v) of all constraints, couplers last, in the neutral pose and in a
+    pose next to it if all paths exist there; each row has unit norm, or is 0.
     """
     tree, constraints = model.tree, model.constraints(roles)
     work = new_constraint_work(constraints, model.n_v, tree)

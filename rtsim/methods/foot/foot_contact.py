@@ -253,7 +253,9 @@ class FootContact:
         self._press(point, normal)
 
     def _lift(self) -> None:
-        """Set the results of an unloaded foot, as the plates show that it bears nothing."""
+        """Set force and pressure of a foot to zero and its centre of pressure to NaN, as the plates show
+        no load on it.
+        """
         for row in (self.force, self.free, self.normal, self.pressure):
             row[...] = 0.0
         self.centre[:], self.raised[0] = math.nan, math.nan

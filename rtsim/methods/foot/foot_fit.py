@@ -161,7 +161,9 @@ class FootProblem:
         return tuple(float(values[own][N_OWN:].sum()) for own in self._own)
 
     def values(self, x: Array) -> Array:
-        """Return the residuals of all steps; the sum of their squares is the mean cost of the steps."""
+        """Return the residuals of all steps, scaled so that the sum of their squares is the mean of the
+        steps' costs.
+        """
         parameters, knots = self.split(x)
         fill(self.model, parameters)
         found = np.concatenate([step.values(own) for step, own in zip(self.steps, knots, strict=True)])

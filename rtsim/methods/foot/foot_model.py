@@ -138,8 +138,8 @@ def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
 
 
 def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame:
-    """Return the foot with the toes' axis of another one, as toe parameters only hold for the axis that they
-    were fitted with.
+    """Return the foot with another toes' axis, as fitted toe parameters only hold for the axis with which
+    they were fitted.
     """
     return frame._replace(toe_origin=toe_origin, toe_axes=toe_axes)
 

@@ -31,7 +31,7 @@ SAME_SESSION = "take a static trial of this session, and check whether a marker 
 
 
 def foot_markers(trial: MarkerTrial, lab: LabMap, side: str) -> dict[str, int]:
-    """Return the column of each marker on a foot, by its role if it has one, else by its name."""
+    """Return the column of each marker on a foot, by the marker's role, or by its name if it has no role."""
     role_of = {name: role for role, name in roles_of(lab, side).items()}
     wanted = [*role_of, *(name for name in side_of(lab, side).tracking.foot if name not in role_of)]
     found = find_markers(wanted, trial.names)

@@ -165,7 +165,9 @@ def _checked(
 
 
 def _once(findings: Sequence[PlateFinding], names: Sequence[str]) -> list[str]:
-    """Combine findings: one sentence for each kind, that of the first plate with the names of the others."""
+    """Merge findings of the same kind into one sentence: that of the first plate, followed by the names of
+    the other plates.
+    """
     kinds: dict[str, list[PlateFinding]] = {}
     for finding in findings:
         kinds.setdefault(finding.name, []).append(finding)

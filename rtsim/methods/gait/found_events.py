@@ -33,7 +33,9 @@ def found_events(results: Results, with_plates: bool = True) -> tuple[GaitEvent,
 
 
 def nearest(event: GaitEvent, others: Sequence[GaitEvent], within_s: float) -> GaitEvent | None:
-    """Return the nearest other event of this side and kind, if there is one within this time [s]."""
+    """Return the nearest of the other events with the same side and kind as an event, within `within_s`
+    [s]; None if there is none.
+    """
     alike = [other for other in others if (other.side, other.kind) == (event.side, event.kind)]
     best = min(alike, key=lambda other: abs(other.time - event.time), default=None)
     return best if best is not None and abs(best.time - event.time) <= within_s else None

@@ -146,8 +146,9 @@ def smoothed(times: FloatArray, places: FloatArray, known: BoolArray, rate: floa
 
 
 def _direction(results: Results, root: int, feet: list[int]) -> tuple[FloatArray, BoolArray]:
-    """Return the forward direction of the pelvis in the ground plane (n, 2), and whether one walks that way
-    or turns (n,)."""
+    """Return the forward direction of the pelvis in the ground plane (n, 2), and whether the person walks
+    in it or turns (n,).
+    """
     positions, rotations = results.fields["segment_positions"], results.fields["segment_rotations"]
     axes = rotations[:, root][:, [0, 2], 0]
     size = np.hypot(axes[:, 0], axes[:, 1])
@@ -208,8 +209,9 @@ def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[fl
 
 
 def _placed(pairs: list[tuple[int, float]]) -> list[float]:
-    """Return the times of a foot's steps from their peaks; without a peak, at this foot's usual distance from
-    turning points."""
+    """Return the rows of a foot's events: at the peaks of its vertical speed, or without a peak at this
+    foot's usual delay from the turning point.
+    """
     off = [peak - row for row, peak in pairs if math.isfinite(peak)]
     usual = float(np.median(off)) if off else 0.0
     return [peak if math.isfinite(peak) else row + usual for row, peak in pairs]
@@ -249,14 +251,17 @@ def _zigzag(x: FloatArray, least: float) -> list[tuple[int, bool]]:
 
 
 def _first_peak(curves: FloatArray, first: int, last: int) -> float:
-    """Return the row of the first peak of any of the curves (n_curve, n) between two rows; NaN if there is
-    none."""
+    """Return the (fractional) row of the first peak of any of the curves (n_curve, n) from row `first` to
+    row `last`; NaN if there is none.
+    """
     peaks = [peak for peak in (_peak(x, first, last) for x in curves) if math.isfinite(peak)]
     return min(peaks, default=math.nan)
 
 
 def _peak(x: FloatArray, first: int, last: int) -> float:
-    """Return the row of the largest value from first to last, refined by a parabola; NaN if it is no peak."""
+    """Return the row of the maximum of x from row `first` to row `last`, refined by a parabola; NaN if it
+    is no local maximum.
+    """
     row = first + int(np.argmax(x[first : last + 1]))
     before, at, after = x[row - 1 : row + 2].tolist()
     if not (before <= at >= after and before + after < 2.0 * at):

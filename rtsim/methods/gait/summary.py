@@ -46,7 +46,7 @@ class RunGait(NamedTuple):
 
     @property
     def lacking(self) -> tuple[GaitEvent, ...]:
-        """Detected events of those feet and kinds for which the file has no event at all."""
+        """Detected events of a foot and kind of which the file stores no event."""
         known = {(event.side, event.kind) for event in self.told}
         return tuple(event for event in self.found if (event.side, event.kind) not in known)
 
@@ -103,7 +103,7 @@ def source_words(gait: RunGait) -> str:
 
 
 def without_stride(gait: RunGait) -> str:
-    """Return a sentence on those feet in the results that have no complete stride; "" if all have one."""
+    """Return a sentence on the feet in the results that have no complete stride; "" if all feet have one."""
     if gait.cycles or not gait.feet:
         return ""
     n = {side: sum((e.side, e.kind) == (side, STRIKE) for e in gait.used) for side in gait.feet}

@@ -57,8 +57,8 @@ def with_strength(one: PlacedGenerator, strength: float) -> PlacedGenerator:
 
 
 def beginning_with(one: PlacedGenerator, strength: float) -> PlacedGenerator:
-    """Return the generator as it is before a fit, with this isometric torque [N m], whatever an earlier fit
-    had changed.
+    """Return a generator at the start of a fit, with the isometric torque `strength` [N m] and without a
+    scale of strength from an earlier fit.
     """
     fit = tuple(1.0 if k == S_TAU else value for k, value in enumerate(one.fit))
     return with_strength(one, strength)._replace(fit=fit)

@@ -290,8 +290,9 @@ def activations_asked(one: PlacedGenerator, settings: FitSettings, n: int) -> tu
 
 
 def assess(packed: Generators, states: Array, demands: Demands) -> Assessment:
-    """Assess the only generator of a table: the activations that it needs, and whether it can make the
-    motion."""
+    """Assess the single generator of a table: the activations that it needs, and whether it can produce
+    the torque of the motion.
+    """
     n = len(states)
     activation, parts = np.zeros(n), np.zeros((n, 4))
     activations(packed, 0, states, activation, parts)

@@ -262,7 +262,7 @@ class MethodDeviations:
         self.uncertain[beyond.reshape(-1)] = 1.0
 
     def unusual(self, angles: Sequence[int]) -> list[int]:
-        """Select those of these angles whose usual deviation is within the limit."""
+        """Select from `angles` those whose deviation is usually within the limit."""
         usual, limit = self.state.usual, self.options.limit
         return [k for k in angles if usual[k] <= limit[k % 3] ** 2]
 
@@ -297,8 +297,9 @@ def mean_place(share: Array, point: Array) -> WeightedPoints:
 
 
 def one_dof_joints(skeleton: Skeleton, method: SolverMethod) -> NDArray[np.int64]:
-    """Return the bodies inside the tree with a six-degree-of-freedom joint that constraints leave at most one
-    of them."""
+    """Return the bodies inside the tree whose joint has six degrees of freedom, of which constraints leave
+    one at the most.
+    """
     tree, elements = skeleton.tree, skeleton.elements
     hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]
     found = []

@@ -325,7 +325,7 @@ class MultibodyEstimator:
 
 
 def forget(setup: _Setup) -> None:
-    """Discard all frames of a setup, so that the next one counts as the first."""
+    """Discard the history of a method's setup, so that the next frame counts as the first."""
     for track in (setup.state.track, setup.state.first):
         track.started[0] = track.trusted[0] = track.doubt[0] = 0
         track.speed[:] = 0.0

@@ -86,7 +86,7 @@ class RateEstimator:
 
 
 def filter_of(told: Mapping[str, Any]) -> RateSpec:
-    """Return the filter of a run for its session's data, with the same delay for all values."""
+    """Return the filter that a session's descriptor states, with the same delay for all values."""
     options = {key: value for key, value in told.items() if key not in ("delay_s", "noise_gain")}
     if options["kind"] == "savitzky_golay" and options["order"] > 2:  # of order 2 it is that of the middle
         options["delay_s"] = told["delay_s"][0]

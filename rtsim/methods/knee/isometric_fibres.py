@@ -56,8 +56,8 @@ def least_varying(origins: Array, insertions: Array, poses: KneePoses) -> Isomet
 
 
 def isometric_within(fibre: IsometricFibre, poses: KneePoses, bound: float) -> IsometricFibre:
-    """Find the most isometric fibre whose ends are within a bound along every axis from those of another one
-    [m].
+    """Find the most isometric fibre whose ends differ from the ends of `fibre` by at most `bound` along
+    every axis [m].
     """
     R, places = poses.rotations, MM * poses.places
 

@@ -171,7 +171,9 @@ def ties_of(start: KneeGeometry, anatomy: KneeAnatomy | None, bound: Array) -> T
 
 
 def nearest_where_found(geometry: KneeGeometry, poses: KneePoses) -> KneePoses:
-    """Return the poses of the mechanism nearest to these; for a pose without one nearby, the pose itself."""
+    """Return for each measured pose the nearest pose of the mechanism, or the measured pose itself if none
+    is near.
+    """
     nearest = nearest_poses(geometry, poses, N_NEAREST)
     off = np.hstack([nearest.angles - poses.angles, nearest.places - poses.places]) * SCALE
     is_near = np.linalg.norm(off, axis=1) < NEAR

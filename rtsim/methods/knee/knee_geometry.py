@@ -70,7 +70,7 @@ def knee_geometry_of(spec: ModelSpec) -> KneeGeometry:
 
 
 def by_name(records: tuple, names: tuple[str, ...], spec: ModelSpec, key: str) -> list:
-    """Return the records with these names; ConfigError if one does not exist."""
+    """Return the contacts or ligaments with the given names; ConfigError if one does not exist."""
     there = {record.name: record for record in records}
     lacking = [name for name in names if name not in there]
     if lacking:

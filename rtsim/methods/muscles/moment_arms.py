@@ -268,7 +268,7 @@ class MomentArms:
         )
 
     def angle_index(self, angle: str) -> int:
-        """Return the row of an angle; ModelError names the allowed ones."""
+        """Return the index of an angle in the tables; ModelError lists the allowed names."""
         return index_of(self.model.names.angles, angle, "angle", self.model.name)
 
     def range_of(self, angle: str) -> tuple[float, float]:

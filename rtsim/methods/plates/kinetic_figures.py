@@ -135,8 +135,8 @@ def peaks(results: Results, mass: float, gait: str) -> dict[str, Any]:
 
 
 def weight(results: Results, mass: float) -> dict[str, Any] | None:
-    """Compare the weight on all plates while the person stands upright with the mass; None if nobody stands
-    on them.
+    """Compare the weight that all plates measure while the person stands upright with the person's mass;
+    None if nobody stands on them.
     """
     labels = labels_of(results, "joint_angles")
     knees = [k for k, name in enumerate(labels) if name.startswith("knee_flexion")]

@@ -206,7 +206,7 @@ def _idle(force: FloatArray, mass: float | None) -> PlateFinding:
 
 
 def _greatest(force: FloatArray) -> float:
-    """Return the greatest vertical force [N] of all plates (n, n_plate, 3) together; missing values are 0."""
+    """Return the greatest total vertical force [N] of plates with forces (n, n_plate, 3); NaN counts as 0."""
     return float(np.nan_to_num(force[:, :, 1]).sum(axis=1).max(initial=0.0))
 
 

@@ -142,7 +142,9 @@ def labels_of(results: Results, field: str) -> tuple[str, ...]:
 
 
 def smoothed(spec: RateSpec, rate: float, times: Array, x: Array) -> tuple[Array, Array]:
-    """Return values and accelerations (n, 3) of x (n, 3) by the run's filter; NaN until it has settled."""
+    """Filter positions x (n, 3) by the run's filter; return values and accelerations (n, 3), NaN until it
+    has settled.
+    """
     estimator = RateEstimator(spec, plain(6), rate)
     value, acceleration = np.full(x.shape, np.nan), np.full(x.shape, np.nan)
     row = np.zeros(6)

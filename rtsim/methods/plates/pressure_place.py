@@ -222,8 +222,9 @@ def turned_by(results: Results, found: Momentum | None, mass: float) -> tuple[di
 
 
 def displacements(steps: list[PressedStep], turned: tuple[dict[int, Array], float]) -> Iterator[Displacement]:
-    """Yield the offset of each loaded plate, and that common to all, with the part of the errors that it
-    explains."""
+    """Yield the possible offsets of the centre of pressure, of each loaded plate and of all plates, with
+    the reduction of the squared errors by each.
+    """
     pressed_plates = sorted({step.plate for step in steps})
     for plate, moved in [(p, (p,)) for p in pressed_plates] + [(-1, tuple(pressed_plates))]:
         habits = (HABIT, OWN) if plate >= 0 else (ANY, ANY)

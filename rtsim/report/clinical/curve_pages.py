@@ -132,7 +132,7 @@ def joint_sources(trials: Sequence[ReportTrial], only: str = "") -> list[CurveSo
 
 
 def room_of(k: int, rows: int) -> PanelRoom:
-    """Return the place of panel number k on a page with so many rows of panels."""
+    """Return position and size of panel number k on a page with `rows` rows of panels."""
     width = (WIDTH - 2.0 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS
     height = (END - TOP - 70.0 - (rows - 1) * GAP) / rows
     row, column = divmod(k, COLUMNS)

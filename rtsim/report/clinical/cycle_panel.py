@@ -106,7 +106,9 @@ def frame_panel(page: Page, room: PanelRoom, title: str, unit: str) -> Box:
 
 
 def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], FloatArray]:
-    """Return a function from values to their heights on the page; NaN outside the span."""
+    """Return a function that converts values of a curve to vertical positions on the page; NaN outside
+    `span`.
+    """
     (_, _, top, bottom), (low, high) = box, span
 
     def up(values: FloatArray) -> FloatArray:

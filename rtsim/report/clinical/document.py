@@ -52,8 +52,8 @@ def pages_of(report: GaitReport) -> list[Page]:
 
 
 def html_of(report: GaitReport, pages: list[Page]) -> str:
-    """Return one HTML file: the pages, and our script that shows the values of a curve where a reader
-    points.
+    """Return one HTML file: the pages, and a script that shows the values of a curve at the reader's
+    pointer.
     """
     title = escape(printable(f"Gait report: {report.person}"))
     body = "\n".join(

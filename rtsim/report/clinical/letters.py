@@ -83,8 +83,8 @@ def folded(words: str, room: float, size: float, bold: bool = False) -> list[str
 
 
 def short_name(name: str, most: int = NAME_MOST) -> str:
-    """Return a name of at most so many letters, without its middle if it is longer: files of a session
-    differ at their end.
+    """Return a name of at most `most` letters; a longer one loses its middle, as files of a session differ
+    at their end.
     """
     if len(name) <= most:
         return name

@@ -142,7 +142,7 @@ def quality_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def _in_three(rows: list[list[str]]) -> list[list[str]]:
-    """Arrange rows side by side, three of them in one."""
+    """Arrange the rows of a table side by side, three short rows in one long row."""
     n = -(-len(rows) // 3)
     blank = [""] * len(rows[0])
     padded = [*rows, *[blank] * (3 * n - len(rows))]

@@ -36,8 +36,8 @@ BY = {
 
 
 def sources_of(trials: Iterable[ReportTrial], convention: str) -> list[str]:
-    """Return sentences on the published methods behind the numbers of trials; convention : convention of the
-    angles on page one.
+    """Return sentences on the published methods by which the results of trials were computed; convention :
+    convention of the angles on page one.
     """
     found: list[str] = []
     told_by: set[str] = set()

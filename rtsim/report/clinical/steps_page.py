@@ -33,7 +33,7 @@ class StepValue(NamedTuple):
 
 
 def step_rows(session: ReportSession) -> list[tuple[str, str, int, str, float]]:
-    """Return every value of every stride: trial, side, stride from 1, name, value."""
+    """Return the spatio-temporal values of every stride as rows: trial, side, stride from 1, name, value."""
     rows = []
     for trial in session.trials:
         feet, counted = feet_of(trial.results), dict.fromkeys(SIDES, 0)

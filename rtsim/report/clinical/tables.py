@@ -233,8 +233,8 @@ def _sheet_name(name: str, used: set[str]) -> str:
 
 
 def _wide(curves: dict[str, ReportCurve]) -> list[list[Cell]]:
-    """Return a column for the percentage and one for each stride: rows of names and units, then 101 rows of
-    values.
+    """Return a wide table of a quantity: a column for the percentage of the cycle and one for each stride;
+    rows of names and units, then 101 rows of values.
     """
     names: list[Cell] = ["percent"]
     units: list[Cell] = ["%"]

@@ -113,7 +113,7 @@ def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
 
 
 def mean_population(a: Population, b: Population) -> Population:
-    """Return the mean of two populations: each number is the mean of the two numbers."""
+    """Return a population whose numbers (mass fractions, lengths, ...) are the means of those of a and b."""
 
     def mean(x: float, y: float) -> float:
         return 0.5 * (x + y)
@@ -168,7 +168,9 @@ def segment_mass(kind: str, segment: Segment, person: BodyMeasures) -> SegmentMa
 
 
 def with_masses(spec: ModelSpec, subject: Subject, person: BodyMeasures) -> ModelSpec:
-    """Add masses to the segments of the subject's model; bodies that already have a mass keep it."""
+    """Add masses and inertias to the bodies of a subject's model; bodies that already have a mass are
+    unchanged.
+    """
     spec, bodies = for_person(spec, subject), []
     for body in spec.bodies:
         kind = kind_of_segment(body.name)

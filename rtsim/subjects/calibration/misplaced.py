@@ -97,7 +97,9 @@ class Leg(NamedTuple):
 
 
 class MarkerShift(NamedTuple):
-    """A displacement of one marker, and the part of the deviations that it explains."""
+    """A displacement of one marker from its landmark, and how much of the distances' deviations it
+    explains.
+    """
 
     role: str
     evidence: float

@@ -82,8 +82,8 @@ def check_stature(lengths: Mapping[str, float], stature: float, where: str) -> l
 
 
 def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str) -> list[str]:
-    """Return notes on segments of one leg that are longer than those of the other leg [m]; ConfigError for
-    impossible differences.
+    """Return notes on segments whose lengths [m] differ between the legs; ConfigError for impossible
+    differences.
     """
     notes = []
     for name, (unusual, impossible) in PAIRED.items():

@@ -90,7 +90,7 @@ class ConventionalMeasures(NamedTuple):
         return self.left if side == "left" else self.right
 
     def with_side(self, side: str, own: SideMeasures) -> ConventionalMeasures:
-        """Return the measures with those of one leg replaced."""
+        """Return a person's measures with the measures of one leg, `side`, replaced by `own`."""
         return self._replace(left=own) if side == "left" else self._replace(right=own)
 
     @property

@@ -97,7 +97,9 @@ def feet_of_person(subject: Subject) -> dict[int, Collection[str]]:
 
 
 def foot_of(labels: Sequence[str], lab: LabMap, side: str) -> dict[str, int]:
-    """Return the markers of a foot and their rows in the stream, the heel first; {} if there are too few."""
+    """Return the markers of a foot and their indices in the stream, the heel first; {} if there are too
+    few markers.
+    """
     table = side_of(lab, side)
     wanted = dict.fromkeys([table.calcaneus, *table.tracking.foot, table.metatarsal_1, table.metatarsal_5])
     found = find_markers([name for name in wanted if name], labels)

@@ -66,7 +66,7 @@ def labelled_side(lab: LabMap, names: Collection[str], otherwise: str) -> str:
 
 
 def markers_of(lab: LabMap, side: str, names: Collection[str]) -> dict[str, str]:
-    """Return role -> marker for those of these names that define the frame of a foot."""
+    """Return role -> marker for the markers in `names` that define the frame of a foot."""
     roles = {role: name for role, name in roles_of(lab, side).items() if role != "hallux"}
     found = find_markers(list(roles.values()), list(names))
     return {role: name for role, name in roles.items() if name in found}

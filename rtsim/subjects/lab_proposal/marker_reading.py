@@ -104,8 +104,8 @@ def by_spellings(name: str, words: Sequence[str]) -> list[NameReading]:
 
 @cache
 def stems() -> dict[tuple[bool, str], Stem]:
-    """Return what names mean in shipped marker maps, by (whether it has a side, plain name without the
-    side).
+    """Return the roles and segments that marker names have in shipped maps, by (whether the name has a
+    side, plain name without the side).
     """
     found: dict[tuple[bool, str], Stem] = {}
     for lab in shipped_labs():

@@ -106,8 +106,8 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
 
 
 def without_beginning(standing: StandingMarkers) -> StandingMarkers:
-    """Remove a beginning that all names share, such as a person's name, if more names have a meaning without
-    it.
+    """Remove a prefix that all marker names share, such as a person's name, if more names have a meaning
+    without it.
     """
     bare = without_shared(standing.names)
     if "" in bare or len(set(bare)) < len(bare):

@@ -87,7 +87,7 @@ def propose_map(
 
 
 def table_of(side: str, roles: Sequence[MarkerRole]) -> dict[str, str]:
-    """Return the roles of one side with their markers, as in a map's table."""
+    """Return role -> marker for the roles of one side, as in a map's table."""
     found = {role.role: role.marker for role in roles if role.side in (side, "")}
     for role in roles:
         if role.side == OTHER[side] and role.role in ("asis", "psis"):
@@ -143,7 +143,9 @@ def tracking_of(side: str, followed: Sequence[FollowedMarker]) -> Tracking:
 def in_movement(
     followed: Sequence[FollowedMarker], names: Sequence[str], movement: str
 ) -> tuple[list[FollowedMarker], list[str]]:
-    """Return the tracked markers that a movement with these names has, and notes on the others."""
+    """Return the tracked markers that a movement trial with the marker names `names` has, and notes on the
+    missing ones.
+    """
     there = find_markers([f.marker for f in followed], names)
     left_out = [f.marker for f in followed if f.marker not in there]
     lacks = f"the movement {movement} lacks these markers, so the map uses them only in the static trial: "

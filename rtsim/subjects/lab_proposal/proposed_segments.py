@@ -91,7 +91,9 @@ def followed_markers(
 
 
 def joint_heights(names: Sequence[str], roles: Sequence[MarkerRole], x: Array) -> dict[str, float]:
-    """Return the heights of knee and ankle relative to the stature, from their markers, or typical ones."""
+    """Return the heights of knee and ankle divided by the stature, from their markers, or typical heights
+    without markers.
+    """
     heights = {"knee": 0.277, "ankle": 0.037}
     for joint, wanted in (("knee", "epicondyle_lateral"), ("ankle", "malleolus_lateral")):
         there = [x[names.index(role.marker), 1] for role in roles if role.role == wanted]
@@ -101,8 +103,8 @@ def joint_heights(names: Sequence[str], roles: Sequence[MarkerRole], x: Array) -
 
 
 def place_of(k: int, x: Array, heights: Mapping[str, float]) -> tuple[str, str, str]:
-    """Return segment and side of marker k, and "" or the reason why it is on no segment; all "" for a marker
-    far from the legs.
+    """Return segment, side and "" for marker k, or "", "" and the reason if its segment is unclear; three
+    times "" if it is far from the legs.
     """
     side = "right" if x[k, 2] > 0.0 else "left"
     frames = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))

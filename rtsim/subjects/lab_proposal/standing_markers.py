@@ -137,8 +137,10 @@ def stillest(trial: MarkerTrial, where: str) -> tuple[Array, list[str]]:
 
 
 def sway_of(positions: Array) -> float:
-    """Return the median over the markers (n, n_marker, 3) of their root mean square distances from their
-    means [m].
+    """Return the root mean square distance of a marker from its mean position, as the median over the markers
+    [m].
+
+    positions : (n, n_marker, 3) [m]
     """
     known: NDArray[np.bool_] = np.asarray(np.isfinite(positions).all(axis=2))
     count = known.sum(axis=0)

@@ -94,7 +94,7 @@ class Ruler:
         self.segment_of = {marker: name for name, group in local.items() for marker in group}
 
     def neighbours(self, segment: str) -> list[str]:
-        """Return the segments that share a joint with this one."""
+        """Return the segments that share a joint with a segment."""
         pairs = [(j.proximal, j.distal) for j in self.joints if segment in (j.proximal, j.distal)]
         return [b if a == segment else a for a, b in pairs]
 

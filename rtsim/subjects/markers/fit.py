@@ -167,8 +167,8 @@ def root_mean_square(found: dict[str, Distances]) -> float:
 
 
 def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
-    """Return the marker with the largest sum of deviations among those with a too large one, and that
-    deviation [m]; None if there is none.
+    """Return the marker with the largest sum of squared deviations among the markers with a too large
+    deviation, and its largest deviation [m]; None if no deviation is too large.
     """
     sums: dict[str, float] = {}
     largest: dict[str, float] = {}

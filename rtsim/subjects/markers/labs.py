@@ -45,7 +45,9 @@ def load_lab(name: str) -> LabMap:
 
 @cache
 def shipped_labs() -> tuple[LabMap, ...]:
-    """Return all shipped maps, read only once, as sessions of a stream may begin during a run."""
+    """Return all shipped marker maps; they are read only once, as sessions of a stream may begin during a
+    run.
+    """
     return tuple(load_lab(name) for name in shipped_names(FOLDER))
 
 
@@ -148,7 +150,7 @@ def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
 
 
 def n_roles(covered: Coverage, names: Sequence[str]) -> int:
-    """Return the number of landmarks of one side of a map whose markers are among `names`."""
+    """Return for how many landmarks of one side of a map the marker is among `names`."""
     table = side_of(as_spelled(covered.lab, names), covered.side)
     return len(find_markers(table.named.values(), names))
 

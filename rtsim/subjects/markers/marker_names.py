@@ -56,8 +56,8 @@ def without_subject(name: str) -> str:
 
 
 def spellings(names: Sequence[str]) -> list[list[str]]:
-    """Return plain spellings of the names: as they are, without the part before a colon, and without a
-    beginning shared by all.
+    """Return three spellings of the names without case and separators: whole, without the part before a
+    colon, and without a prefix shared by all.
     """
     return [
         plain_names(names),
@@ -67,7 +67,7 @@ def spellings(names: Sequence[str]) -> list[list[str]]:
 
 
 def without_shared(names: Sequence[str]) -> list[str]:
-    """Return the names without the beginning that all of them have in common, up to a separator."""
+    """Return the names without the prefix, up to a separator, that all of them have in common."""
     shared = shared_beginning(names) if len(names) > 1 else ""
     n_shared = 1 + max(shared.rfind(separator) for separator in SEPARATORS)
     return [name[n_shared:] for name in names]

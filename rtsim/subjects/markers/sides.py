@@ -95,7 +95,9 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
 
 
 def _in_one_plane(positions: Positions) -> bool:
-    """Return whether all markers of a frame lie in one plane, in the median over the frames."""
+    """Return whether the markers lie nearly in one plane, in the median over the frames that show all of
+    them.
+    """
     points = np.stack(list(positions.values()), axis=-2)
     points = points[np.isfinite(points).all(axis=(-2, -1))]  # frames that show all of them
     if not points.size:
