@@ -174,7 +174,7 @@ class DevicePort(Closing):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Counters of the device's messages, by what was done with them."""
+        """Numbers of messages from the device, by how they were used or why they were not."""
         others = {"other_device": self.n_other, "other_user": self.n_other_user}
         return {**self._intake.counters, **others, "skipped": self.n_skipped}
 
@@ -304,7 +304,7 @@ class ModelLink(Closing):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Counters of the outputs, by what was done with them."""
+        """Numbers of received outputs, by how they were used or why they were not."""
         return self._intake.counters
 
     def newest(self, timeout_ms: int) -> tuple[Output, int] | None:

@@ -221,7 +221,8 @@ class PageServer(ThreadingHTTPServer):
 
 
 class RequestHead:
-    """The head of a request, line by line, of HEAD_MOST bytes at most; LineTooLong beyond the first line.
+    """Reader of the head of a request, its first line and its fields, of HEAD_MOST bytes at most; LineTooLong
+    beyond the first line.
 
     file : connection that it is read from
     """

@@ -294,7 +294,7 @@ class DeviceExchange:
         return self.newest.torque[0] if self.newest is not None and believed else 0.0
 
     def _unusable(self, newest: Device | None) -> str:
-        """Return why the newest message tells nothing about the limb's torque, as text; empty if it does."""
+        """Return why the newest message does not tell the torque on the limb, as text; empty if it does."""
         exchange = self.spec.exchange
         if newest is None:
             return "no device has answered yet"

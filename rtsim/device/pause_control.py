@@ -36,7 +36,8 @@ class PauseControl:
 
     @property
     def objection(self) -> str:
-        """Return why torque must not begin, as a sentence; empty if nothing is paused or waits to move."""
+        """Return why torque must not begin, as a sentence; empty if the limb is neither paused nor about to
+        return to its start."""
         return PAUSED if self.wanted else GOES_BACK if self._resets else ""
 
     def pause(self) -> None:

@@ -74,8 +74,8 @@ def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tu
 
 
 def registration(spec: ModelSpec, anatomy: Anatomy, body: Body, angles: Array) -> JointRegistration | None:
-    """Determine the placement of the parts of a body's joint; None where the mechanism does not reach that
-    flexion.
+    """Determine the placement of the parts of a body's joint; None if the mechanism does not reach the
+    flexion of the person's pose.
 
     angles : (3,) - of the body in its parent about z, the new x, the new y [rad]
     """
@@ -144,8 +144,8 @@ def part_of(row: ScalarElement, anatomy: Anatomy, body: Body, start: Array) -> P
 
 
 def misfits(parts: Sequence[Part], flexion: float, x: Array) -> tuple[Array, Array]:
-    """Compute the residuals (n,) of distances and of heights above planes in a pose x [m], and their
-    derivatives with respect to x, (n, 5), by central differences."""
+    """Compute the residuals (n,) [m] of distances and of heights above planes in the pose x, two angles and
+    the origin, and their derivatives with respect to x, (n, 5), by central differences."""
 
     def values(x: Array) -> Array:
         R = turned(np.array([flexion, *x[:2]]))

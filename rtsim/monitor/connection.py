@@ -1,4 +1,4 @@
-"""Whether data are arriving, as text."""
+"""The state of the connection to a sender, as text: whether frames arrive."""
 
 from __future__ import annotations
 

@@ -83,7 +83,8 @@ class BalancedJoint(Balance):
         )
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Prepare a filter for the rate of the session, and discard the equilibrium of earlier frames."""
+        """In a new session (anew), create a filter for its rate and discard the equilibrium of earlier
+        frames."""
         if not anew and self._filter is not None:
             return
         self.balanced.forget()
@@ -116,7 +117,8 @@ class BalancedJoint(Balance):
         return self.come_to(status)
 
     def _begins_anew(self) -> bool:
-        """Return whether the search must start anew instead of from the frame before.
+        """Return whether the search for the equilibrium must start afresh instead of from the equilibrium of
+        the frame before.
 
         It must if there is no pose. If the run states from where to begin, it must also do so in every second
         of successive frames without equilibrium, as the branch of solutions that it followed may have ended.

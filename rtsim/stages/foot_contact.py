@@ -120,8 +120,8 @@ class FootContacts(Stage):
             self.shared.share(self._ground[1])
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Prepare filters for the forces like that of the motion, and report which feet were found and
-        how.
+        """Find the plate forces of each foot. In a new session (anew), also create filters like that of the
+        motion, and report which feet were found and how.
         """
         if self.loads is not None:
             self._bearers = [self.loads.bearer_with(marks, side) for marks, side in self._marked]

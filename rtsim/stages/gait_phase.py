@@ -79,7 +79,7 @@ class GaitPhases(Stage):
         self._n_marked = 0
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Forget the strides and the direction of walking found so far."""
+        """In a new session (anew), forget the strides and the direction of walking found so far."""
         if not anew:
             return
         model = self.kinematics.estimator.model
@@ -265,7 +265,7 @@ def moved_by_a_joint(feet: list[tuple[int, int]], model: Model) -> list[tuple[in
 
 def make(setting: StageContext) -> GaitPhases | None:
     """Return the stage for a model with feet and a body relative to which their forward position is measured,
-    as the pelvis; None for other models.
+    such as the pelvis; None for other models.
     """
     kinematics = setting.stage(Kinematics)
     model = kinematics.estimator.model

@@ -79,7 +79,7 @@ class GroundReaction(Stage):
             dynamics.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin a session, and report how the body's mass is distributed."""
+        """Begin a session; in a new one (anew), report how the body's mass is distributed."""
         if anew:
             notes = "; ".join(self.person.notes)
             self.sentences.append(

@@ -143,7 +143,7 @@ class Kinematics(Stage):
         self._square_sum, self._n_square = 0.0, 0
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Create the marker input of a new session, and discard the pose and the history of the markers."""
+        """In a new session (anew), create its marker input, and discard the pose and marker history."""
         if not anew and self.marker_input is not None:
             return
         if self.marker_input is not None:

@@ -132,7 +132,7 @@ class FootLoads(AppliedLoads):
         )  # fmt: skip
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Find the feet among the markers of a session, and its plates."""
+        """Find the feet among the markers of a session, and the plates of the session."""
         if anew:
             if self.placed is None:
                 self._find_feet(session)
@@ -143,8 +143,8 @@ class FootLoads(AppliedLoads):
         super().begin(session, anew)
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """Assign plates to feet by the feet's positions; a plate may be invalid if a foot stands
-        elsewhere."""
+        """Assign plates to feet by the feet's positions, and write the wrench on each foot. A plate without a
+        plausible foot at its centre of pressure is marked as faulty."""
         feet, dt = self._lines(frame), self.kinematics.dt
         n_odd = self._assign(feet, dt)
         self._wrenches()

@@ -81,8 +81,8 @@ class SharedLoads(Stage):
         return unbalanced_dofs(sharing.rows, sharing.violation, [turns[row] for row in sharing.rows])
 
     def quantities(self) -> list[Quantity]:
-        """Return the activations and forces of muscles, reserves, reactions, the unbalanced part of the load,
-        and the optimality residual of the solution."""
+        """Return the activations and forces of muscles, reserves, reactions, the part of the load that is not
+        borne, and the gap to a lower bound of the criterion."""
         sharing = self.sharing
         reserves = [
             Quantity(

@@ -45,12 +45,12 @@ class SagittalMotion(Stage):
         self._progress = ForwardDistance()
 
     def warm(self) -> None:
-        """Compute the coordinates once."""
+        """Compute the coordinates once, to compile the kernels."""
         model = self.motion.kinematics.estimator.model
         pose(model.tree, model.q_neutral.copy(), self._pose)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Forget the direction of walking found so far."""
+        """In a new session (anew), forget the direction of walking found so far."""
         if anew:
             self._progress = ForwardDistance()
 

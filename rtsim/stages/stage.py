@@ -128,7 +128,7 @@ class Stage:
         return {}
 
     def gauges(self) -> dict[str, float]:
-        """Return current values for the telemetry."""
+        """Return measured quantities of the stage by name, such as delays, for the telemetry."""
         return {}
 
     def status_text(self) -> str:

@@ -56,7 +56,7 @@ class Bayesian(Trials):
         return point[None, :].copy()
 
     def tell(self, points: Array, costs: Array) -> None:
-        """Add the cost (1,) of a setting (1, n)."""
+        """Store the cost (1,) of a setting (1, n)."""
         super().tell(points, costs)
         del self._asked[:1]
 

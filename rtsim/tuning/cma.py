@@ -50,7 +50,8 @@ class Cma(Trials):
         return np.asarray(self._cma.ask())[None, :]
 
     def tell(self, points: Array, costs: Array) -> None:
-        """Add the cost (1,) of a setting (1, n); the last cost of a generation begins the next generation."""
+        """Store the cost (1,) of a setting (1, n); the last cost of a generation begins the next
+        generation."""
         super().tell(points, costs)
         self._told.append((np.array(points[0]), float(costs[0])))
         if len(self._told) == self._cma.population_size:

@@ -133,7 +133,7 @@ class Measuring:
         self.cost: CycleCost | None = None
 
     def announce(self, session: Session) -> None:
-        """Take the descriptor of the results, with the fields of the frames that follow."""
+        """Store the descriptor of the results, with the fields of the frames that follow."""
         self.cost = self._runs.collector(session)
 
     def send(self, message: AnyMessage) -> None:

@@ -34,7 +34,7 @@ class Trials:
         self._n_fitted = 0
 
     def tell(self, points: Array, costs: Array) -> None:
-        """Add the costs (n_point,) of settings (n_point, n)."""
+        """Store the costs (n_point,) of settings (n_point, n)."""
         self.points += [np.array(point, float) for point in points]
         self.costs += [float(cost) for cost in costs]
 

@@ -103,7 +103,7 @@ def user_of(connection: AcceptedConnection) -> int | None:
 
 
 def is_foreign(connection: AcceptedConnection) -> bool:
-    """Return whether a connection belongs to another user than that of this process; False where the system
-    does not tell.
+    """Return whether a connection belongs to another user than this process; False if the system does not
+    report the user.
     """
     return not is_own(user_of(connection))

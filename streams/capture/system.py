@@ -77,7 +77,7 @@ class CaptureConnection(Protocol):
         protocol."""
 
     def gauges(self) -> Mapping[str, float]:
-        """Return the current values for the telemetry."""
+        """Return measured quantities of the connection by name, such as delays, for the telemetry."""
 
     def sentences(self) -> list[str]:
         """Return a few messages since the last call: events of the system and irregularities."""

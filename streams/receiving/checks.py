@@ -56,7 +56,7 @@ class OrderCheck:
         return self._last
 
     def judge(self, seq: int) -> Verdict:
-        """Judge a frame by its number; afterwards `n_lost` is the number of frames missing just before it.
+        """Classify a frame by its number; afterwards `n_lost` is the number of frames missing just before it.
 
         The first received frame of a session may have any number: frames before it do not count as lost.
         """

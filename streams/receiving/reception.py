@@ -11,7 +11,7 @@ from streams.receiving.checks import EventLog, OrderCheck
 
 
 class Reception:
-    """Follows the newest session of each stream that is sent at one address.
+    """Counts missing frames in the newest session of each stream that is sent at one address.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""Playing recorded markers, and forces beside them, as live streams at the recorded times."""
+"""Playing of recorded markers, with their force plate data if there are any, as live streams at the recorded
+times."""
 
 from __future__ import annotations
 
@@ -221,7 +222,7 @@ def _await_subscriber(
 
 
 def _wait(publisher: Publisher, due_ns: int, stop: threading.Event) -> bool:
-    """Wait for a deadline, serving subscribers meanwhile; return False when told to stop."""
+    """Serve subscribers until a deadline; return False if `stop` was set meanwhile."""
     while not stop.is_set():
         left_ns = due_ns - now_ns()
         if left_ns <= SLICE_NS:

@@ -96,7 +96,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
         return message.log_time, self._topics[message.channel_id], message.data
 
     def close(self) -> None:
-        """Close the file before it was read to its end, which closes it, too."""
+        """Close the file if its reading ends early; reading to the end closes it, too."""
         self._file.close()
 
     def _all_messages(self) -> Iterator[Message]:

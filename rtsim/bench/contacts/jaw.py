@@ -201,8 +201,8 @@ def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
 
 
 def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
-    """Return the number of maxima of the upward force on the skull in the mean cycle, and its mean while the
-    jaw opens divided by its mean while the jaw closes.
+    """Return the number of maxima of the upward force on the skull in the mean cycle, and the mean of this
+    force while the jaw opens divided by its mean while the jaw closes.
     """
     pressed = -by_phase(task, own, "joint_point_forces").mean(axis=0)[:-1, :, AXES.index("si")]
     forwards = by_phase(task, own, "joint_point_displacements").mean(axis=0)[:-1, :, AXES.index("ap")]

@@ -231,8 +231,8 @@ def search_figures(
     table: Array,
     least: float | None = None,
 ) -> list[BenchFigure]:
-    """Return the regrets of a search method; least : cost from which a regret counts, None = that of the
-    grid's best node.
+    """Return the regrets of a search method: the cost reached minus the cost `least`, in % of the grid's
+    range; least = None : the cost of the grid's best node
     """
     share = 100.0 * max(ended.n_tried for ended in all_ended) / table.size
     figures = [BenchFigure(f"evaluations_share.{name}", share, "% of the grid's", SHARE_PERCENT, "lower")]

@@ -211,8 +211,8 @@ class DeviceClock(ClockInput):
         return frame
 
     def period_ns(self, session: Session) -> int:
-        """Return the period of the ticks [ns]. In lockstep neither results nor flags depend on clocks; late
-        answers are only counted.
+        """Return the time limit of a tick [ns]: its period, or 0 = none in lockstep, in which results and
+        flags do not depend on clocks and late answers are only counted.
         """
         return 0 if self.exchange.lockstep else super().period_ns(session)
 

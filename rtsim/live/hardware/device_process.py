@@ -215,6 +215,6 @@ class SimulatedDevice(Closing):
 
 
 def listen_for_emergency(device: SimulatedDevice) -> None:
-    """Let the signal SIGUSR1 press the emergency stop of the device, if the system has such a signal."""
+    """Make the signal SIGUSR1 trigger the emergency stop of the device, on systems that have this signal."""
     if hasattr(signal, "SIGUSR1"):
         signal.signal(signal.SIGUSR1, lambda number, frame: device.press())

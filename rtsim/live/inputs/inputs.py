@@ -67,7 +67,7 @@ class Input(Protocol):
         """Return the counters of received, lost and dropped frames."""
 
     def gauges(self) -> Mapping[str, float]:
-        """Return the current values for the telemetry."""
+        """Return measured quantities of the input by name, such as delays, for the telemetry."""
 
     def sentences(self) -> list[str]:
         """Return the messages for the user since the last call."""

@@ -110,7 +110,8 @@ class StandingTrial:
         self._stored = stored
 
     def take(self, frame: ReceivedFrame) -> None:
-        """Take a frame; another session, or time that runs backwards, starts the collection anew."""
+        """Add a frame; a frame of another session, or with an earlier time than the last, restarts the
+        collection."""
         if frame.session is not self._session:
             self._begin(frame.session)
         if self._frames and not frame.time > self._frames[-1][0]:
@@ -120,7 +121,7 @@ class StandingTrial:
             self._frames.popleft()
 
     def look(self) -> StandingSoFar:
-        """Check the frames so far."""
+        """Return the progress of the static trial, from the frames so far."""
         if self._fault is not None or not self._frames:
             return StandingSoFar(fault=self._fault)
         trial = self._trial()

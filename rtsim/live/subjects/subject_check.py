@@ -115,7 +115,8 @@ def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anywa
 
 
 def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
-    """Return notes on how well the markers of a trial fit; raise `fault` as an error, unless `anyway`."""
+    """Return notes on how well the markers of a trial fit the person or model (`whose`); raise `fault` as an
+    error, unless `anyway`."""
     if fault is None:
         return sentences(fit, whose)
     if not anyway:
@@ -124,7 +125,8 @@ def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool
 
 
 def check_shown(names: tuple[str, ...], whose: str, trial: MarkerTrial, where: str) -> None:
-    """Raise ConfigError for a trial without frames, or without any tracked marker."""
+    """Raise ConfigError for a trial without frames, or without any tracked marker; whose : person or model of
+    the markers; where : the trial's file, for the error"""
     found = find_markers(names, trial.names)
     if not found:
         raise ConfigError(

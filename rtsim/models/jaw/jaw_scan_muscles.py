@@ -34,7 +34,7 @@ def with_muscles(
     """Return the model with the scan's muscle ends, and sentences for the user.
 
     path : path of the scan, to which the files are relative
-    Raises ConfigError for unknown muscles, or ends that are not those of the muscle.
+    Raises ConfigError for unknown muscles, or ends far from those of the shipped muscle.
     """
     names = [muscle.name for muscle in spec.muscles]
     unknown = [name for name in scan.muscles if name not in names]

@@ -30,7 +30,7 @@ class Reactions(NamedTuple):
         """Return the roles of a method in which the elements of these reactions are switched off, because
         their forces become unknowns of the recruitment.
 
-        They are unknowns like those of muscles.
+        Recruitment finds them together with the muscle forces.
         """
         mode = roles.mode.copy()
         mode[self.element] = OFF

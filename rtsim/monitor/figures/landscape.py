@@ -28,7 +28,7 @@ LINES = 5
 
 
 def save_landscape(paper: Paper, shown: Landscape) -> None:
-    """Save the figure."""
+    """Save the figure to the file of `paper`."""
     ready_to_draw()
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor

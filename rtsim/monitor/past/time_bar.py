@@ -78,7 +78,7 @@ class TimeBar(QWidget):
         self.look_at(math.nan)
 
     def step(self, by: float) -> None:
-        """Move the shown time forwards or backwards; by : [s]."""
+        """Move the shown time by a number of seconds, backwards if it is negative."""
         oldest, newest = self._reach
         if math.isnan(newest):
             return

@@ -53,7 +53,9 @@ CONTACT_MS, PERIOD_S = 6.94, 2.5
 
 
 def force(law: str, v: Array, F_n: float = LOAD_N, **coefficients: float) -> Array:
-    """Return the friction of a law at velocities v : (n,), (n,) [N]; coefficients : as in a model file."""
+    """Return the friction of a law at velocities v : (n,) and a normal force F_n [N], (n,) [N];
+    coefficients : as in a model file
+    """
     given: dict[str, Any] = {
         "static": STATIC,
         "dynamic": DYNAMIC,
@@ -306,7 +308,7 @@ def time_panel(title: str, unit: str, t: Array, curves: dict[str, Array]) -> Fig
 
 
 def slipping(run: FrictionRun) -> NDArray[np.bool_]:
-    """Return when the block slides on the belt faster than v_t, (n,)."""
+    """Return a mask (n,) of the times at which the block slides on the belt faster than v_t."""
     return np.asarray(np.abs(run.v[:, 0] - BELT) > 2.0 * V_T)
 
 

@@ -57,7 +57,7 @@ def arms_of(model: str) -> MomentArms:
 
 
 def compared(arms: MomentArms, angle: str, ends_deg: tuple[float, float], n: int = N_VALUE) -> ComparedArms:
-    """Return moment arms by all methods, between two values of an angle."""
+    """Return moment arms by all methods at n values of an angle, evenly spaced between the two ends [deg]."""
     values = np.radians(np.linspace(*ends_deg, n))
     points = {method: list(arms.sweep(angle, values, method=method)) for method in EVERY}
     return ComparedArms(

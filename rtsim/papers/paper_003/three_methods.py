@@ -211,8 +211,8 @@ def contact_points(given: ItemInput) -> ItemResult:
 
 
 def length_differences(given: ItemInput) -> ItemResult:
-    """Compute table 4: lengths of the ligaments minus those of eq. 1 at the flexion from `zero`, which are
-    the targets.
+    """Compute table 4: lengths of the ligaments minus their target lengths, which are those of eq. 1 of the
+    paper at the flexion that the method `zero` finds.
     """
     found = method_runs(given)
     asked = found.stacked("zero", "experimental")

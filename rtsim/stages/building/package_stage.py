@@ -177,7 +177,7 @@ class PackageStage(Stage):
             return instead
 
     def _failed(self, why: str) -> StageOutcome:
-        """Return the outcome of a frame for which the stage has no values."""
+        """Return the outcome of a frame for which the stage has no results; why : the reason, in words"""
         self.count(FAILED, self._sentence(why))
         self._clear()
         return StageOutcome(status=Status.DEGRADED)

@@ -82,7 +82,7 @@ class DeviceTorque(Stage):
         self._moment[self._at] = 0.0
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Judge, record and apply the messages since the last tick."""
+        """Check, record and apply the device's messages since the last tick."""
         x = self.exchange
         self.apply(first_of(x.watches) or self._by_clock())
         x.hold.tick(x.newest is None or x.newest.state in OFF, x.tick_s)

@@ -79,7 +79,7 @@ class WornJoint(Stage):
         self._forget()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin another session, whose times start at a new origin; torque must not continue into it."""
+        """In a new session (anew), whose times have another origin, end torque and discard the angle."""
         if not anew:
             return
         if not math.isnan(self._session_rate):

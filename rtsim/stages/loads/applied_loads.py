@@ -95,7 +95,8 @@ class AppliedLoads(Stage):
         return self.feed.n_session != self._n_session
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin a session with its plates."""
+        """Use the plates of a session; allocate arrays if the session is new (anew) or its plates have
+        changed."""
         self.feed.turn_to(session)
         if anew or self.outdated:
             self.size()

@@ -1,4 +1,4 @@
-"""The feet of a person by their own markers: body and frame of each, and its filtered motion."""
+"""The feet of a person, tracked by their own markers alone: body, axes and filtered motion of each foot."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class LiveSubjectCheck(Stage):
         self._forget()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Restart the check, as another stream may show another person."""
+        """In a new session (anew), restart the check, as the stream may show another person."""
         if anew:
             self._forget()
 

@@ -60,5 +60,5 @@ class SteppedSegments:
         return n > 0
 
     def said(self) -> str:
-        """Return a sentence that names the segments that have stepped."""
+        """Return a sentence that names the segments that have jumped."""
         return SAID.format(", ".join(self._names[b] for b in np.flatnonzero(self.off)))

@@ -82,7 +82,8 @@ class QtmConnection:
         self._due_ns = now_ns() + ASK_NS
 
     def _greet(self) -> None:
-        """Agree on a protocol version with the server, and read what it measures."""
+        """Agree on a protocol version with the server, and read its settings: markers, rate and force
+        plates."""
         self._expect((COMMAND,), "its greeting")
         for version in VERSIONS:
             self._socket.send(f"Version {version}")

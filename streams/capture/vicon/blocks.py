@@ -129,17 +129,17 @@ def block(*parts: tuple[int, bytes]) -> bytes:
 
 
 def numbers(values: frozenset[int] | set[int]) -> bytes:
-    """Encode a set of numbers for sending."""
+    """Encode a set of integers, such as kinds of requested data."""
     return struct.pack(f"<I{len(values)}I", len(values), *sorted(values))
 
 
 def read_numbers(reader: ByteReader) -> frozenset[int]:
-    """Read a set of numbers."""
+    """Read a set of integers."""
     return frozenset(reader.array(_NUMBERS, reader.count(4)).tolist())
 
 
 def read_unchanged(reader: ByteReader) -> frozenset[int]:
-    """Read the numbers of those contents of a frame that are unchanged and therefore not sent again."""
+    """Return the kinds of the data in a frame that are unchanged, and therefore not sent again."""
     reader.skip(8 * reader.count(8))  # how many objects of each kind there are, which the block shows itself
     return read_numbers(reader)
 
