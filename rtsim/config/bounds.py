@@ -66,7 +66,7 @@ def check_numbers(value: Any, key: str = "", name: str = "", floor: str = "") ->
 
 
 def check_number(value: float, key: str, name: str, floor: str) -> None:
-    """Raise ValueError for a number outside the bounds of its unit."""
+    """Raise ValueError for a number outside the plausible range of its unit."""
     unit = unit_of(name)
     least, most = UNITS.get(unit, ANY)
     most = RANGES.get(name, most)

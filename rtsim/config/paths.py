@@ -9,7 +9,7 @@ from rtsim.errors import ConfigError
 
 
 def configs_root() -> Path:
-    """Return folder that holds models/, labs/, runs/ and subjects/ of this installation."""
+    """Return the folder of this installation that holds models/, labs/, runs/ and subjects/."""
     package = Path(__file__).resolve().parents[1]
     for candidate in (package / "configs", package.parent / "configs"):
         if (candidate / "models").is_dir():

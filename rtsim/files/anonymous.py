@@ -117,8 +117,8 @@ class Anonymiser:
         return self.prefixes.setdefault(prefix, f"{PERSON}_{len(self.prefixes) + 1}")
 
     def _plain(self, table: Mapping[str, Any], known: frozenset[str] | set[str]) -> dict[str, Any]:
-        """Return a table of plain values without texts that are not in `known`; empty lists and tables are
-        removed, too.
+        """Return a table of numbers, texts and lists without texts that are not in `known`, and without
+        empty lists and tables.
         """
         kept = {key: self._value(value, known) for key, value in table.items()}
         return {key: value for key, value in kept.items() if value not in (None, [], {})}

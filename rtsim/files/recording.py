@@ -317,7 +317,7 @@ def _repeats(frame: Frame, before: Frame) -> bool:
 
 
 def _split(rows: FloatArray, specs: Mapping[str, FieldSpec]) -> dict[str, FloatArray]:
-    """Split rows into the columns of each field, reshaped to (n, ...)."""
+    """Split the rows of numbers into the fields of the descriptor, (n, ...) each."""
     fields = {}
     start = 0
     for name, spec in specs.items():

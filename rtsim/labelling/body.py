@@ -245,8 +245,8 @@ class MarkedBody:
         return n > FEWEST or (n == FEWEST and bool(beside)) or (n == 2 and max(beside, default=0) >= FEWEST)
 
     def _ordered(self) -> list[int]:
-        """Return the order of the segments: first those best visible if markers are hidden, then outwards
-        along the joints.
+        """Return the order in which segments are searched: first the segment that is best found with
+        hidden markers, then outwards along the joints.
         """
         left = set(range(len(self.shapes)))
         order: list[int] = []

@@ -149,7 +149,7 @@ def agreed_names(forwards: RecordingNames, backwards: RecordingNames, tracks: In
 
 
 def _give_each_point_once(points: Indices, certain: Flags) -> None:
-    """Assign a point that several markers claim to the only marker that is certain of it, or else to none."""
+    """Assign a point that several markers have to the only one whose label is certain, or else to none."""
     ordered = np.sort(points, axis=1)
     doubled = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
     for k in np.flatnonzero(doubled).tolist():

@@ -343,7 +343,7 @@ class Labeller:
     def _compare(
         self, markers: Array, cloud: Array, now: Indices, found: FoundPerson, search: PersonSearch
     ) -> None:
-        """Compare the labels with those of a search that does not use earlier frames."""
+        """Compare the tracked labels with those of a search, which does not use earlier frames."""
         tracks, current = self._tracks, self._tracks.points_of(self._n)
         moved = (now >= 0) & (now != current) & ((current >= 0) | np.isin(now, current[current >= 0]))
         new = (now >= 0) & (now != current)

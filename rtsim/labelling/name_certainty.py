@@ -69,7 +69,7 @@ class NameCertainty:
         self.proven[markers] = self.agreed[markers] = False
 
     def contradict(self, markers: Indices) -> None:
-        """Discard the certainty of these markers' labels, but not that they were certain."""
+        """Mark these markers' labels as uncertain, but keep in `proven` that they were certain."""
         self._votes[markers] = 0
         self._stays_s[markers] = 0.0
         self._n_stay[markers] = 0

@@ -55,8 +55,8 @@ class PredictedMarkers(NamedTuple):
     beside: Array
 
     def can_be(self, cloud: Array) -> NDArray[np.bool_]:
-        """Return whether points (n, 3) [m] are at each marker's earlier distances from the others of its
-        segment, (k, n).
+        """Return whether points (n, 3) [m] are at the distances from the others of the segment that each
+        hidden marker had earlier, (k, n).
         """
         found = np.linalg.norm(cloud[None, :, None] - self.beside[None, None], axis=3)
         off = np.abs(found - self.apart[:, None])

@@ -62,7 +62,9 @@ class SegmentFits:
         self._n_learned = np.zeros(len(self._body.local), np.int64)
 
     def _local(self) -> Array:
-        """Return markers and joint centres on their segments, (n_segment, most + joints, 3) [m]."""
+        """Return positions of markers and joint centres in the axes of their segments, (n_segment, most +
+        joints, 3) [m].
+        """
         local = self._body.local + self._bias
         return np.concatenate([local[self._marker], self._here], axis=1)
 
@@ -168,8 +170,8 @@ class SegmentFits:
         return self._body.learned(self._bias, self._n_learned >= LEARNED_TIMES)
 
     def in_place(self, found: FoundPerson, points: Array) -> NDArray[np.bool_]:
-        """Return which markers are so close to their place on the segment that they are unambiguous,
-        (n_marker,).
+        """Return the markers whose found point is so close to their place on the fitted segment that the
+        label is unambiguous, (n_marker,).
         """
         near = np.zeros(len(found.points), bool)
         for shape, placement in zip(self._body.shapes, found.placements, strict=True):

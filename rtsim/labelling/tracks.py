@@ -118,7 +118,7 @@ class PointTracks:
         self.forget()
 
     def forget(self) -> None:
-        """Discard all points."""
+        """Discard all points and their tracks."""
         self.places, self.speeds = np.zeros((2, 0, 3))
         self.ended = np.zeros((0, 3))
         self.numbers, self.marker, self.near = np.zeros((3, 0), np.int64)

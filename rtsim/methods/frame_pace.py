@@ -126,7 +126,9 @@ class _Least:
 
 
 class _Window:
-    """Delays of the frames of about a second. least : smallest delays by frame numbers, and by frame times"""
+    """Delays of the frames of about a second. least : smallest delays relative to (frame number / rate),
+    and to the frames' times
+    """
 
     __slots__ = ("began", "least", "n")
 

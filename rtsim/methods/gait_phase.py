@@ -124,7 +124,7 @@ class Swing:
         return Event(kind, t0 + (t1 - t0) * part)
 
     def _fit(self, time: float, place: float) -> bool:
-        """Fit a line through the samples of the window; return whether there are enough of them."""
+        """Fit a line through the newest samples; return whether there are enough of them."""
         samples = self._samples
         samples.append((time, place))
         while len(samples) > LEAST_SAMPLES and time - samples[0][0] > WINDOW_S:

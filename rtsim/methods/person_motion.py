@@ -122,8 +122,9 @@ class WalkDirection:
         return BACKWARDS if self._backwards or self._speed < -BACK_M_S else ""
 
     def _step(self, speed: float, height: float, passed: float, alone: bool) -> None:
-        """Update the evidence from one step, a sample of the feet's relative speed and height, on whether
-        they walk backwards."""
+        """Update the evidence for walking backwards by one sample of the feet's relative forward speed and
+        height.
+        """
         if alone:
             self._height += min(1.0, passed / HEIGHT_S) * (height - self._height)
             height -= self._height

@@ -101,8 +101,8 @@ def arms_along(
 
 
 def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
-    """Return one line for each reason why values of a muscle are missing in a sweep, with the angles
-    concerned.
+    """Return one line for each reason for missing moment arms of a muscle in a sweep, with the range of
+    angles concerned.
     """
     lines = []
     for reason in dict.fromkeys(reason for _, reason in failed):

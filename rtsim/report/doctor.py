@@ -155,7 +155,7 @@ def describe(session: Session) -> str:
 
 
 def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[DoctorFinding]:
-    """Judge the rate and the regularity of the frames from their stamps."""
+    """Judge the rate and the regularity of frames; stamps : time of arrival [ns] and number of each frame."""
     if len(stamps) < 2:
         return [
             DoctorFinding(False, f"the descriptor came, but only {len(stamps)} frames: is the sender paused?")

@@ -14,7 +14,7 @@ from rtsim.models.model import build
 
 
 def understood(spec: ModelSpec) -> list[str]:
-    """Return sentences on how the model moves, and on what its elements can and cannot be used for."""
+    """Return sentences on which coordinates of a model move and how, and on the limits of its elements."""
     coordinates = [c for body in spec.bodies for c in coordinates_of(body)]
     follows = [f"{c.coordinate} of {c.of}" for c in spec.couplers if c.driver != c.coordinate]
     held = [c.coordinate for c in spec.couplers if not c.of]

@@ -163,8 +163,8 @@ class StreamSummary:
 
 
 def one_axis(values: Array | None) -> Array:
-    """Return the values of a field with a single axis; None for any other field, which foreign software may
-    send.
+    """Return the values of a field if it has one axis, else None, as foreign software may send other
+    fields.
     """
     return values if values is not None and values.ndim == 1 else NOTHING
 

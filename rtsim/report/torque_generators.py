@@ -167,7 +167,7 @@ def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
 
 
 def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = ()) -> dict[str, Any]:
-    """Return all fits as JSON data, in rad and N m."""
+    """Return the fits of all generators for JSON, in rad and N m."""
     document: dict[str, Any] = {"generators": {fit.placed.name: one_as_json(fit) for fit in fits}}
     if bounds:
         document["strength_Nm"] = {
@@ -181,7 +181,7 @@ def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = 
 
 
 def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
-    """Return a fit of one generator as JSON data."""
+    """Return the fit of one generator for JSON."""
     if fit.fault:
         return {"fault": fit.fault} | ({"before": assessed(fit.before)} if fit.before is not None else {})
     assert fit.before is not None

@@ -114,9 +114,7 @@ def usual_trochanter(leg_length: float) -> float:
 
 
 def davis1991(p: Predictors) -> tuple[Array, Array, Array]:
-    """Regression of Davis et al. (1991), as Plug-in Gait has it in the conventional gait model, from
-    radiographs of 25 hips.
-    """
+    """Regression of Davis et al. (1991) from radiographs of 25 hips, in the form that Plug-in Gait uses."""
     reach = 0.115 * p.mean_leg_length - 15.3
     back = p.marker_radius + (
         p.asis_trochanter if p.asis_trochanter == p.asis_trochanter else usual_trochanter(p.leg_length)

@@ -84,7 +84,7 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def neutral(self) -> float | None:
-        """Neutral value [rad, m]."""
+        """Value of the coordinate in the neutral pose [rad, m]; None if none is given."""
         if self.neutral_deg is not None:
             return math.radians(self.neutral_deg)
         return None if self.neutral_mm is None else 1e-3 * self.neutral_mm

@@ -132,7 +132,7 @@ def check_held(spec: ModelTables) -> None:
 
 
 def check_coordinates(spec: ModelTables) -> None:
-    """Check coordinates, and the couplers and angles that refer to them."""
+    """Check the names of coordinates, and of those to which couplers and angles refer."""
     coordinates = coordinate_names(spec)
     check_once([*coordinates, *(angle.name for angle in spec.angles)], "coordinates and angles")
     for body in spec.bodies:

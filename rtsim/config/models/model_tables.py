@@ -165,7 +165,7 @@ class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def has_both_sides(self) -> bool:
-        """Whether some of its bodies are the mirror image of others."""
+        """Whether some bodies of the model are the mirror images of others."""
         return any(body.mirrored for body in self.bodies)
 
     @property

@@ -49,7 +49,7 @@ class Sensors(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class SafeState(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Safe state: what the device does when its command is too old, or something is wrong."""
+    """What the device does in its safe state: when its command is too old, or after a fault."""
 
     # ramp: to zero; damp: against motion; hold: where it stands; last: the last torque for some ticks
     kind: Literal["ramp", "damp", "hold", "last"] = "ramp"

@@ -124,7 +124,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def is_keypoints(self) -> bool:
-        """Whether joint centres are named, without any markers around them."""
+        """Whether the map names joint centres (keypoints) instead of skin markers."""
         return bool(self.hip_centre or self.knee_centre or self.ankle_centre)
 
     def _check_landmarks(self) -> None:
@@ -157,7 +157,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def named(self) -> dict[str, str]:
-        """Return the marker name of each role that has one."""
+        """Return role -> marker name for the roles that have a marker."""
         fields = (field for field in self.__struct_fields__ if field not in ("tracking", "trunk"))
         return {field: getattr(self, field) for field in fields if getattr(self, field)}
 

@@ -23,7 +23,7 @@ class Channel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class CostTerm(Channel, forbid_unknown_fields=True, frozen=True):
-    """A term of the cost: a number from the frames, reduced over a cycle."""
+    """A term of the cost: a scalar of the frames, reduced over a cycle."""
 
     # peak: the largest magnitude; rms, mean_square, mean; from_target: rms of the difference to `target`
     reduction: Literal["peak", "rms", "mean_square", "mean", "from_target"] = "rms"

@@ -150,7 +150,7 @@ def _put_contexts(section: Section) -> None:
 
 
 def put_units(section: Section, units: dict[str, str]) -> None:
-    """Set those units in the group POINT that the file lacks; modelled markers get the file's unit of
+    """Set in the group POINT the units that the file lacks; modelled markers get the file's unit of
     length.
     """
     for name, unit in units.items():

@@ -128,7 +128,7 @@ def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
 
 
 def _free_label(one: _NamedOutput, before: str, taken: set[str]) -> str:
-    """Return a label that the file does not have yet, and add it to `taken`. before : prefix of the person's
+    """Return a label that no point of the file has, and add it to `taken`; before : prefix of the person's
     labels.
     """
     bare = f"{before}{one.bare}"

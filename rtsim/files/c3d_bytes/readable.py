@@ -85,7 +85,7 @@ def _check_conversion(section: Section, path: Path) -> None:
 
 
 def _lacks_trial(section: Section) -> bool:
-    """Return whether a file is one of Vicon without the group TRIAL."""
+    """Return whether a file was written by Vicon and lacks the group TRIAL."""
     company = " ".join(section.texts("MANUFACTURER", "COMPANY")).casefold()
     return "vicon" in company and not any(r.group < 0 and r.key == "TRIAL" for r in section.records)
 

@@ -203,7 +203,7 @@ class Section:
         return free
 
     def _read(self, data: bytes) -> int:
-        """Read the records of the section from bytes; return the number of its bytes."""
+        """Read the records of the section from bytes; return how many bytes they take."""
         order, at = (">H" if self.words.code == MIPS else "<H"), HEAD
         while True:
             if at + 2 > len(data):

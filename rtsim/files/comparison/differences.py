@@ -111,7 +111,7 @@ class QuantityDifferences:
         return self.n_lacking == 0 and self.largest <= max(relative * self.peak, absolute)
 
     def row(self) -> dict[str, Any]:
-        """Return the differences as a dictionary of numbers, for programs."""
+        """Return the differences of the quantity as a dictionary for JSON."""
         return {
             "quantity": self.spec.name,
             "unit": self.spec.unit,
@@ -172,7 +172,7 @@ class StatusDifferences:
                 self.first = self.first or (session, int(number), float(time), int(mine), int(theirs))
 
     def row(self) -> dict[str, Any]:
-        """Return the differences of the status bits as a dictionary of numbers, for programs."""
+        """Return the differences of the status bits as a dictionary for JSON."""
         names = ("session", "frame", "time", "one", "other")
         return {
             "frames": self.n_frame,

@@ -120,7 +120,9 @@ def _streams(path: Path, found: RunDifferences) -> dict[str, list[_Frames]]:
 
 
 def _of_session(frames: RecordedFrames) -> _Frames:
-    """Return the frames of a session without stale repetitions, whose number depends on the clock."""
+    """Return the frames of a session without those that repeat an old result (flag stale), whose number
+    depends on the clock.
+    """
     kept = (frames.status & int(Status.STALE)) == 0
     session: Session = frames.session
     return _Frames(

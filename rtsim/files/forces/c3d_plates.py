@@ -227,8 +227,8 @@ def _factors(
 
 
 def _unit_factor(what: str, unit: str, length: float) -> tuple[float, float | None]:
-    """Return the factor for a channel without a unit, and that for its unit (None: not a unit of this
-    kind).
+    """Return the factor to SI for a channel without a unit, and the factor for the unit `unit`; None if
+    that is no unit of this quantity.
     """
     if what == "moment":
         return length, newton_metres_per_unit(unit)

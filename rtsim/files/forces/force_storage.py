@@ -209,13 +209,13 @@ def _named(columns: Sequence[str], named: Sequence[ForceColumns], where: str) ->
 
 
 def _three(stem: str, by_plain: dict[str, str], axes: str = "xyz") -> list[str]:
-    """Return the labels of the file made of the stem and an axis, or none if one of the three is missing."""
+    """Return the file's labels for a stem with each axis, or [] if one of the three is missing."""
     wanted = [f"{stem}{axis}".lower() for axis in axes]
     return [by_plain[label] for label in wanted] if all(label in by_plain for label in wanted) else []
 
 
 def _stack(table: Table, triples: Sequence[Sequence[str]]) -> FloatArray:
-    """Stack the columns with these labels, three for each plate, (n, n_plate, 3)."""
+    """Return the columns with the given labels, three for each plate, as one array (n, n_plate, 3)."""
     return np.stack([np.column_stack([table.column(label) for label in three]) for three in triples], axis=1)
 
 

@@ -143,7 +143,9 @@ def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[in
 
 
 def _is_found_again(content: Content, rows: NDArray[np.generic], is_integer: bool) -> bool:
-    """Return whether the bytes of the frames agree with what the reader has read."""
+    """Return whether positions decoded from the bytes of the frames agree with those that the reader
+    returned.
+    """
     ours = _points(rows[: len(content.points)], content, is_integer)
     same = np.abs(ours - content.points) <= ALIKE
     return bool((same | (np.isnan(ours) & np.isnan(content.points))).all())
@@ -186,8 +188,8 @@ def _scaling(content: Content, n_channel: int) -> Scaling:
 
 
 def _of_channels(group: dict[str, list[object]], name: str, n_channel: int, usual: float) -> FloatArray:
-    """Return a number for each channel from a parameter with its continuations (SCALE, SCALE2, ...). usual :
-    default
+    """Return one number for each channel from a parameter with its continuations (SCALE, SCALE2, ...);
+    usual : the default.
     """
     values: list[float] = []
     key, number = name, 2

@@ -74,8 +74,8 @@ def _half_digit(positions: Array) -> float:
 
 
 def _filled_by(positions: Array, order: int, least_s: float, rate: float, half: float) -> NDArray[np.bool_]:
-    """Return which samples lie in gaps of `least_s` or more in which the differences of this order are 0,
-    (n, n_marker).
+    """Return which samples lie in stretches of at least `least_s` in which the finite differences of an
+    order are 0, (n, n_marker).
     """
     lag = max(1, round(LAG_S * rate))
     n_least = max(N_LEAST, int(np.ceil(least_s * rate)) + 2 - order * lag)

@@ -142,8 +142,8 @@ def _rate_of_most(times: NDArray[np.float64]) -> float:
 
 
 def _rounding(times: NDArray[np.float64]) -> float:
-    """Return the largest rounding error that the decimals of a time column explain: all its times are
-    multiples of 10^-d [s].
+    """Return the largest rounding error of a time column [s], about half of 10^-d with d the number of
+    decimals of its times.
     """
     decimals = 0
     while decimals < MAX_DECIMALS and np.abs(times - np.round(times, decimals)).max() > 1e-9:

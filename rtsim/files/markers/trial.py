@@ -193,7 +193,7 @@ def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
 
 
 def name_some(names: Sequence[str], limit: int = SOME) -> str:
-    """Return names in one line, shortened if there are many."""
+    """Return the first few names as text, with the number of the others."""
     shown = ", ".join(names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 

@@ -86,7 +86,7 @@ def read_elements(node: Node, frames: OsimFrames) -> list[Table]:
 
 
 def point_on_line(node: Node, frames: OsimFrames) -> Table:
-    """Return the element that keeps a point of one body on a line of another."""
+    """Return the model-file element for a constraint that keeps a point of one body on a line of another."""
     path = f"/constraintset/{node.name}"
     line = frames.named(node, path, "socket_line_body", "line_body")
     follower = frames.named(node, path, "socket_follower_body", "follower_body")

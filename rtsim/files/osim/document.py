@@ -44,7 +44,7 @@ class Document:
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str, aloud: bool = False) -> None:
-        """Store a note for the user, once; aloud : whether runs print it, too."""
+        """Store a note for the user, only once; aloud : whether it is also printed in runs."""
         if text not in self.notes:
             self.notes.append(Aloud(text) if aloud else text)
 

@@ -75,7 +75,7 @@ class OsimCoordinate:
 
 @dataclass(frozen=True)
 class OsimJoint:
-    """A joint between frames of two bodies."""
+    """A joint between two frames, one on each of two bodies."""
 
     node: Node
     parent: OsimFrame

@@ -106,8 +106,9 @@ def listed(nodes: Iterable[Node]) -> str:
 
 
 def coordinates_named(model: Node) -> set[str]:
-    """Return the coordinates that constraints or path points refer to; a free joint keeps them under their
-    own names.
+    """Return the names of the coordinates to which constraints or path points refer.
+
+    The coordinates of a free joint keep their names only if they are among these.
     """
     texts = (element.text or "" for tag in NAMES_A_COORDINATE for element in model.element.iter(tag))
     return {word.rsplit("/", 1)[-1] for text in texts for word in text.split()}
@@ -119,7 +120,7 @@ def gravity(model: Node) -> list[float]:
 
 
 def source(model: Node, path: Path) -> str:
-    """Return the source of the numbers, as stated in the file."""
+    """Return the origin of the model's numbers: name of the file, credits and publications."""
     said = [model.text(tag) for tag in ("credits", "publications")]
     parts = [f"OpenSim model {path.name}, document version {model.document.version}", *filter(None, said)]
     return ". ".join(parts)

@@ -119,7 +119,7 @@ class Paths:
         return name
 
     def point(self, station: Table) -> PathPoint:
-        """Return the position of a path point at the default values."""
+        """Return a path point with its position at the default coordinates."""
         there = True
         if "moving" in station:
             moving = station["moving"]

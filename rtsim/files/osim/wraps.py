@@ -31,7 +31,7 @@ N_SAMPLE = 201
 
 
 class PathPoint(NamedTuple):
-    """A point of a muscle's path at the default values."""
+    """A point of a muscle's path, with its position at the default coordinates."""
 
     position: Array  # (3,) - in ground [m]
     there: bool  # False: a conditional point out of its range
@@ -123,7 +123,7 @@ class WrapObjects:
 
 
 def rigid(stations: Sequence[Table], body: str) -> bool:
-    """Return whether all path points are fixed on a body, without conditions."""
+    """Return whether all path points are fixed on the body `body`, without conditions."""
     return all(s["segment"] == body and not ({"within", "moving"} & s.keys()) for s in stations)
 
 

@@ -42,7 +42,7 @@ class CurveCell(NamedTuple):
         return self.spec.curves is not None and len(self.spec.shape) == 1
 
     def of_side(self, side: str) -> CurveCell:
-        """Return the cell with the curve of one side only."""
+        """Return the cell with only the curve of one side."""
         return self._replace(of={side: self.of[side]}, labels={side: self.labels[side]})
 
 
@@ -102,7 +102,7 @@ def title_of(spec: FieldSpec, group: SideGroup, part: str = "") -> str:
 
 
 def cells_of_session(session: Session) -> list[CurveCell]:
-    """Return all curves of a descriptor."""
+    """Return a cell for every quantity of a descriptor that can be drawn."""
     side = str(session.meta.get("side") or "")
     side = side if side in SIDES else ""
     return [cell for spec in session.fields if is_drawable(spec) for cell in cells_of_field(spec, side)]

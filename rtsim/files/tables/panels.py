@@ -155,7 +155,7 @@ class DrawnField:
         self.n_part = self._values.shape[1] // spec.shape[0]
 
     def _columns(self, values: Array) -> Array:
-        """Return the columns of values in the unit of the figure, (n, n_column)."""
+        """Return values as columns in the unit of the figure, (n, n_column)."""
         return self._scale * values.reshape(len(values), -1)
 
     def known(self, column: int) -> bool:

@@ -147,7 +147,9 @@ def of_size_one(rows: Array) -> Array:
 
 
 def rows_of(model: Model, own: list[int], moved: bool) -> Array:
-    """Return (n_own, n) Jacobian rows of elements between the same two bodies, each of size 1 or 0."""
+    """Return the Jacobian rows (n_own, n) of elements between the same two bodies, each of unit norm or 0;
+    moved : in a pose next to the neutral one.
+    """
     tree, elements = model.tree, model.elements
     path = elements.path[own[0], : elements.n_path[own[0]]]
     free = any(b in tree.dof_body[path] for b, _, _ in rotations(tree))

@@ -117,7 +117,7 @@ def centre_on(moment: Array, force: Array, height: float, least: float) -> Array
 
 
 class ContactFoot(NamedTuple):
-    """A foot model scaled to one foot, ready to be moved along a prescribed motion."""
+    """A foot model that is scaled to one foot, and whose motion can be prescribed."""
 
     contacts: Prescribed
     toes: Toes
@@ -126,7 +126,9 @@ class ContactFoot(NamedTuple):
 
 
 def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
-    """Return a foot model scaled to one person's foot, ready to be moved along a prescribed motion."""
+    """Return a foot model scaled to a foot of a length [m], whose motion can be prescribed; side : 0
+    right, 1 left.
+    """
     if not LENGTH[0] <= 1e3 * length <= LENGTH[1]:
         raise ConfigError(
             f"the first metatarsal is {1e3 * length:.0f} mm in front of the heel", where="foot",

@@ -214,8 +214,9 @@ class FootProblem:
 
 
 def lifting(lifted: bool) -> Array:
-    """Return the derivatives (N_OWN, n_own) of a step's knots with respect to its unknowns, the knots and one
-    common height."""
+    """Return the derivatives (N_OWN, n_own) of a step's knots with respect to its unknowns: the knots and,
+    if `lifted`, a constant height.
+    """
     lift = np.zeros((N_SPLINE, N_KNOT))
     lift[HEIGHT] = 1.0
     return np.hstack([np.eye(N_OWN), lift.reshape(-1, 1)[:, : int(lifted)]])

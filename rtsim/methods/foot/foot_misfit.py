@@ -293,5 +293,5 @@ class StepMisfit:
 
 
 def rms(values: Array) -> float:
-    """Return the root mean square of the values."""
+    """Return the root mean square of differences."""
     return float(np.sqrt(np.mean(values**2)))

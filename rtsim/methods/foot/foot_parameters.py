@@ -118,7 +118,9 @@ def place(e: int) -> slice:
 
 
 def bounds(around: Array) -> Bounds:
-    """Return bounds of the parameters: centres near those of a guess (30,), and a ground that never pulls."""
+    """Return bounds of the contact parameters: centres near those of a guess (30,), and a ground that
+    never pulls the foot.
+    """
     low, high = np.empty(N), np.empty(N)
     low[:N_GLOBAL], high[:N_GLOBAL] = (5e5, -10.0, 0.0), (5e8, 0.0, 2.0)
     for e in range(N_CONTACT):

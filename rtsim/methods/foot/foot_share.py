@@ -43,7 +43,7 @@ class FootShare:
         self._share = bind(share_load, given)
 
     def forget(self) -> None:
-        """Discard the present frame and all history."""
+        """Discard the loads of the present frame and the history of all earlier ones."""
         self.loads[:] = math.nan
         self._state[:] = new_sharing_state()
 

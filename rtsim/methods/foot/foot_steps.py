@@ -156,5 +156,5 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
 
 
 def usable(steps: Sequence[FootStep]) -> list[FootStep]:
-    """Return the complete steps among these steps."""
+    """Return the complete steps among `steps`."""
     return [step for step in steps if not step.fault]

@@ -90,7 +90,7 @@ class FootTrial(NamedTuple):
 
 
 def low_pass(rate: float) -> ButterworthSpec:
-    """Return the lowest-order filter that passes one frequency and reduces another to a tenth."""
+    """Return the Butterworth filter of lowest order that passes PASS_HZ and reduces STOP_HZ to a tenth."""
     stop, passing = (np.tan(np.pi * f / rate) for f in (min(STOP_HZ, 0.45 * rate), PASS_HZ))
     for order in (2, 4, 6, 8):
         corner = stop / (ATTENUATION - 1.0) ** (0.5 / order)

@@ -84,16 +84,18 @@ def averaged(strides: FloatArray) -> BoolArray:
 
 
 def mean_of(strides: FloatArray) -> FloatArray:
-    """Return the mean (..., 101) of (n_stride, ..., 101) over the strides of `averaged`; NaN where these are
-    not known."""
+    """Return the mean curve (..., 101) of strides (n_stride, ..., 101), over the strides that `averaged`
+    selects; NaN where they are unknown.
+    """
     used = np.where(averaged(strides)[..., None], strides, math.nan)
     n = np.isfinite(used).sum(axis=0)
     return np.where(n > 0, np.nansum(used, axis=0) / np.maximum(n, 1), math.nan)
 
 
 def deviation_of(strides: FloatArray) -> FloatArray:
-    """Return (..., 101) standard deviation (n - 1) over the strides of `averaged`; NaN for fewer than two
-    strides."""
+    """Return the standard deviation (n - 1) of strides, (..., 101), over the strides that `averaged`
+    selects; NaN for fewer than two.
+    """
     used = np.where(averaged(strides)[..., None], strides, math.nan)
     n = np.isfinite(used).sum(axis=0)
     squares = np.nansum((used - mean_of(strides)) ** 2, axis=0)

@@ -67,8 +67,8 @@ def beginning_with(one: PlacedGenerator, strength: float) -> PlacedGenerator:
 def weakened(
     placed: Sequence[PlacedGenerator], factors: Mapping[str, float], factor: float = 1.0
 ) -> list[PlacedGenerator]:
-    """Return the generators with their strength multiplied by factors; the factors of single generators are
-    given by generator name or by coordinate.
+    """Return the generators with their strengths multiplied by `factors`, by generator name or coordinate,
+    or by `factor` for all others.
     """
     found = []
     for one in placed:
@@ -88,8 +88,9 @@ def strength_bounds(
     placed: Sequence[PlacedGenerator], motion: JointMotion, settings: FitSettings, measured: Mapping[str,
     IsometricTorque], tell: Callable[[str], None] = lambda name: None, stopped: Callable[[], bool] = lambda:
 False, ) -> list[StrengthBounds]:  # fmt: skip
-    """Find the bounds of the legs' generators; measured : isometric torques by coordinate; tell, stopped : as
-    for fit_all."""
+    """Find least and greatest strength of the legs' generators; measured : isometric torques by
+    coordinate; tell, stopped : as for fit_all.
+    """
     legs = [one for one in placed if one.muscle in FLEXOR_RATIOS and one.joint.coordinate in motion.names]
     found: list[StrengthBounds] = []
     for flexor in legs:

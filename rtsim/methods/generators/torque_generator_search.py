@@ -41,7 +41,9 @@ DEEP = 2.0
 
 
 class Basin(NamedTuple):
-    """A local minimum: its parameters, its objective, and how many of the starts led to it."""
+    """A local minimum of the fit: its parameters, its objective, and how many starts of the search led to
+    it.
+    """
 
     x: Array
     objective: float

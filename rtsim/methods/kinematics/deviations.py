@@ -143,13 +143,15 @@ class MethodDeviations:
 
     @property
     def noise_covariance(self) -> Array:
-        """(n_v, n_v) part of the pose's covariance due to white noise of the markers."""
+        """(n_v, n_v) part of the tangent coordinates' covariance that is due to white noise of the
+        markers.
+        """
         return self.state.pose.covariance[NOISE]
 
     @property
     def covariance_version(self) -> int:
-        """Number of covariance updates of all methods: once in some frames, or when the set of markers
-        changes.
+        """Number of covariance updates of all methods, which come at intervals and when the set of used
+        markers changes.
         """
         return int(self.state.pose.covariance_version[0])
 

@@ -296,7 +296,7 @@ class MultibodyEstimator:
         self._forget_markers()
 
     def _forget_markers(self) -> None:
-        """Discard the markers' usual residuals and the rest of their history."""
+        """Discard the history of the markers, such as their usual residuals."""
         fresh = new_health(len(self.health.weight))
         for old, new in zip(self.health, fresh, strict=True):
             old[...] = new

@@ -81,7 +81,7 @@ class RateEstimator:
         return int(self._run(self.manifold, self._kernel.options, t, q, self._state, self.rates))
 
     def restart(self) -> None:
-        """Discard all frames."""
+        """Discard all frames that were filtered so far."""
         self._state = self._kernel.new_state(self._n_q, int(self.manifold.v_start[-1]))
 
 
@@ -176,7 +176,7 @@ def impulse_response(spec: RateSpec, rate: float) -> Array:
 
 
 class FilteredRows(NamedTuple):
-    """Filtered rows of a recording."""
+    """Filtered coordinates of a recording, with their speeds and accelerations."""
 
     q: Array  # (n, n_q)
     v: Array  # (n, n_v)
@@ -185,8 +185,9 @@ class FilteredRows(NamedTuple):
 
 
 def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> FilteredRows:
-    """Filter the rows (n, n_q) of a recording as in a live run, each with its delay; NaN where a row is
-    ignored."""
+    """Filter the coordinates (n, n_q) of a recording as in a live run, with its delay; NaN for frames with
+    unknown coordinates.
+    """
     estimator = RateEstimator(spec, manifold, rate)
     found = new_track(len(times), manifold)
     for k, (t, q) in enumerate(zip(times, np.ascontiguousarray(rows, float), strict=True)):
@@ -199,7 +200,7 @@ def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: A
 
 
 def new_track(n: int, manifold: Manifold) -> FilteredRows:
-    """Return filtered rows filled with NaN."""
+    """Return filtered coordinates of n frames, filled with NaN."""
     n_v = int(manifold.v_start[-1])
     q, v, v_dot = (np.full((n, width), np.nan) for width in (int(manifold.q_start[-1]), n_v, n_v))
     return FilteredRows(q, v, v_dot, np.zeros(n, bool))

@@ -55,7 +55,7 @@ def n_beyond(spec: ButterworthSpec, rate: float) -> int:
 def smooth_stretch(
     spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array, rows: Array, n_pad: int
 ) -> tuple[Array, Array, Array]:
-    """Return coordinates, speeds and accelerations of a stretch of rows without gaps, smoothed."""
+    """Return smoothed coordinates, speeds and accelerations of successive frames without gaps."""
     n = min(n_pad, len(times) - 1)
     t, q = padded(manifold, times, np.ascontiguousarray(rows, float), n)
     estimator = RateEstimator(spec, manifold, rate)

@@ -10,8 +10,7 @@ from rtsim.models.roles import find_method, roles_among
 
 
 def can_reweigh(spec: ModelSpec, method: str) -> bool:
-    """Return whether the weights of a method's soft elements may be replaced: only if it has no other
-    elements."""
+    """Return whether all soft elements of a method are its own, so that their weights can be replaced."""
     how = find_method(spec, method)
     return bool(how.soft) and not (how.follows and find_method(spec, how.follows).soft)
 

@@ -305,8 +305,9 @@ class MomentArms:
         return inside or muscle_path.STATUS_NAMES[status]
 
     def _point_inside(self, m: int) -> str:
-        """Return a sentence on a point of a muscle's path inside a surface; empty where it is a contact
-        point."""
+        """Return a sentence on the first point of a muscle's path that lies inside a wrapping surface; ""
+        if none does.
+        """
         stations, work = self.leverage.stations, self._work
         rows = range(stations.start[m], stations.start[m + 1])
         placed = work.path.wrap.placement
@@ -363,7 +364,7 @@ def arms_of(spec: ModelSpec, method: str | None = None) -> MomentArms:
 
 
 def index_of(names: tuple[str, ...], name: str, what: str, model: str) -> int:
-    """Return the index of a name; ModelError names the allowed ones."""
+    """Return the index of a name in `names`; ModelError lists the allowed names."""
     if name not in names:
         raise ModelError(f"unknown {what} {name!r}", where=f"model {model}", allowed=", ".join(names))
     return names.index(name)

@@ -43,8 +43,9 @@ FLAGS = {
 
 
 def kinetic_figures(results: Results) -> dict[str, Any] | None:
-    """Summarise the plates of a run and, with a mass, moments and residual in numbers; None for results
-    without plates."""
+    """Summarise the forces of the plates in a run and, if the mass is known, joint moments and residual;
+    None for results without plates.
+    """
     if "plate_status" not in results.fields:
         return None
     figures: dict[str, Any] = plate_figures(results)

@@ -87,7 +87,7 @@ class PlateContacts:
         return float((near & ~self._is_beside(p, centre[rows, p])).mean())
 
     def is_elsewhere(self, p: int) -> bool:
-        """Return whether the centre of pressure of plate p is mostly where no foot is."""
+        """Return whether the centre of pressure of plate p is, in most loaded frames, where no foot is."""
         rows = (self.loaded[:, p] == LOADED) & self.seen
         return bool(rows.any()) and self.under(p, self.force[:, p], self.moment[:, p]) < HALF
 
@@ -101,7 +101,9 @@ class PlateContacts:
         return bool((high - low >= GOES).any())
 
     def keeps(self, p: int) -> bool:
-        """Return whether the centre of pressure of plate p hardly moves while a foot steps on it."""
+        """Return whether the centre of pressure of plate p hardly moves while a moving foot loads the
+        plate.
+        """
         rows = (self.loaded[:, p] == LOADED) & self.seen
         if not rows.any() or not self.moves(p):
             return False

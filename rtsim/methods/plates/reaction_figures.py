@@ -84,7 +84,9 @@ def reaction_words(figures: dict[str, Any]) -> list[str]:
 
 
 def words(off: dict[str, float | int], of: str = "of the weight") -> str:
-    """Return the RMS and the largest value of a difference as text."""
+    """Return the RMS and the largest magnitude of differences as text in percent; of : what 100 % stands
+    for.
+    """
     return (
         f"RMS {100.0 * off['rms']:.1f} % {of}, at most {100.0 * off['most']:.0f} %, in {off['frames']} frames"
     )

@@ -120,7 +120,9 @@ def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], Float
 
 
 def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
-    """Return the strides that determine the range of the vertical axis, of all sessions and sides."""
+    """Return the curves of strides, of all sessions and sides, from which the range of the vertical axis
+    is determined.
+    """
     drawn = [(curve.strides[side], curve.sound[side]) for curve in curves for side in curve.strides]
     return rows_to_show(drawn, LEAST.get(curves[0].unit, 1e-3))
 
@@ -203,8 +205,8 @@ def _data(
 
 
 def _without_mean(rows: FloatArray, mean: FloatArray) -> dict[str, list[float | None]]:
-    """Return the smallest and the largest value of the strides, (n_stride, 101), where they have no mean; {}
-    if there are none.
+    """Return the smallest and the largest value over the strides (n_stride, 101) at points without a mean;
+    {} if there are none.
     """
     known = np.isfinite(rows) & ~np.isfinite(mean)
     if not known.any():

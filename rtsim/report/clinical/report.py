@@ -143,8 +143,8 @@ def convention_in_words(report: GaitReport) -> str:
 
 
 def has_own_angles(trial: ReportTrial) -> bool:
-    """Return whether joint angles are those of another model than ours, for example an OpenSim model with
-    its own names.
+    """Return whether a trial's joint angles have the names of another model than rtsim's own, such as an
+    OpenSim model.
     """
     spec = spec_of(trial.results, "joint_angles")
     labels = [label or "" for label in labels_of(spec)] if spec is not None else []

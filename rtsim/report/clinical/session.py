@@ -90,7 +90,7 @@ class ReportCurve(NamedTuple):
         return deviation_of(self.usable(side))
 
     def n_averaged(self, side: str) -> int:
-        """Return the number of strides in the mean."""
+        """Return the number of strides over which the mean is taken."""
         return int(averaged(self.usable(side)).sum())
 
 

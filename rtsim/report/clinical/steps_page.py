@@ -72,7 +72,7 @@ def asymmetry(right: float, left: float) -> float:
 
 
 def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Return pages with step values of both sides, then scores."""
+    """Return pages with the spatio-temporal values of both sides, then gait scores."""
     flow = PageFlow("Gait report: steps and scores")
     flow.head("Spatio-temporal parameters: mean and standard deviation over strides")
     found = {s.label: {(v.name, v.side): v for v in step_values(s)} for s in report.sessions}

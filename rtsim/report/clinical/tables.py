@@ -106,7 +106,7 @@ def tables_of(report: GaitReport) -> list[ReportTable]:
 
 
 def _strides(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
-    """Yield every value of every stride."""
+    """Yield a row for every value of every stride."""
     for side, rows in curve.strides.items():
         counted: dict[str, int] = {}
         for trial, values, sound in zip(curve.trials[side], rows, curve.sound[side], strict=True):

@@ -90,7 +90,9 @@ def has_device(positions: Positions) -> bool:
 
 
 def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
-    """Return the roles from which the landmarks of this marker set are built, with the available data."""
+    """Return the marker roles from which the landmarks of this marker set are computed, with the available
+    data.
+    """
     if table.is_keypoints:
         return KEYPOINTS
     roles = [*(DEVICE if has_device(positions) else ("epicondyle_lateral",)), "malleolus_lateral"]

@@ -107,8 +107,8 @@ class MarkerShift(NamedTuple):
 
 
 def leg_of(table: LabSide, known: Positions, hip: Array) -> Leg:
-    """Return the landmarks of a leg that can be compared with those of other legs, in the frames of the
-    calibration.
+    """Return the landmarks of a leg whose distances can be compared with those of another leg, in the
+    calibration's frames.
     """
     names = {role: name for role, name in table.roles.items() if role in known}
     points = {role: known[role] for role in (*KNEE, *ANKLE, *FOOT, FIBULA) if role in known}

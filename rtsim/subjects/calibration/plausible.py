@@ -214,7 +214,7 @@ def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
 
 
 def spread_of(points: Mapping[str, Array]) -> float:
-    """Return the root mean square distance of points (3,) from their best-fitting line [m]."""
+    """Return the root mean square distance of the points, (3,) each, from their best-fitting line [m]."""
     x = np.array(list(points.values()))
     return float(np.linalg.svd(x - x.mean(axis=0), compute_uv=False)[1] / np.sqrt(len(x)))
 

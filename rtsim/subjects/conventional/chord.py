@@ -86,6 +86,6 @@ def wand_rotation(proximal: Array, centre: Array, lateral: Array, wand: Array) -
 
 
 def _dot(a: Array, b: Array) -> Array:
-    """Return the scalar products of rows, (n, 1)."""
+    """Return the scalar products of corresponding vectors a and b (n, 3), (n, 1)."""
     product: Array = np.sum(a * b, axis=-1, keepdims=True)
     return product

@@ -179,7 +179,7 @@ def standing_foot(
 
 
 def stands_still(*points: Array) -> bool:
-    """Return whether all of some points, (n, 3) each [m], stay in place throughout a trial."""
+    """Return whether all given markers, (n, 3) each [m], stay in place throughout a trial."""
     seen = [x[np.isfinite(x).all(axis=1)] for x in points]
     return all(len(x) > 0 and float(np.ptp(x, axis=0).max()) < STILL for x in seen)
 

@@ -66,8 +66,8 @@ class FootMarkers:
         self._draw, self._shape = hold(draw_feet, arguments, given=(0,)), (len(labels), 3)
 
     def bearing(self, markers: Collection[str], otherwise: int) -> int:
-        """Return the foot, 0 right or 1 left, that has most of these markers; `otherwise` if both have
-        equally many.
+        """Return the foot, 0 right or 1 left, to which most of the given markers belong; `otherwise` if
+        both have equally many.
         """
         n = [sum(name in markers for name in foot) for foot in self._feet]
         return otherwise if n[0] == n[1] else int(n[1] > n[0])

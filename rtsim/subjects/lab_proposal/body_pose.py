@@ -102,7 +102,7 @@ class StandingPose(NamedTuple):
     doubt: float = -np.inf
 
     def axes(self) -> Array:
-        """Return the axes as rows: forwards, upwards, to the right, (3, 3)."""
+        """Return the person's axes in ground as rows: forwards, upwards, to the right, (3, 3)."""
         angle = np.radians(self.heading)
         c, s = np.cos(angle), np.sin(angle)
         return np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
@@ -209,7 +209,9 @@ def all_costs(x: Array) -> Array:
 
 
 def side_costs(x: Array) -> Array:
-    """Return the costs (n_role, n_marker) for a right leg, or a mirrored left one."""
+    """Return the costs (n_role, n_marker) of assigning markers (n, 3) to the landmarks of a right leg, or
+    a mirrored left one.
+    """
     result = np.full((len(PLACES), len(x)), np.inf)
     frames = leg_frames(x)
     if frames is None:

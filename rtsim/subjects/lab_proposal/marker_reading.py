@@ -78,8 +78,8 @@ def read_name(name: str) -> NameReading:
 
 
 def by_spellings(name: str, words: Sequence[str]) -> list[NameReading]:
-    """Return interpretations by the names in shipped maps, with the side in front of the rest or
-    behind it.
+    """Return interpretations of a name by the names in shipped maps, with the side before or after the
+    rest of the name.
     """
     plain = plain_name(name)
     ways = [("", plain)]
@@ -125,7 +125,7 @@ def key_of(plain: str, has_side: bool) -> tuple[bool, str]:
 
 
 def sided(lab: LabMap, name: str) -> bool:
-    """Return whether a marker of a map belongs to one side."""
+    """Return whether a marker of a map belongs to only one side of the body."""
     other = {"r": "l", "l": "r"}.get(plain_name(name)[:1], "")
     if side_in(words_of(name))[0]:
         return True

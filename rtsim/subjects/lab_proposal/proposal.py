@@ -154,7 +154,7 @@ def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[Stand
 
 
 def allowed_places(reading: NameReading) -> list[str]:
-    """Return those of the possible roles of a name that have a typical position."""
+    """Return the possible roles of a name for which a typical position is known."""
     return [role for role in reading.roles if role in PLACES]
 
 

@@ -191,9 +191,7 @@ def named_roles(readings: Sequence[NameReading], costs: Array, exchanged: bool) 
 def against_name(
     k: int, slot: tuple[str, str], costs: Array, x: Array, by_place: Mapping[int, PlacedMarker]
 ) -> str:
-    """Return a note on how the position of marker k contradicts its name, "" if it does not; other markers
-    are ignored.
-    """
+    """Return a note on how the position of marker k contradicts its name, "" if it does not."""
     role, side = slot
     if role in REGIONS:
         place = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))

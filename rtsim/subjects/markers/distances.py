@@ -99,8 +99,8 @@ class Ruler:
         return [b if a == segment else a for a, b in pairs]
 
     def measure(self, segment: str, tracks: Tracks, leave_out: frozenset[str] = frozenset()) -> Distances:
-        """Compare the distances of a segment in a trial with those of the subject; leave_out : markers to
-        ignore.
+        """Compare the distances of a segment's markers in a trial with the subject's; leave_out : markers
+        to ignore.
         """
         own = {m: x for m, x in self.local[segment].items() if m not in leave_out and m in tracks}
         names = list(own)
@@ -191,8 +191,10 @@ def joints_of(subject: Subject) -> list[SharedPoint]:
 
 
 def spine_of(subject: Subject) -> tuple[SharedPoint, ...]:
-    """Return the point that pelvis and trunk share, if the person has both; it restricts the position of the
-    trunk.
+    """Return the point that pelvis and trunk share (L5/S1), in a tuple, which is empty if the person lacks
+    one of them.
+
+    The point restricts the position of the trunk.
     """
     pelvis, trunk = subject.segments.get("pelvis"), subject.segments.get(TRUNK)
     if pelvis is None or trunk is None or LUMBOSACRAL not in pelvis.points_mm:

@@ -186,8 +186,8 @@ def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
 
 
 def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
-    """Return notes on how well a trial fits, if it belongs to the subject, or to a model with its own
-    markers.
+    """Return notes for the user on how well a trial fits a subject, or a model with its own markers, to
+    which it belongs.
     """
     unusual = (
         f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of {whose} (root "

@@ -20,7 +20,7 @@ SIDES = ("right", "left")
 
 
 class Coverage(NamedTuple):
-    """How many markers of one side of a map a trial has."""
+    """How many of a map's markers of one side are in a trial."""
 
     lab: LabMap
     side: str

@@ -37,7 +37,7 @@ def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
 
 
 def names_of_one(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the names with "" in the places of all markers that belong to other persons."""
+    """Return the names with "" in place of the markers of other persons."""
     persons = persons_of(names)
     plain = plain_names([without_subject(name) for name in names])
     looked_for = {plain_name(without_subject(name)) for name in wanted}

@@ -39,8 +39,8 @@ class Costs:
         self._known: dict[tuple[str, ...], float] = {}
 
     def of(self, label_of: dict[str, str], segments: set[str]) -> float:
-        """Return the cost of some segments and their neighbours; label_of : marker of the subject -> label
-        in the trial.
+        """Return the cost of the distances on some segments and their neighbours; label_of : marker of the
+        subject -> label in the trial.
         """
         touched = set(segments).union(*(self.ruler.neighbours(name) for name in segments))
         return sum(self._of_segment(name, label_of) for name in sorted(touched))

@@ -164,7 +164,9 @@ def pelvis_handedness(positions: Positions, upwards: Array) -> float:
 
 
 def handedness(forwards: Array, upwards: Array, sideways: Array) -> float:
-    """Return the median cosine between forwards x upwards and sideways over the frames that show them."""
+    """Return the median over the frames of the cosine between `sideways` and the direction to the right,
+    forwards x upwards.
+    """
     right = np.cross(forwards, upwards)
     with np.errstate(invalid="ignore", divide="ignore"):
         cosine = np.sum(unit(right) * unit(sideways), axis=-1)
