@@ -87,9 +87,7 @@ class Publisher(Closing):
         return self._bound.events
 
     def announce(self, session: Session) -> None:
-        """Begin a session of its stream: send its descriptor now, every second, and to each new
-        subscriber.
-        """
+        """Begin a session: send its descriptor now, every second, and to each new subscriber."""
         self._open[session.stream] = _Open(session)
         self._send_sessions()
 

@@ -119,12 +119,12 @@ class StageTimes:
         self.stages = {name: LatencyHistogram() for name in self.STAGES}
 
     def add_solved(self, t_capture: int, t_received: int, t_solved: int) -> None:
-        """Count one frame's stamps [ns]."""
+        """Add the durations between the time stamps of one frame, up to its solution [ns]."""
         self.stages["receive_to_solve"].add(t_solved - t_received)
         self._add_from("capture_to_receive", t_capture, t_received)
 
     def add_published(self, t_capture: int, t_received: int, t_solved: int, t_published: int) -> None:
-        """Count the stamps of a frame that was published [ns]."""
+        """Add the durations between the time stamps of a frame that was published [ns]."""
         s = self.stages
         s["solve_to_publish"].add(t_published - t_solved)
         s["receive_to_publish"].add(t_published - t_received)

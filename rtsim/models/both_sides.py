@@ -28,7 +28,8 @@ SEGMENTS = ("segment", "parent", "over")
 
 
 def both_sides(spec: ModelSpec, how: BothSides) -> ModelSpec:
-    """Join a model of one side and its mirror image; ConfigError for a model that cannot be mirrored."""
+    """Join a model of one side and its mirror image; ConfigError for a model that cannot be mirrored. how :
+    name of the joined model, and its bodies that lie in the middle"""
     check_can_be_mirrored(spec, how)
     model = msgspec.to_builtins(spec)
     sided = {body.name for body in spec.bodies} - set(how.middle)
@@ -46,7 +47,7 @@ def both_sides(spec: ModelSpec, how: BothSides) -> ModelSpec:
 
 
 def check_can_be_mirrored(spec: ModelSpec, how: BothSides) -> None:
-    """Raise ConfigError for the first element that cannot be mirrored."""
+    """Raise ConfigError for the first element of a model that cannot be mirrored."""
 
     def refuse(what: str, remedy: str) -> ConfigError:
         return ConfigError(what, where=f"{how.name}: both_sides_of {spec.name}", remedy=remedy)

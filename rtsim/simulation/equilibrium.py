@@ -154,7 +154,7 @@ class EquilibriumSearch:
 
     def step(self, ways: RestSlopes, radius: float) -> Array:
         """Return a step y : (n,) of at most the length `radius`: the Newton step, damped if it would be
-        longer."""
+        longer; ways : derivatives of the forces at the present state"""
         damping, one = FLAT * (1.0 + float(np.abs(ways.square).max())), np.eye(len(ways.f))
         uphill = ways.stiffness
         if not ways.stable:

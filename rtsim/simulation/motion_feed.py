@@ -136,8 +136,8 @@ class MotionFeed:
         self._take(found)
 
     def again(self, told: Mapping[str, Any]) -> None:
-        """Use the frames that an earlier run received, for a replay; ConfigError where they do not fit these
-        coordinates.
+        """Use a motion that an earlier run received, for a replay; told : the record that `heard` received
+        then. ConfigError if it does not fit these coordinates.
         """
         try:
             numbers = np.array(told.get("motion", [told.get("period_s")]), dtype=np.float64)

@@ -142,7 +142,7 @@ class AnalysisTask:
         return run
 
     def _ready_for(self, run: RunConfig, what: StudyInput, seed: int) -> Ready:
-        """Return the stages and the input of a case, ready to run."""
+        """Return the stages and the input of a case, ready to run; what : time span and noise of the input"""
         if self._driven:
             check_driven(run)
             stage = stage_of(run, lambda text: None)
@@ -191,7 +191,7 @@ def only_weights(spec: StudySpec, method: str) -> bool:
 
 
 def span_of(times: np.ndarray, what: StudyInput) -> slice:
-    """Return the frames to solve; ConfigError if there are none."""
+    """Return the frames within the time span that a study states (`what`); ConfigError if there are none."""
     start, stop = np.searchsorted(times - times[0], [what.start_s, what.end_s or np.inf])
     if stop <= start:
         raise ConfigError(
@@ -202,7 +202,8 @@ def span_of(times: np.ndarray, what: StudyInput) -> slice:
 
 
 def part_of_trial(trial: MarkerTrial, what: StudyInput, seed: int) -> MarkerTrial:
-    """Return the frames of a trial to solve, with the noise of a case."""
+    """Return the frames of a trial within the study's time span, with the random noise of a case added to the
+    markers; what : time span and size of the noise"""
     span = span_of(trial.times, what)
     positions = trial.positions[span]
     if what.noise_mm:

@@ -123,7 +123,8 @@ def interval_of(resampled: Array) -> Array:
 
 
 def check_enough(n: int, n_left_out: int, what: str) -> None:
-    """Raise ConfigError if there are too few complete rows or trajectories."""
+    """Raise ConfigError if too few rows or trajectories of a design are complete; what : word for them, for
+    the error"""
     if n < LEAST_ROWS:
         raise ConfigError(
             f"{n} {what} are complete, {n_left_out} are not", where="indices",

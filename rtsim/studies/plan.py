@@ -81,7 +81,8 @@ def digest_of(spec: StudySpec, cases: Sequence[tuple[Any, ...]], task: StudyTask
 
 
 def without_folders(value: Any, lies: dict[str, str]) -> Any:
-    """Return tables in which files are named without their folders."""
+    """Return tables in which files are named without their folders; lies : path as stated -> name without
+    folder"""
     if isinstance(value, dict):
         return {str(key): without_folders(one, lies) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

@@ -100,7 +100,7 @@ class LiveRuns:
         return self._measured("armed", setting)
 
     def change(self, setting: Setting) -> None:
-        """Change the parameters to a setting along a ramp."""
+        """Change the parameters of the running model to a setting, along a ramp."""
         self._ask("set", {**setting, OVER_S: self.over_s})
 
     def mark_best(self, setting: Setting) -> None:

@@ -74,7 +74,7 @@ class _OpenChunk:
         return CHUNK_HEAD.pack(Opcode.CHUNK, CHUNK_REST + n, first, last, n, crc, 0, n)
 
     def take(self, channel: int, record: bytes, t_ns: int) -> None:
-        """Count a message that has been written to the disk."""
+        """Count a message that has been written to the disk; record : its bytes in the file"""
         self.places.setdefault(channel, []).append((t_ns, len(self.records)))
         self.records += record
         self.crc = zlib.crc32(record, self.crc)

@@ -166,7 +166,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
             self._end_data(record)
 
     def _end_data(self, found: DataEnd) -> None:
-        """Compare the checksum of all data in the file."""
+        """Compare the checksum of all data with the one stored in the file."""
         self._ended, self._summary_crc = True, 0
         if found.data_section_crc not in (0, self._scan.crc) and not self.n_damaged:
             self.n_damaged += 1
@@ -176,7 +176,8 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
             )
 
     def _check_summary(self, record: ScannedRecord) -> None:
-        """Compare the checksum of the index at the end of the file; reading does not need the index."""
+        """Add a record to the checksum of the index at the end of the file; at its last record compare the
+        checksum with the stored one. Reading does not need the index."""
         if self._summary_crc is None:
             return
         head = bytes([record.opcode]) + len(record.content).to_bytes(8, "little")
@@ -189,7 +190,8 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
             self._named.append(f"the index at the end of {self.path} is damaged, which loses no message")
 
     def _damaged(self, at: int, n_byte: int, when: str = "") -> None:
-        """Record that a number of bytes is damaged and left out."""
+        """Record that n_byte bytes at a position in the file are damaged and left out; when : their time
+        span, in words"""
         self.n_damaged += 1
         self._named.append(
             f"{n_byte} bytes of {self.path} from byte {at} on are damaged and were left out{when}"

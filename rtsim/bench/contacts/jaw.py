@@ -160,7 +160,8 @@ def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_phase(task: str, own: Results, field: str) -> Array:
-    """Return the values of a field at evenly spaced phases of all whole cycles, (n_cycle, N_PHASE, 2, 3)."""
+    """Return the values of a field of the results `own` at evenly spaced phases of up to five cycles of a
+    task, (n_cycle, N_PHASE, 2, 3)."""
     values, times = own.fields[field], own.times
     period = 1.0 / TASKS[task].frequency_hz
     starts = np.arange(times[0] + SETTLED_S, times[-1] - period, period)[:5]

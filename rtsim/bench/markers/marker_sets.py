@@ -137,7 +137,8 @@ def solved(trial: MarkerTrial, static: MarkerTrial | None, source: str) -> Solve
 
 
 def centres_off(found: SolvedSet, path: Path) -> float:
-    """Return the largest difference between a coordinate of a joint centre and that of Nexus [mm]."""
+    """Return the largest difference between a coordinate of a joint centre in the results and in the file
+    that Nexus wrote [mm]."""
     nexus = read_c3d(path, virtual=True)
     theirs = {name: nexus.positions[:, k] for k, name in enumerate(nexus.names)}
     off = [
@@ -148,7 +149,8 @@ def centres_off(found: SolvedSet, path: Path) -> float:
 
 
 def angles_off(found: SolvedSet, path: Path) -> float:
-    """Return the largest difference between an angle and that of Nexus [deg]."""
+    """Return the largest difference between an angle in the results and in the file that Nexus wrote
+    [deg]."""
     content, _ = whole_content(path)
     point = content.parameters["POINT"]
     labels = [str(label).strip() for key in ("LABELS", "LABELS2") for label in point.get(key, [])]

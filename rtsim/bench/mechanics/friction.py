@@ -140,7 +140,8 @@ def figures_of(experiment: str, law: str, n_run: int, course: BenchProgress) -> 
 def row_figures(
     spec: ModelSpec, experiment: str, name: str, row: SteppingCase, solution: Solution, n_run: int
 ) -> list[BenchFigure]:
-    """Return the error, the speed and the cost of one integration method."""
+    """Return the error, the speed and the cost of one integration method; row : method, step length and limit
+    of the error"""
     model = build(spec)
     fraction, floor = row.split or (spec.simulation.split_fraction, spec.simulation.split_floor)
     settings = msgspec.structs.replace(

@@ -116,7 +116,7 @@ def sphere(k: int) -> dict[str, Any]:
 
 
 def model(title: str, bodies: list[dict[str, Any]], **tables: Any) -> ModelSpec:
-    """Return the checked model made of these tables."""
+    """Build a model from tables of bodies, and check it."""
     return check_record(
         {"name": title, "source": "illustrative", "bodies": bodies, **tables}, ModelSpec, title
     )

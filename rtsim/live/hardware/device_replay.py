@@ -36,7 +36,8 @@ WHY = {
 
 
 def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Return the entries of a table and of nested tables, by their keys joined with dots."""
+    """Return the entries of a table and of nested tables, by their keys joined with dots; before : prefix of
+    the keys"""
     found: dict[str, Any] = {}
     for key, value in table.items():
         found |= flat(value, f"{before}{key}.") if isinstance(value, Mapping) else {f"{before}{key}": value}

@@ -164,7 +164,8 @@ def stages_of(
 
 
 def subject_check_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
-    """Return the check whether a stream belongs to the tracked person, or fits the tracked model."""
+    """Return the check whether a stream belongs to the tracked person, or fits the tracked model; where :
+    address of the stream"""
     return LiveSubjectCheck(kinematics_of(stages), where)
 
 

@@ -240,7 +240,8 @@ def reach_back(x: Array) -> Array:
 
 
 def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = False) -> ConfigError:
-    """Return the error for a stream that never became a static trial, with the reason and a remedy.
+    """Return the error for a stream that never became a static trial, with the reason and a remedy; so_far :
+    its last progress
 
     over : whether the stream has ended
     """

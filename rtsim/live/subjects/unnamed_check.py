@@ -25,8 +25,8 @@ def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:
 
 
 def check_named(stages: Sequence[Stage], run: RunConfig, where: str) -> None:
-    """Raise ConfigError if the person was found in no frame, or if fewer than half of the markers were ever
-    certain.
+    """Raise ConfigError if the person was found in no frame, or if fewer than half of the markers ever had a
+    certain label.
     """
     unnamed = unnamed_of(stages)
     if unnamed is None or not unnamed.n_frame:

@@ -113,10 +113,8 @@ def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTa
 
 
 def named_rotations(spec: ModelSpec, coordinates: Coordinates) -> NDArray[np.bool_]:
-    """Return a mask (n_named,) of the named angles that are rotations; a sum of lengths only is not a
-    rotation.
-
-    A sum of lengths only, without functions, is none.
+    """Return a mask (n_named,) of the named angles that are rotations; a sum of lengths without
+    functions is not a rotation.
     """
     lengths = {name for name, turns in zip(coordinates.names, coordinates.is_angle, strict=True) if not turns}
     return np.array(

@@ -150,7 +150,8 @@ def sine(amplitude: float, omega: float, phase: float, offset: float) -> Functio
 
 
 def lines(x: Sequence[float], y: Sequence[float]) -> Function:
-    """Return the piecewise linear function through (x, y), x rising: a spline without second derivatives."""
+    """Return the piecewise linear function through the points (x, y), x rising, as a spline whose second
+    derivatives are zero."""
     return Function(SPLINE, len(x), (*x, *y, *(0.0 for _ in x)))
 
 

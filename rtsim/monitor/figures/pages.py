@@ -121,7 +121,7 @@ def split_panels(panels: Sequence[FigurePanel], room: float) -> list[list[Figure
 
 
 def blocks_of(panels: Sequence[FigurePanel]) -> list[list[FigurePanel]]:
-    """Group panels that stay together: those of a group, or of a row that groups share."""
+    """Return the lists of successive panels that must stay on one page: panels of one group or of one row."""
     blocks: list[list[FigurePanel]] = []
     for panel in panels:
         last = blocks[-1][-1] if blocks else None

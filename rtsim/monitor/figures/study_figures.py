@@ -95,7 +95,7 @@ def plot_of(painter: QPainter, room: QRectF, title: str) -> QRectF:
 
 
 def axis_below(painter: QPainter, plot: QRectF, low: float, high: float, words: str) -> None:
-    """Draw line and numbers of the axis below a plot."""
+    """Draw the vertical grid lines of a plot, and below it their numbers and the title `words`."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor
 

@@ -111,7 +111,8 @@ def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
 
 
 def mean_cycle(task: str, own: Results, field: str) -> tuple[Array, Array]:
-    """Return mean and standard deviation of a field over the five cycles, (N_PHASE, 2, 3) each [m], [N]."""
+    """Return mean and standard deviation over the five cycles of a field of the results `own`, (N_PHASE, 2,
+    3) each [m], [N]."""
     cycles = by_phase(task, own, field)[:N_CYCLE]
     return cycles.mean(axis=0), cycles.std(axis=0, ddof=1)
 

@@ -1,4 +1,4 @@
-"""A model with a device whose joint is beside the limb's joint."""
+"""A model with a device whose joint does not coincide with the limb's joint."""
 
 from __future__ import annotations
 

@@ -52,11 +52,11 @@ class StatedLoads(AppliedLoads):
         raise NotImplementedError("plates.borne_by applies only to models with their own markers")
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """Return the stated share of each plate on a body that bears it."""
+        """Return the stated share of each plate's load on a body that bears it, (n_plate,)."""
         return np.asarray(self._share[:, bearer])
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Return the stated shares as a quantity."""
+        """Return the stated share of each plate's load on each body, as a quantity."""
         return Quantity(
             "plate_parts", self._told.share, "1", plates, self.bearers,
             meaning="fraction of the force of the plate that acts on the body, as plates.borne_by of the "

@@ -243,7 +243,7 @@ def identity_of(model: Model) -> Identity:
 
 
 def apart_mm(distances: Array, others: Array) -> float:
-    """Return the root mean square difference of two sets of distances [mm]."""
+    """Return the root mean square difference between two arrays of distances [mm]."""
     return 1e3 * float(np.sqrt(np.mean((distances - others) ** 2)))
 
 

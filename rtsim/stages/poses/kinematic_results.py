@@ -89,7 +89,8 @@ class KinematicResults:
             mirror(turned)
 
     def _of_pose(self, found: MethodDeviations) -> None:
-        """Update the deviations that follow from the covariance of the pose, if that is new."""
+        """Update the standard deviations that follow from the covariance of the pose, if that covariance is
+        new."""
         if found.covariance_version == self._covariance_version:
             return
         self._covariance_version = found.covariance_version

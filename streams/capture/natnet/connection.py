@@ -327,7 +327,8 @@ class NatNetConnection:
             self._ready.append(new)
 
     def _take_frame(self, one: _Waiting, again: bool = False) -> None:
-        """Queue a frame for `read`, or keep it until the definitions that match it arrive."""
+        """Queue a received frame (`one`) for `read`, or keep it until the definitions that match it arrive;
+        again : whether it has been kept before"""
         assert self._info is not None
         frame = decode_frame(one.packet, self._info.version)
         changed = bool(frame.params & MODELS_CHANGED)

@@ -108,7 +108,8 @@ class QtmConnection:
             raise CaptureError("malformed", str(fault)) from fault
 
     def _expect(self, kinds: tuple[int, ...], what: str) -> tuple[int, bytes]:
-        """Wait for the next message of one of these types and return it; skip all others."""
+        """Wait for the next message of one of these types and return it; skip all others. what : what is
+        awaited, in words for the error"""
         due_ns = now_ns() + round(1e9 * ANSWER_S)
         while (left_ns := due_ns - now_ns()) > 0:
             found = self._socket.message()
