@@ -62,7 +62,8 @@ def transforms(layout: WindowLayout, data: Mapping[str, Array], t_ns: int) -> di
 def transform(
     parent: str, child: str, place: Sequence[float], quaternion: Sequence[float], t_ns: int
 ) -> dict[str, Any]:
-    """Return a FrameTransform."""
+    """Return Foxglove's message FrameTransform: position [m] and quaternion of a child frame in its parent
+    frame."""
     return {
         "timestamp": stamp(t_ns), "parent_frame_id": parent, "child_frame_id": child,
         "translation": vector(place), "rotation": vector(quaternion),

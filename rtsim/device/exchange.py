@@ -55,7 +55,7 @@ class Port(Protocol):
 
 
 class DeafPort:
-    """A port without a device, for warming up."""
+    """A port without a device, for compiling the kernels before a run."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[Device, int]] = []

@@ -75,7 +75,7 @@ class BandPanel(NamedTuple):
 
 
 class StudySummary(NamedTuple):
-    """Everything in the summary of a study."""
+    """The summary of a study: its name, lines of text, tornado diagrams, heat maps and quantile bands."""
 
     name: str
     words: tuple[str, ...]

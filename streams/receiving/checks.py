@@ -42,7 +42,7 @@ Verdict = Literal["in_order", "duplicate", "out_of_order"]
 
 
 class OrderCheck:
-    """Checks the seq of each frame of one session."""
+    """Checks the sequence number of each frame of one session."""
 
     def __init__(self) -> None:
         self.n_lost = 0

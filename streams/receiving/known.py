@@ -65,7 +65,7 @@ class KnownSession:
         self._n_frame = self._n_stretch = 0
 
     def hear(self, t_ns: int) -> None:
-        """Record that a good frame came at `t_ns`."""
+        """Record that a frame without faults came at the time `t_ns`."""
         self._heard_ns = t_ns
         self._n_frame += 1
         if is_over(self._counted_ns, STRETCH_NS, t_ns):

@@ -34,7 +34,7 @@ class MarkerFrames(NamedTuple):
 
 
 class HasMarkerFrames(Protocol):
-    """Anything with the two arrays of MarkerFrames."""
+    """Interface of objects that have times and marker positions, like MarkerFrames."""
 
     @property
     def times(self) -> NDArray[Any]: ...

@@ -140,7 +140,7 @@ def whole_run(spec: ModelSpec, step_ms: float | None = None, q: Array | None = N
 
 
 def times(trace: Trace, step: float) -> Array:
-    """Return (n_row,): times of the rows of a whole run [s]."""
+    """Return the times of the rows of a simulated run, (n_row,) [s]; step : time between rows [s]"""
     return step * np.arange(float(len(trace.q)))
 
 

@@ -145,7 +145,7 @@ def forward(spec: ModelSpec, folder: Path, first: int, n_frame: int, *, holds_bo
 
 
 def box_places(folder: Path) -> Array:
-    """Return (n, 3): the centre of the box in stoop2 [m]."""
+    """Return the centre of the lifted box in the recording stoop2, (n, 3) [m]."""
     table = table_of(folder, "VUA2UHEI/2D/stoop2_15kgBox_2D.csv")
     return np.column_stack([table[:, 1:3], np.zeros(len(table))])
 

@@ -126,7 +126,7 @@ def markers_of(folder: Path, trial: str) -> Path:
 
 
 def table_of(folder: Path, name: str) -> Array:
-    """Read a table of numbers below the recording."""
+    """Read a table of numbers from a file in the folder of the recording."""
     return np.loadtxt(folder / name, delimiter=",")
 
 

@@ -199,7 +199,7 @@ def decode_definitions(packet: bytes, version: Version) -> Definitions:
 
 
 class _Found:
-    """Definitions that have been read so far."""
+    """Definitions collected so far while a packet is decoded."""
 
     def __init__(self) -> None:
         self.sets: dict[str, tuple[str, ...]] = {}
