@@ -47,21 +47,21 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
     @property
     def kind(self) -> str:
-        """Name of the kind in configs."""
+        """Name of the controller's kind, as `kind` in configs."""
         return str(self.__struct_config__.tag)
 
     @property
     def values(self) -> dict[str, float]:
-        """Values of the parameters by name."""
+        """Values of the controller's parameters by name."""
         return {name: getattr(self, name) for name in self.UNITS}
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Units of the parameters, in their order."""
+        """Units of the controller's parameters, in the order of `UNITS`."""
         return tuple(self.UNITS.values())
 
     def is_signed(self, name: str) -> bool:
-        """Return whether a parameter may be below zero."""
+        """Return whether a parameter of the controller may be negative."""
         return name in self.SIGNED
 
     def largest(self, name: str) -> float:

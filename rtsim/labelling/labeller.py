@@ -316,7 +316,7 @@ class Labeller:
         return True
 
     def _begin(self, markers: Array, cloud: Array, now: Indices, found: FoundPerson) -> None:
-        """Begin tracking with the labels of a search."""
+        """Begin tracking with the labels that a search has found."""
         seen = np.flatnonzero(now >= 0)
         self._tracks.marker[:] = -1
         self._tracks.near[:] = UNKNOWN

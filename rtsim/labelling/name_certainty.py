@@ -49,7 +49,7 @@ class NameCertainty:
         self.forget()
 
     def forget(self) -> None:
-        """Discard all evidence for the labels."""
+        """Discard all evidence for the labels of all markers."""
         n = len(self._needed)
         self._votes, self._apart_s = np.zeros(n, np.int64), np.full(n, np.inf)
         self._stays_s, self._n_stay = np.zeros(n), np.zeros(n, np.int64)

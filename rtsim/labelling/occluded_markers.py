@@ -104,7 +104,7 @@ class OccludedMarkers:
         self.forget()
 
     def forget(self) -> None:
-        """Discard all stored positions."""
+        """Discard all stored positions of markers and of unlabelled points."""
         n = len(self._of)
         self._strangers: list[LostStranger] = []
         self._complete = np.full((n, 3), np.nan)

@@ -85,7 +85,7 @@ def search_person(
 
 
 def find_person(body: MarkedBody, cloud: Array, given: Indices) -> FoundPerson | None:
-    """Search for the person in one go, without yielding."""
+    """Search for the person without interruption, and return the result."""
     return finished(search_person(body, cloud, given))
 
 

@@ -111,7 +111,7 @@ def search_segment(
 def seen_segments(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> SegmentHypotheses:
-    """Find the best hypotheses on a segment in one go, without yielding."""
+    """Find the best hypotheses on a segment without interruption."""
     return finished(search_segment(shape, before, cloud, apart, faces))
 
 

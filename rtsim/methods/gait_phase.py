@@ -275,7 +275,7 @@ class FootStride:
             self._total = (time - self.struck) / self.length
 
     def mend(self, time: float, foot: int, event: Event) -> None:
-        """Correct the time of a known event by a more reliable source; time : present time [s]"""
+        """Correct the time of an event to that from a plate or file; time : present time [s]"""
         key, at = (foot, event.kind), event.time
         usual, _ = self._events[key]
         self._events[key] = (usual, at)

@@ -24,7 +24,7 @@ CHECK = MarkerCheck(
 
 
 def for_keypoints(run: RunConfig) -> RunConfig:
-    """Replace the default limits of a run by those of keypoints; values in a config have priority."""
+    """Replace the default limits of a run by the limits for keypoints; values in a config have priority."""
     usual = RunConfig(name="usual")
     other = {"uncertainty": UNCERTAINTY, "markers": CHECK}
     return msgspec.structs.replace(

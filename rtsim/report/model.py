@@ -59,7 +59,9 @@ def feet_told(spec: ModelSpec) -> list[str]:
 
 
 def massless(spec: ModelSpec) -> list[str]:
-    """Return the massless bodies that a joint moves and that carry no mass either."""
+    """Return the bodies that a joint moves although neither they nor the bodies that they carry have a
+    mass.
+    """
     carried = {body.name: body.mass_kg for body in spec.bodies}
     for body in reversed(spec.bodies):  # parents come first
         if body.parent:

@@ -109,7 +109,7 @@ class StreamSummary:
         self.doubtful = [*outside, *doubtful_markers(labels.get("marker_weights", ()), data)]
 
     def take_telemetry(self, message: Telemetry) -> None:
-        """Store the counters of the loop itself."""
+        """Store the counters that the loop of the run publishes in a telemetry message."""
         self.counters = message.counters
         self.gauges = {name: value for name, value in message.gauges.items() if math.isfinite(value)}
         self.sentences.extend(message.text)

@@ -70,7 +70,7 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     @property
     def kind(self) -> Geometry:
-        """Geometry of the contact."""
+        """Geometry of the contact, with its surfaces and checks."""
         return GEOMETRIES[self.geometry]
 
     @property

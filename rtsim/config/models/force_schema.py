@@ -152,12 +152,12 @@ class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def stiffness(self) -> float | None:
-        """Stiffness [N/m, N m/rad]."""
+        """Stiffness of the spring [N/m], or if it acts on an angle [N m/rad]; None if none is given."""
         return self.stiffness_N_m if self.stiffness_N_m_rad is None else self.stiffness_N_m_rad
 
     @property
     def damping(self) -> float | None:
-        """Damping [N s/m, N m s/rad]."""
+        """Damping of the spring [N s/m], or if it acts on an angle [N m s/rad]; None if none is given."""
         return self.damping_N_s_m if self.damping_N_m_s_rad is None else self.damping_N_m_s_rad
 
 

@@ -64,7 +64,7 @@ class FunctionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def is_identity(self) -> bool:
-        """Whether there is no function: the coordinate itself."""
+        """Whether no kind of function is given, so that the value is the coordinate itself."""
         return all(getattr(self, kind) is None for kind in KINDS)
 
 

@@ -91,7 +91,7 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def range(self) -> tuple[float, float]:
-        """Lower and upper end of its range [rad, m]."""
+        """Lower and upper end of the coordinate's range [rad, m]; infinite if no range is given."""
         return range_in_si(self.range_deg, self.range_mm)
 
 

@@ -152,7 +152,7 @@ def check_coordinates(spec: ModelTables) -> None:
 
 
 def check_muscles(spec: ModelTables, bodies: Sequence[str]) -> None:
-    """Check surfaces, muscles and everything that muscle paths refer to."""
+    """Check wrapping surfaces and muscles, and the names to which muscle paths refer."""
     segments = [*bodies, GROUND]
     surfaces = [surface.name for surface in spec.surfaces]
     check_once(surfaces, "surfaces")

@@ -191,5 +191,5 @@ class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def wrapping(self) -> tuple[Ligament, ...]:
-        """Ligaments that pull along a path."""
+        """Ligaments that act along a path over points and wrapping surfaces."""
         return tuple(ligament for ligament in self.ligaments if ligament.through)

@@ -34,7 +34,7 @@ class Place(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def of_subject(self) -> bool:
-        """Whether its position depends on the person."""
+        """Whether the position of the point depends on the person, not only on the model."""
         return self.origin == "distal" or bool(self.point) or self.scaled is not None
 
 

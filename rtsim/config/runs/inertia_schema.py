@@ -27,7 +27,7 @@ class SegmentShare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Population(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The mean person of a group."""
+    """The mean person of a group, such as women: mass, stature, and mass properties of the segments."""
 
     mass_kg: Positive
     stature_mm: Positive
@@ -40,7 +40,7 @@ class Population(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class InertiaTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A table of segment inertias."""
+    """A table of segment inertias of average persons."""
 
     name: Name
     source: str

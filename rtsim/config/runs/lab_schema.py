@@ -43,7 +43,7 @@ class Tracking(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, segment by segment."""
+        """Names of all tracked markers, segment by segment."""
         return tuple(name for segment in self.__struct_fields__ for name in getattr(self, segment))
 
 
@@ -128,7 +128,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return bool(self.hip_centre or self.knee_centre or self.ankle_centre)
 
     def _check_landmarks(self) -> None:
-        """Raise ValueError if neither a landmark nor its replacement is named."""
+        """Raise ValueError for a needed landmark if neither its marker nor a replacement is named."""
         if not self.sacrum and not (self.psis and self.psis_opposite):
             raise ValueError("needs psis and psis_opposite, or sacrum")
         if not self.epicondyle_medial and not self.thigh_lateral:

@@ -21,7 +21,7 @@ Duration = Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_S)]
 
 
 class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Numerical settings of the optimisation."""
+    """Numerical settings of the optimisation that fits the pose to the markers."""
 
     # norm of the optimality conditions at which a frame is solved; 1e-11 is just above round-off
     tolerance: Annotated[float, msgspec.Meta(gt=0.0, le=1e-3)] = 1e-11
@@ -104,7 +104,9 @@ LEAST_PART = 1e-6
 
 
 class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Settings for the use of force plates."""
+    """Settings for the use of force plates: the bodies that press them, taring, and waiting for their
+    samples.
+    """
 
     # longest time that a frame of markers waits for the sample after it
     wait_ms: Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)] = 20.0

@@ -95,7 +95,9 @@ class Design(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One or several keys that take the same value in a case, and their values."""
+    """A parameter of a study: one or several keys, which take the same value in a case, and the values to
+    be tried.
+    """
 
     name: str
     # dotted path below model, run, subject or input

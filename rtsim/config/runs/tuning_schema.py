@@ -55,7 +55,7 @@ class Cycle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class TuningSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Tuning of a run's controller."""
+    """Tuning of the parameters of a run's controller: which are tuned, and the cost to be minimised."""
 
     costs: Annotated[tuple[CostTerm, ...], msgspec.Meta(min_length=1, max_length=16)]
     cycle: Cycle

@@ -34,7 +34,7 @@ class Layout(NamedTuple):
 
     @property
     def is_integer(self) -> bool:
-        """Whether words are integers of 16 bits."""
+        """Whether coordinates and analog values are stored as 16-bit integers."""
         return self.scale > 0.0
 
     @property

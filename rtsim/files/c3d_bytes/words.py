@@ -38,16 +38,16 @@ class Words:
         self._float = np.dtype(">f4" if code == MIPS else "<f4")
 
     def integers(self, raw: bytes) -> NDArray[np.int64]:
-        """Return signed integers of 16 bits from bytes."""
+        """Return signed 16-bit integers from their bytes."""
         return np.frombuffer(raw, self.integer).astype(np.int64)
 
     def whole(self, raw: bytes) -> int:
-        """Return one unsigned integer from 0 to 65 535 from its bytes."""
+        """Return an unsigned 16-bit integer, 0 to 65 535, from its bytes."""
         return int(np.frombuffer(raw, self.unsigned, 1)[0])
 
     @np.errstate(invalid="ignore")  # a NaN that signals
     def floats(self, raw: bytes | NDArray[np.uint8]) -> FloatArray:
-        """Return real numbers from bytes, 32 bits each."""
+        """Return 32-bit real numbers from their bytes."""
         if self.code != DEC:
             return np.frombuffer(raw, self._float).astype(np.float64)
         halves = np.frombuffer(raw, "<u2").reshape(-1, 2)

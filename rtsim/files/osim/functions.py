@@ -20,7 +20,9 @@ KNOWN = (
 
 
 def function_below(node: Node) -> Node | None:
-    """Return the function inside a property: below `function` in 3.x, directly in 4.x; None without one."""
+    """Return the function inside a property: below `function` in 3.x, directly in 4.x; None if there is
+    none.
+    """
     holder = node.child("function")
     if holder is not None:
         node = holder

@@ -66,7 +66,7 @@ class OsimCoordinate:
     @property
     def prescribed(self) -> dict[str, Any] | None:
         """Return the prescribed motion as a function of time: constant, linear, polynomial or spline; None
-        without one.
+        if there is none.
         """
         holder = self.node.child("prescribed_function") if self.node.flag("prescribed") else None
         found = next(holder.children(), None) if holder is not None else None

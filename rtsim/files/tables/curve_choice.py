@@ -207,7 +207,9 @@ def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
 
 
 def not_drawn(session: Session, drawn: Iterable[CurveCell]) -> list[str]:
-    """Return fields that could be drawn but are not, except fields on markers and frames themselves."""
+    """Return the names of fields that could be drawn but are not, except those that describe markers and
+    frames.
+    """
     shown = {cell.spec.name for cell in drawn}
     return [
         spec.name

@@ -311,7 +311,9 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def bands_of(model: Model) -> Bands | None:
-    """Return the ligaments along paths, which come after the muscles in the tables; None without any."""
+    """Return the ligaments along paths, which come after the muscles in the tables; None if there are
+    none.
+    """
     first, n = len(model.names.pulling), len(model.names.wrapping)
     if not n:
         return None

@@ -246,7 +246,7 @@ def fit_foot(
     progress: Progress = lambda text: None,
     hops: int = 0,
 ) -> FootFit:
-    """Fit a foot: return the best of the minima that the guesses (n, 30) lead to.
+    """Fit the contact parameters of a foot: return the best of the minima to which the guesses (n, 30) lead.
 
     hops : number of basin-hopping steps after the searches from the guesses
 

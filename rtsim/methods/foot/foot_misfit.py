@@ -50,7 +50,7 @@ class Weights(NamedTuple):
 
     @property
     def rubs(self) -> bool:
-        """Whether friction has a weight above zero."""
+        """Whether a friction term of the cost has a weight above zero."""
         return self.friction > 0.0 or self.spin > 0.0
 
 
@@ -135,7 +135,7 @@ class StepMisfit:
 
     @property
     def with_pressure(self) -> bool:
-        """Whether pressure has a weight above zero."""
+        """Whether the pressure term of the cost has a weight above zero."""
         return self.trial.pressure is not None and self.weights.pressure > 0.0
 
     def values(self, knots: Array) -> Array:

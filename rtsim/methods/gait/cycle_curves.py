@@ -51,13 +51,16 @@ class CycleCurves(NamedTuple):
 
     @property
     def mean(self) -> FloatArray:
-        """(101,) mean over the strides that are usable at each point; NaN where none is."""
+        """(101,) mean of the usable values, over the strides that `averaged` selects; NaN where there are
+        none.
+        """
         return mean_of(self.usable)
 
     @property
     def deviation(self) -> FloatArray:
-        """(101,) standard deviation (n - 1) over the strides of `averaged`; NaN for fewer than two
-        strides."""
+        """(101,) standard deviation (n - 1) over the strides that `averaged` selects; NaN for fewer than
+        two strides.
+        """
         return deviation_of(self.usable)
 
 

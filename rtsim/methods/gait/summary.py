@@ -92,7 +92,7 @@ def used_of(told: Sequence[GaitEvent], found: Sequence[GaitEvent]) -> tuple[Gait
 
 
 def source_words(gait: RunGait) -> str:
-    """Describe the source of the strikes and offs that delimit cycles."""
+    """Describe the source of the foot strikes and foot offs that delimit the cycles."""
     names = {PLATES: "plates", FILE: "the file", MARKERS: "markers"}
     parts = []
     for kind, words in ((STRIKE, "foot strikes"), (OFF, "foot offs")):

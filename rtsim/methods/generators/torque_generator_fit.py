@@ -53,7 +53,8 @@ class Assessment(NamedTuple):
 
     activation : (n,) activation, not limited to 0 to 1
     passive : (n,) passive torque t^PE
-    too_stiff, too_weak : (n,) bool
+    too_stiff, too_weak : (n,) bool, whether the activation is below the smallest or above the largest allowed
+        one
     driven : whether the generator must be active, for example because its EMG says so; if its torque is then
       too large, its strength may be the reason
     """

@@ -291,7 +291,9 @@ def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> Weighted
 
 
 def mean_place(share: Array, point: Array) -> WeightedPoints:
-    """Return the position that is the sum of shares (n_body,) times a point (n_body, 3) of each body [m]."""
+    """Return the weighted sum of one point (n_body, 3) of each body [m], with the weights `share`
+    (n_body,), as weighted points.
+    """
     n = len(share)
     return WeightedPoints(
         np.array([0, n]), np.arange(n), np.ascontiguousarray(point, float), np.array(share, float)
@@ -313,7 +315,7 @@ def one_dof_joints(skeleton: Skeleton, method: SolverMethod) -> NDArray[np.int64
 
 
 def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> list[int]:
-    """Return the joints whose displacements are reported: those that carry a shank."""
+    """Return the joints that carry a shank, whose displacements are reported."""
     return [j for j, b in enumerate(distal) if kind_of_segment(body_names[b]) == "shank"]
 
 

@@ -195,7 +195,7 @@ class MultibodyEstimator:
 
     @property
     def roles(self) -> Roles:
-        """Roles of the elements in the method in use."""
+        """Roles of the elements in the method in use: off, soft or hard."""
         return self._now.method.roles
 
     @property
@@ -239,7 +239,7 @@ class MultibodyEstimator:
 
     @property
     def deviations(self) -> MethodDeviations | None:
-        """Standard deviations of the last frame given to `deviate`, overwritten by the next; None without."""
+        """Standard deviations of the last frame given to `deviate`; None if none are computed."""
         return self._now.deviations
 
     def deviate(self, dt: float, solution: Solution) -> int:
@@ -320,7 +320,7 @@ class MultibodyEstimator:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Methods that can be switched to."""
+        """Names of the methods that can be switched to."""
         return tuple(self._setups)
 
 

@@ -69,7 +69,9 @@ def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
 
 
 def followed_by(spec: ModelSpec, wanted: Wanted) -> TrackingTasks:
-    """Return the tasks: markers with a measurement and a weight, and coordinates; ConfigError without any."""
+    """Return the tracking tasks of a static pose: markers with a measurement and a weight, and
+    coordinates; ConfigError if there is no task.
+    """
     weights = {
         marker.name: wanted.weights[marker.name] for marker in spec.markers
         if marker.name in wanted.markers and wanted.weights.get(marker.name, 0.0) > 0.0

@@ -104,7 +104,9 @@ def with_isometric_fibres(poses: KneePoses, start: KneeGeometry, bound: float) -
 
 
 def misfit_of(poses: KneePoses, start: KneeGeometry, x: Array) -> float:
-    """Return how far a motion deviates from that of a mechanism [m]."""
+    """Return the standard deviation of the measured motion from the motion of the mechanism with changes x
+    (35,) [m].
+    """
     geometry = changed(start, x)
     problem = KneeProblem(poses, None, start, nearest_where_found(geometry, poses))
     problem.linearise(geometry)
@@ -119,7 +121,8 @@ def rounds(
     x: Array,
     ties: Ties | None,
 ) -> tuple[Array, float]:
-    """Adjust the parameters in rounds; return the changes x (35,) [mm] and the deviation of the motion [m].
+    """Adjust the parameters in rounds of least squares; return the changes x (35,) [mm], and the standard
+    deviation of the motion from the mechanism's [m].
 
     ties : targets of the parameters; None = no targets
 
@@ -191,7 +194,7 @@ class KneeProblem:
     def __init__(
         self, poses: KneePoses, anatomy: KneeAnatomy | None, start: KneeGeometry, near: KneePoses
     ) -> None:
-        """Begin a problem.
+        """Store the measured motion and points of a knee, and the geometry from which the adjustment starts.
 
         poses : measured poses of the knee
         near : (n,) poses of the mechanism about which the constraints are linearised

@@ -46,7 +46,7 @@ def anatomy_of(geometry: KneeGeometry, rng: np.random.Generator, noise: float) -
 
 
 def in_ball(rng: np.random.Generator, n: int, radius: float) -> Array:
-    """Draw points (n, 3) within a radius, evenly spread."""
+    """Draw points (n, 3), evenly spread, in a ball of this radius about the origin."""
     points = rng.normal(size=(n, 3))
     points /= np.linalg.norm(points, axis=1)[:, None]
     return np.asarray(points * radius * np.cbrt(rng.random((n, 1))))

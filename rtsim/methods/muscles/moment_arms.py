@@ -249,9 +249,7 @@ class MomentArms:
     def sweep(
         self, angle: str, values: Iterable[float], q: Array | None = None, method: str = "force"
     ) -> Iterator[SweepPoint]:
-        """Yield the moment arms about one angle at its values, one after the other, with the constraints
-        satisfied.
-        """
+        """Yield the moment arms about one angle at each of `values`, with the constraints satisfied."""
         row = self.angle_index(angle)
         q = self.assembled(q)
         for value in values:

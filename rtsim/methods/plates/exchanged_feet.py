@@ -35,7 +35,9 @@ which it is told: a choice inside the gap that docs/kinetics.md gives."""
 
 
 def judge_feet(results: Results, mass: float) -> str:
-    """Return a sentence if the forces belong to the other feet; "" otherwise, or if that is not known."""
+    """Return a sentence if the forces of the two feet seem to be exchanged; "" if not, or if it is not
+    known.
+    """
     bears, swings = swinging(results, mass)
     step = float(np.median(np.diff(results.times))) if len(results.times) > 1 else 0.0
     told = [swings[bears == foot] for foot in range(len(SUFFIXES))]

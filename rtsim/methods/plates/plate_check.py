@@ -167,7 +167,7 @@ def _elsewhere(
 
 
 def _of_plates(findings: Sequence[PlateFinding], n_plate: int) -> list[list[str]]:
-    """Sort the names of findings by plate."""
+    """Return for each plate the kinds of its findings."""
     return [[finding.name for finding in findings if finding.plate == p] for p in range(n_plate)]
 
 

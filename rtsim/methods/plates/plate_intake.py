@@ -117,7 +117,7 @@ class PlateIntake:
 
     @property
     def newest(self) -> float:
-        """Time of the newest sample on the chosen clock [s]; -inf without any."""
+        """Time of the newest sample on the chosen clock [s]; -inf before the first sample."""
         first, n = self.held.ends.tolist()
         return float(self.held.times[(first + n - 1) % len(self.held.times)]) if n else -math.inf
 
@@ -170,7 +170,7 @@ class PlateIntake:
         return True
 
     def _tell(self, kind: str, sentence: str) -> None:
-        """Report a fault that may last, from time to time."""
+        """Report a fault, but a lasting one at most once in SAY_EVERY messages."""
         if self._n_message >= self._told.get(kind, -SAY_EVERY) + SAY_EVERY:
             self._told[kind] = self._n_message
             self._say(sentence)

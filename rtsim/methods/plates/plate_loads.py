@@ -53,8 +53,8 @@ class PlateLoads(NamedTuple):
 
 
 def at_times(trial: ForceTrial, times: FloatArray, before: float = 0.0, after: float = 0.0) -> FloatArray:
-    """Average force and moment (n, n_plate, 6) around these times [s], from `before` to `after` each of them
-    [s].
+    """Average force and moment (n, n_plate, 6) over the interval from `before` before to `after` after each
+    time [s].
 
     The delay of the averages is (before - after) / 2. If before and after are 0, values are interpolated
     instead. They are NaN at times at which the trial has no samples.

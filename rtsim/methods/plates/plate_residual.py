@@ -72,7 +72,7 @@ class Mistake(NamedTuple):
     """A single mistake in the plates or the mass that would explain the residual.
 
     left : part of the residual that remains after its correction
-    name, sentence : the mistake
+    name, sentence : kind of the mistake, and its description for the user
     """
 
     left: float
@@ -243,8 +243,8 @@ def is_turned(found: Momentum, plates: NDArray[np.int64], axis: int) -> bool:
 
 
 def left_along(found: Momentum, borne: Array, axis: int) -> float:
-    """Return the residual along one axis of ground with other plate forces, divided by that with the measured
-    forces.
+    """Return the residual along one axis of ground with the plate forces `borne`, divided by the residual
+    with the measured forces.
     """
     before = np.linalg.norm(found.needed[:, axis] - found.borne[..., axis].sum(axis=0))
     after = np.linalg.norm(found.needed[:, axis] - borne[..., axis].sum(axis=0))

@@ -47,7 +47,7 @@ class PlateZero:
 
     @property
     def told(self) -> str:
-        """Describe the state of the zero in a few words; empty where none was requested."""
+        """Describe the state of the taring in a few words; "" if no taring was requested."""
         return f"taring ({self._gathered:.1f} of {self._needed:g} s)" if self._needed else self.words
 
     def begin(self, seconds: float) -> None:

@@ -28,7 +28,7 @@ def printable(words: str) -> str:
 
 
 def letter_width(letter: str) -> float:
-    """Return the width of a letter in parts of the font's size; an accent adds nothing to its letter."""
+    """Return the width of a letter as a fraction of the font size; an accent adds nothing to its letter."""
     if letter in LETTERS:
         return LETTERS[letter]
     if unicodedata.combining(letter):

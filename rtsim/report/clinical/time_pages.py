@@ -64,7 +64,7 @@ def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def _unloaded(loads: list[TimeCurve]) -> bool:
-    """Return whether the only known ground reaction forces are zero."""
+    """Return whether all known ground reaction forces are zero."""
     return not any(np.nan_to_num(row).any() for curve in loads for row in curve.values.values())
 
 

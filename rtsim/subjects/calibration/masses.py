@@ -43,14 +43,14 @@ MIRROR = np.diag([1.0, 1.0, -1.0])
 
 
 class SegmentMass(NamedTuple):
-    """Mass properties of one segment in its frame."""
+    """Mass, mass centre and inertia of one segment, in its frame."""
 
     mass: float  # [kg]
     centre: Array  # (3,) [m]
     inertia: Array  # (3, 3) - about the mass centre [kg m^2]
 
     def mirrored(self) -> SegmentMass:
-        """Return the mass properties of the other side, mirrored in a plane normal to Z."""
+        """Return the mass properties of the segment on the other side, mirrored in a plane normal to Z."""
         return SegmentMass(self.mass, MIRROR @ self.centre, MIRROR @ self.inertia @ MIRROR)
 
 

@@ -28,7 +28,7 @@ OWN = ".toml"
 
 
 class AskedMeasures(NamedTuple):
-    """Measures of a person that the user gives.
+    """Measures of a person that the user states, in a file and by options.
 
     path : path of a file with measures of a person, "" = none; given : numbers that override those in the
     file

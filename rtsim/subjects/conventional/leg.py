@@ -39,7 +39,7 @@ class LegMarkers(NamedTuple):
 
 
 class LegPose(NamedTuple):
-    """Pose of a leg in n frames."""
+    """Joint centres, axes and foot of a leg in n frames."""
 
     centres: LegCentres
     axes: LegAxes

@@ -207,5 +207,5 @@ def _apart(one: FootOffsets, other: FootOffsets) -> float:
 
 
 def _said(angle: float) -> str:
-    """Return an angle as text."""
+    """Return an angle [rad] as text in degrees."""
     return f"{np.degrees(angle):.1f} degrees"

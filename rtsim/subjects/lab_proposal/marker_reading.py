@@ -56,7 +56,7 @@ class Stem(NamedTuple):
 
 
 def read_name(name: str) -> NameReading:
-    """Interpret the name of a marker."""
+    """Interpret the name of a marker: possible roles, side and segment."""
     words = words_of(name)
     if COMPUTED.search(name):
         return NameReading(segment=COMPUTED_POINT)

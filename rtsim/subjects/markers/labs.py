@@ -29,7 +29,7 @@ class Coverage(NamedTuple):
 
     @property
     def n_found(self) -> int:
-        """Number of tracked markers that were found."""
+        """Number of tracked markers of the map that are in the trial."""
         return self.n_tracked - len(self.missing)
 
     @property

@@ -51,7 +51,7 @@ def spelled_otherwise(lab: LabMap, *recordings: Sequence[str]) -> dict[str, str]
 
 
 def renamed(table: LabSide, other: Mapping[str, str]) -> LabSide:
-    """Return a table of a map with some marker names replaced."""
+    """Return a table of a marker map with the names in `other` (old -> new) replaced."""
 
     def each(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(other.get(name, name) for name in names)
