@@ -82,7 +82,7 @@ class Curves(Struct, frozen=True):
     column: Annotated[int, Meta(ge=0, le=7)] = 0
     least: Number = 0.0
     from_zero: bool = False
-    zero: Annotated[Sequence[Bounded], Meta(max_length=ZEROS_MOST)] = ()
+    zero: Annotated[tuple[Bounded, ...], Meta(max_length=ZEROS_MOST)] = ()
 
 
 class Image(Struct, frozen=True):

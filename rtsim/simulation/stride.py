@@ -20,7 +20,7 @@ def steps_per_tick(simulator: Simulator, rate: float) -> int:
         raise ConfigError(
             f"a tick of {1e3 * period:g} ms is not a whole number of steps of {1e3 * step:g} ms",
             where="--rate, --step",
-            remedy=f"--rate {1.0 / (max(n, 1) * step):g} gives a tick of {max(n, 1)} steps",
+            remedy=f"--rate {1.0 / (max(n, 1) * step):g} gives a tick of {max(n, 1)} step{'s' * (n > 1)}",
         )
     return n
 

@@ -105,7 +105,7 @@ path = [
   { segment = "arm", offset_mm = [2.0, -120.0, 30.0] },
 ]
 """
-INSIDE = "station 3 lies inside ball"
+INSIDE = "path point 3 lies inside ball"
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
             "settings of a dial are tried in runs with the device alone",
         ),
         (("ankle", "--auto", "bayesian", "--processes", "2"), "one setting at a time"),
-        (("ankle", "--validate", "--offline"), "needs the file"),
+        (("ankle", "--validate", "--offline"), "needs --file"),
         (("ankle", "--auto", "bayesian", "--offline", "--cost", "joint_angles:most"), "reduction"),
         (("ankle", "--auto", "bayesian", "--offline", "--over", "2"), "running model"),
     ],

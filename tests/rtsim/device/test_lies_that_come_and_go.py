@@ -61,7 +61,7 @@ def test_who_gives_the_reason_of_a_fall_is_not_armed() -> None:
     course = Honest().armed()
     course.port.forge = but(lambda m: replace(m, fault="over\x1btemperature"), 0.01)
     assert course.until_fault(1.0) < 1.0
-    assert "why it fell: over\\x1btemperature" in course.exchange.arming.reason
+    assert "a reason for ending its torque: over\\x1btemperature" in course.exchange.arming.reason
 
 
 BETWEEN: dict[str, tuple[str, Forge]] = {

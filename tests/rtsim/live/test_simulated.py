@@ -134,7 +134,9 @@ def test_a_tick_is_so_many_steps(simulator, rate, n):
 @pytest.mark.parametrize(("rate", "instead"), [(2000.0, "1000"), (300.0, "333.333"), (1001.0, "1000")])
 def test_a_tick_that_no_steps_fill_is_refused(simulator, rate, instead):
     """Protects the user of --rate: a sentence with a rate that fits, no simulation that runs slow."""
-    with pytest.raises(ConfigError, match=rf"not a whole number of steps of 1 ms.*--rate {instead} has"):
+    with pytest.raises(
+        ConfigError, match=rf"not a whole number of steps of 1 ms.*--rate {instead} gives a tick"
+    ):
         steps_per_tick(simulator, rate)
 
 

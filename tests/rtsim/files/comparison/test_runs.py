@@ -250,5 +250,5 @@ def test_runs_without_a_common_frame_are_told(tmp_path, angles):
         assert "50 of 50 frames are only in the first file" in text
     code, text = told(*stale)
     assert code == 2
-    assert "repetition" in text
+    assert "repeats the frame before" in text
     assert len(text.splitlines()) == 1

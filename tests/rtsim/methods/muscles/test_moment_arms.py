@@ -88,7 +88,7 @@ def test_a_value_out_of_reach_is_told(model_file):
 
 def test_a_path_that_fails_names_muscle_and_surface(model_file):
     """Protects against lengths of impossible paths: a point inside a surface, a path without length."""
-    for text, reason in ((INSIDE, "station 3 lies inside ball"), (POINT, "the path has no length")):
+    for text, reason in ((INSIDE, "path point 3 lies inside ball"), (POINT, "the path has no length")):
         arms = arms_of(str(model_file(text)))
         assert arms.failures(np.zeros(2)) == {"short": reason}
         for found in (arms.at(np.zeros(2)), arms.at(np.zeros(2), DIFFERENCES), arms.lengths(np.zeros(2))):
