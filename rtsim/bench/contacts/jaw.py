@@ -83,7 +83,7 @@ def condyles(task: str, times: Array) -> Array:
 
 def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
     """Compare the positions of the condyles in the skull, computed with each joint model, with the true
-    positions.
+    positions, as in table 1 of Andersen et al. (2017).
     """
     found = []
     delay = float(response(ButterworthSpec(), RATE).delay_s[0])

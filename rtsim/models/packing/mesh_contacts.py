@@ -60,7 +60,8 @@ def pack_mesh_contacts(
 
 
 def made(record: Any) -> TriangleSurface:
-    """Return the surface of a record, read or computed, in its own axes [m]."""
+    """Return the surface that a record of the model describes, read from a file or computed, in its own axes
+    [m]."""
     if record.file:
         surface = read_surface(Path(record.file), record.unit, record.flipped)
     elif record.plate_mm is not None:

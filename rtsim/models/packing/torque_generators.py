@@ -38,7 +38,8 @@ class PlacedGenerator(NamedTuple):
     muscle : its name in the set
     fit : fitted parameters s_A, s_V, Delta_P [rad], lambda_P, s_tau
     blend : blending parameters lambda_A and lambda_V
-    to_one : whether t^V is blended towards 1 (eq. 5), else to its eccentric maximum
+    to_one : whether the curve t^V is blended towards 1 (Millard et al. 2019, eq. 5), else to its eccentric
+      maximum
     """
 
     name: str

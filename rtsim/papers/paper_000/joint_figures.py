@@ -1,5 +1,5 @@
-"""Figures 3 to 7 of the paper: the two joint models, and both compared with the measurement in the three
-tasks.
+"""Figures 3 to 7 of Andersen et al. (2017): the two joint models, and both compared with the measurement in
+the three tasks.
 
 The bands in figures 5 to 7 show one standard deviation: over five cycles for the measurement and both
 models, over the fifteen runs for the parameter study.

@@ -1,5 +1,5 @@
-"""Tables 1 and 2 of the jaw joint for all tasks: kinematics compared with the measurement, and forces of the
-two models.
+"""Tables 1 and 2 of Andersen et al. (2017), on the jaw joint in all tasks: kinematics compared with the
+measurement, and forces of the two models.
 
 The data of the paper's subject are not public, so the measurement is the built-in synthetic jaw, which obeys
 neither model.

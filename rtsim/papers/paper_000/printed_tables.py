@@ -1,5 +1,5 @@
-"""Tables 1 and 2 as printed: means over five cycles of RMSD [mm], [N], r squared, and Sprague and Geer's M
-and P.
+"""Tables 1 and 2 of Andersen et al. (2017) as printed: means over five cycles of RMSD [mm], [N], r squared,
+and Sprague and Geer's M and P.
 """
 
 from __future__ import annotations

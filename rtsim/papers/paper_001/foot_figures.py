@@ -1,5 +1,5 @@
-"""Figures 5.9 to 5.15 and tables 5.5 to 5.9: contact parameters of a foot identified from steps, each fit
-from ten initial guesses.
+"""Figures 5.9 to 5.15 and tables 5.5 to 5.9 of Brown (2017): contact parameters of a foot identified from
+steps, each fit from ten initial guesses.
 
 The steps of the thesis are not public: the steps here are synthetic, of the same size and with known
 parameters (`rtsim.methods.foot.rolling_foot`), with 1 % noise. `rtsim fit foot` does the same with recorded
@@ -106,8 +106,8 @@ def held_steps() -> dict[str, tuple[Errors, float]]:
 
 
 def error_row(name: str, printed: float, ours: float, source: str, is_left_out: bool = False) -> Comparison:
-    """Return a comparison of an RMS error, as a percentage of the scale in table 5.3; the error of the thesis
-    is its upper bound.
+    """Return a comparison of an RMS error, as a percentage of the scale in table 5.3 of the thesis; the error
+    of the thesis is its upper bound.
     """
     bound = None if is_left_out else StatedBound(f"no more than in {source}", high=printed)
     reason = NOT_SOUGHT if is_left_out else ""

@@ -1,4 +1,5 @@
-"""Figures 4.1 to 4.6, 4.8 and 4.9: friction laws over velocity and normal force, and in two experiments.
+"""Figures 4.1 to 4.6, 4.8 and 4.9 of Brown (2017): friction laws over velocity and normal force, and in two
+experiments.
 
 The laws are those of Andersson, Hollars, Specker, and Brown and McPhee (eqs 4.1 to 4.4), computed with our
 kernels.

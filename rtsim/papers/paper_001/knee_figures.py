@@ -1,5 +1,5 @@
-"""Figures 3.4 and 3.5 and table 3.2: the volumetric knee after a force pulse, and the sensitivity of its
-motion.
+"""Figures 3.4 and 3.5 and table 3.2 of Brown (2017): the volumetric knee after a force pulse, and the
+sensitivity of its motion.
 """
 
 from __future__ import annotations

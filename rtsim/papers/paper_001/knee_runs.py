@@ -133,7 +133,8 @@ def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
     """Return the knee with perturbations x (n_in,), each from -1 to 1 in units of the half width of its
     range.
 
-    A perturbed slack length changes K_1, too, so that eq. 3.2 holds; the cylinder keeps its mass.
+    The thesis ties the slack length to the stiffness K_1 (eq. 3.2), so a perturbed slack length changes K_1,
+    too; the cylinder keeps its mass.
     """
     drawn = iter(x.tolist())
 

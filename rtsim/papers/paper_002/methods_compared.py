@@ -70,7 +70,8 @@ def compared(arms: MomentArms, angle: str, ends_deg: tuple[float, float], n: int
 
 
 def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tension: float) -> float:
-    """Return the torque about an angle that accelerates the model under a muscle's tension (eq. 24) [N m];
+    """Return the torque about an angle that accelerates the model under a muscle's tension (eq. 24 of the
+    paper) [N m];
     tension : [N].
 
     The acceleration comes from constrained forward dynamics at rest without gravity; the torque is the power
@@ -98,8 +99,8 @@ def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tensio
 
 
 def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> float:
-    """Return the largest difference between the torque of eq. 24 and r s, moment arm times tension, at every
-    `every`-th angle, relative to the largest r s.
+    """Return the largest difference between the torque of the paper's eq. 24 and r s, moment arm times
+    tension, at every `every`-th angle, relative to the largest r s.
     """
     expected, torques = [], []
     for k in range(0, len(found.values), every):

@@ -1,4 +1,5 @@
-"""Figures 1 to 3: the models that the paper draws, with moment arms by its four methods compared.
+"""Figures 1 to 3 of Sherman, Seth, Delp (2010): the models that the paper draws, with moment arms by its four
+methods compared.
 
 The paper prints no numbers. It states that definition (8) and eqs 10, 11, 15 and 18 give the same moment
 arm, and that the torque of eq. 24 is r s. The models have the layouts of the paper and dimensions of our

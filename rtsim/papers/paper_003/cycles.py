@@ -1,10 +1,11 @@
-"""Gait cycles for paper 003: five synthetic persons in place of its five subjects, or a recording.
+"""Gait cycles for the figures of Sancisi et al. (2017): five synthetic persons in place of its five subjects,
+or a recording.
 
-The persons are the shipped walker scaled to five statures, with the paper's mean and deviation of 1.74
-(0.09) m, each with different joint angles. Their bones move as in the knee model with the prescribed
-ligament lengths of eq. 1, the natural motion measured in vitro; their markers move relative to the bones by
-soft tissue artefacts of the size measured with bone pins (`rtsim.bench.coverage.skin`). Each cycle has 131
-frames at 100 Hz.
+The persons are the shipped walker scaled to five statures, with the paper's mean and deviation of 1.74 (0.09)
+m, each with different joint angles. Their bones move as in the knee model whose ligament lengths are
+prescribed by the paper's eq. 1, polynomials of the flexion measured in vitro; their markers move relative to
+the bones by soft tissue artefacts of the size measured with bone pins (`rtsim.bench.coverage.skin`). Each
+cycle has 131 frames at 100 Hz.
 """
 
 from __future__ import annotations

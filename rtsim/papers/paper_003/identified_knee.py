@@ -75,8 +75,8 @@ def errors_of(true: KneeGeometry, found: KneeGeometry) -> list[tuple[str, str, f
 
 
 def recovered_geometry(given: ItemInput) -> ItemResult:
-    """Compute the geometry of table 1 identified from motion without errors, and from several motions with
-    errors of 0.5 mm.
+    """Compute the knee geometry of the paper's table 1 as identified from motion without errors, and from
+    several motions with errors of 0.5 mm.
     """
     given.progress("table 1: identification from motion without errors")
     rows = [

@@ -1,7 +1,8 @@
-"""The three methods of paper 003 applied to a gait cycle, with weights that change between runs.
+"""The three methods of Sancisi et al. (2017) applied to a gait cycle, with weights that change between runs.
 
-Every marker has weight 1 whatever its residual, and the targets of `minimised` are the means over the cycle
-of eq. 1 at the flexion from `zero` (eq. 10), as in the paper.
+Every marker has weight 1 whatever its residual, and the targets of the method `minimised` are, as in the
+paper's eq. 10, mean ligament lengths over the cycle: those that its eq. 1 gives at the flexion found by the
+method `zero`.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ class KneeSolver:
     def run(self, method: str, weights: Mapping[str, float] | None = None) -> KneeRun:
         """Solve all frames from a fresh start.
 
-        weights : weights of the ligaments that are soft in the method, in place of those of table 3 [1/m^2]
+        weights : weights of the ligaments that are soft in the method, in place of those in the paper's table
+          3 [1/m^2]
         """
         estimator, usual = self._estimator, None
         estimator.switch(method)

@@ -1,4 +1,5 @@
-"""Tables 2 and 3: the paper's parameters compared with those in the shipped model."""
+"""Tables 2 and 3 of Sancisi et al. (2017): the paper's parameters compared with those in the shipped
+model."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ FLEXION_DEG = 90.0
 
 
 def experimental_lengths(_given: ItemInput) -> ItemResult:
-    """Compute table 2: polynomials of the ligament lengths, and the lengths by eq. 1 over the flexion."""
+    """Compute table 2: polynomials of the ligament lengths, and the lengths that these give over the flexion
+    (the paper's eq. 1)."""
     spec = load_model(MODEL)
     coefficients = {
         ligament.name: ligament.length.polynomial for ligament in spec.ligaments if ligament.length

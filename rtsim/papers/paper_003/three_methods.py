@@ -1,4 +1,4 @@
-"""Figures 2 to 5 and table 4: the knee of the three methods over a gait cycle."""
+"""Figures 2 to 5 and table 4 of Sancisi et al. (2017): the knee of the three methods over a gait cycle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures 6 to 9 and table 5: the effect of the ligaments' weights on the knee."""
+"""Figures 6 to 9 and table 5 of Sancisi et al. (2017): the effect of the ligaments' weights on the knee."""
 
 from __future__ import annotations
 
@@ -171,8 +171,8 @@ def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
 
 
 def sensitivity(given: ItemInput) -> ItemResult:
-    """Compute table 5: for each group of 27 runs, the largest standard deviation over the cycle, and its
-    bounds.
+    """Compute table 5: for the 27 runs in which one ligament has the largest weight, the largest standard
+    deviation over the cycle, compared with the table and with the bounds in the paper's section 3.
     """
     runs = relative_runs(given)
     rows, largest = [], np.zeros(6)

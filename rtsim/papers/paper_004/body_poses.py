@@ -1,4 +1,5 @@
-"""Figures 2 and 3: the planar body, and its poses through the lift, as stick figures."""
+"""Figures 2 and 3 of Millard et al. (2019): the planar body, and its poses through the lift, as stick
+figures."""
 
 from __future__ import annotations
 

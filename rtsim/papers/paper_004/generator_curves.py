@@ -1,5 +1,5 @@
-"""Figures 1 and A.6 and table A.2: curves of the generators, the effect of their parameters, and their
-values.
+"""Figures 1 and A.6 and table A.2 of Millard et al. (2019): curves of the generators, the effect of their
+parameters, and their values.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Table 1, figures 4 and 5: the hip's extensor fitted to the stoop lift, from many initial guesses and for
-several a_max.
+"""Table 1, figures 4 and 5 of Millard et al. (2019): the hip's extensor fitted to the stoop lift, from many
+initial guesses and for several a_max.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def fits_of(recording: Path | None) -> tuple[LiftMotion, FittedGenerator, Fitted
 
 def table_1(given: ItemInput) -> ItemResult:
     """Compute table 1: the fitted parameters, the minima reached from all initial guesses, and their
-    dependence on a_max.
+    dependence on the allowed activation a_max.
     """
     lift, first, best = fits_of(given.recording)
     rows = []

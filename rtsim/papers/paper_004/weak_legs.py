@@ -1,4 +1,5 @@
-"""Figure B.7 and tables B.3, B.4: the least strength of the legs that a walk requires.
+"""Figure B.7 and tables B.3, B.4 of Millard et al. (2019): the least strength of the legs that a walk
+requires.
 
 In the paper a child walks in crouch gait, a trial of Sreenivasa et al. (2017). Here the built-in walker
 walks over its synthetic plate; `rtsim fit torque-generators --bounds` computes the same for a person.
