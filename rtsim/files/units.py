@@ -35,7 +35,7 @@ def metres_per_unit(text: str, where: str) -> float:
 
 def length_unit(units: str | None) -> str:
     """Return the unit of length from an option such as `mm,Nm`, where the unit of moments follows a comma;
-    "" without one.
+    "" if none is given.
     """
     return (units or "").partition(",")[0].strip()
 

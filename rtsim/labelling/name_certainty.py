@@ -64,7 +64,7 @@ class NameCertainty:
         self._dt = dt
 
     def doubt(self, markers: Indices) -> None:
-        """Discard all evidence for these markers' labels."""
+        """Discard all evidence for the labels of these markers."""
         self.contradict(markers)
         self.proven[markers] = self.agreed[markers] = False
 

@@ -59,7 +59,7 @@ HEEL_STRIKE, TOE_OFF = 0, 1
 
 
 class Event(NamedTuple):
-    """A foot strike or a foot off: kind and time [s]."""
+    """A foot strike or foot off of one foot: its kind and its time [s]."""
 
     kind: int
     time: float

@@ -192,7 +192,9 @@ class InverseDynamics:
 
 
 def every_joint(tree: Tree) -> JointAxes:
-    """Return the joints of all bodies, centred at the origins of their frames, in the axes of both bodies."""
+    """Return the joints of all bodies, with the origins of the joints' frames as centres, in the axes of
+    both bodies.
+    """
     n = len(tree.parent)
     axes = np.tile(np.eye(3), (n, 1, 1))
     return JointAxes(

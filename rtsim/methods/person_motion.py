@@ -38,7 +38,7 @@ TURNS, BACKWARDS = "the person turns round", "the person walks backwards"
 
 
 class PersonLeap:
-    """Check whether a person has moved farther since the last sample than is possible."""
+    """Checks whether a person has moved farther since the last sample than a person can."""
 
     def __init__(self) -> None:
         self._before: tuple[float, Array, Array] | None = None

@@ -112,7 +112,7 @@ def final(simulator: Simulator) -> dict[str, dict[str, Any]]:
 
 
 def text(told: dict[str, Any]) -> str:
-    """Return the summary as text."""
+    """Return the summary of a simulation as text."""
     lines = [
         f"{told['model']}: {told['outcome']} at {told['time_s']:.6g} s, {told['steps']} steps of "
         f"{told['step_ms']:g} ms by {told['method']} (kinks of forces: {told['kinks']})"

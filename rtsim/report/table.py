@@ -133,7 +133,7 @@ def footer(tally: StreamSummary) -> Text:
 
 
 def print_summary(console: Console, summary: dict) -> None:
-    """Print the closing lines of a run."""
+    """Print the summary of a run at its end."""
     rms = "-" if summary["marker_rms_mm"] is None else f"{summary['marker_rms_mm']:.2f} mm"
     console.print(
         Text.assemble(

@@ -119,7 +119,7 @@ class StreamSummary:
 
     @property
     def rate(self) -> float:
-        """Rate of the last frames [Hz]."""
+        """Rate at which the newest frames have arrived [Hz]."""
         if len(self.arrivals) < 2 or self.arrivals[-1] == self.arrivals[0]:
             return 0.0
         return (len(self.arrivals) - 1) * 1e9 / (self.arrivals[-1] - self.arrivals[0])

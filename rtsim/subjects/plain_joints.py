@@ -46,5 +46,5 @@ def plain_body(body: Body) -> Body:
 
 
 def at_centre(place: Frame) -> Frame:
-    """Return a frame of the model without its offset from the joint centre."""
+    """Return a frame of the model with zero offset, and so at the joint centre."""
     return msgspec.structs.replace(place, offset_mm=(0.0, 0.0, 0.0), scaled=None)

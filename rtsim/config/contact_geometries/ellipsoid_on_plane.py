@@ -19,7 +19,7 @@ class Ellipsoid(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
     @property
     def sizes_mm(self) -> tuple[float, float, float]:
-        """The three radii."""
+        """Return the three radii of the ellipsoid [mm]."""
         if self.radii_mm is None:
             assert self.radius_mm is not None
             return self.radius_mm, self.radius_mm, self.radius_mm

@@ -33,7 +33,9 @@ UNITS = ("m", "cm", "mm", "in")
 
 
 class LowMarkers:
-    """Positions of the low markers of a recording."""
+    """Positions of the markers near the floor in a recording, to be compared with points of force
+    application.
+    """
 
     def __init__(self, trial: MarkerTrial) -> None:
         heights = thin(trial.positions)[..., 1]

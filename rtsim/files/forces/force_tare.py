@@ -84,8 +84,8 @@ def normal_of(plates: Plates, wrench: FloatArray) -> FloatArray:
 
 
 def name_tared(names: Sequence[str], found: NDArray[np.int64], normal: FloatArray) -> tuple[str, str]:
-    """Return the names of the tared plates with their normal forces [N], and of the others, as text; ""
-    without any.
+    """Return the names of the tared plates with their normal forces [N], and of the other plates, as texts;
+    "" if there are none.
 
     found : (n_plate,) status of each plate as from kernels.plates.plate_contact.settle_tare
     """

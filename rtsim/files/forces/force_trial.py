@@ -172,7 +172,7 @@ def lay_out(corners: FloatArray, level: FloatArray) -> Plates:
 
 def levels(point: FloatArray, force: FloatArray) -> FloatArray:
     """Return the height of each plate's surface (n_plate,) [m]: the median height of the points where its
-    forces act; 0 without any.
+    forces act; 0 for a plate without forces.
     """
     heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & np.isfinite(point).all(axis=2)
     heights = [point[heavy[:, p], p, 1] for p in range(point.shape[1])]

@@ -29,8 +29,8 @@ def newton_metres_per_unit(text: str) -> float | None:
 
 
 def moment_unit(units: str | None, where: str = "--units") -> str:
-    """Return the unit of moments from an option like `mm,Nm`, where it follows the unit of length; ""
-    without one; ConfigError naming `where` for an unknown unit.
+    """Return the unit of moments from an option like `mm,Nm`, where it follows the unit of length; "" if
+    none is given; ConfigError naming `where` for an unknown unit.
     """
     asked = (units or "").partition(",")[2].strip()
     if asked and newton_metres_per_unit(asked) is None:

@@ -52,7 +52,7 @@ class NormSet(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The text below a page with these norms."""
+        """Text on the origin of the norms, printed below a page that shows them."""
         n = f", {self.n_person} persons" if self.n_person > 1 else ""
         rest = "; ".join(x for x in (self.source, self.licence) if x)
         return f"{self.name}{n} ({CONVENTIONS[self.convention]}){': ' + rest if rest else ''}"

@@ -137,7 +137,7 @@ class Paths:
 
 
 def shifted(function: Table, by: float) -> Table:
-    """Return the function plus a constant."""
+    """Return a function, as the keys of a model file, plus a constant."""
     if by == 0.0:
         return function
     if "constant" in function:

@@ -100,7 +100,7 @@ def old_joint_frames(joints: list[OsimJoint], factors: Mapping[str, Array]) -> l
 
 
 def points_of(model: Node, frames: OsimFrames) -> list[tuple[Node, OsimFrame]]:
-    """Return the points of all paths, and their frames."""
+    """Return the points of all muscle paths, and the frame in which each is given."""
     found = []
     for force in model.members("ForceSet"):
         geometry = force.child("GeometryPath")

@@ -72,7 +72,7 @@ class WrapObjects:
         return stations
 
     def find(self, muscle: str, node: Node, path: list[Table], points: Sequence[PathPoint]) -> list[Wrap]:
-        """Find the positions of a PathWrap on the path; none if its object is disabled."""
+        """Find the positions of a PathWrap on the path; [] if its wrap object is disabled."""
         name = node.text("wrap_object")
         if name not in self.nodes:
             node.fail(f"unknown wrap object {name!r}", allowed=", ".join(self.nodes) or "none")

@@ -62,7 +62,7 @@ def obj_text(surface: TriangleSurface) -> str:
 
 
 def _parsed(data: bytes, kind: str, path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return vertices and triangles as in the file."""
+    """Return the vertices and triangles of a surface as its file stores them."""
     try:
         import trimesh
     except ImportError:

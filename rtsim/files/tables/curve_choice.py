@@ -180,7 +180,7 @@ def chosen_cells(session: Session, words: str, where: str = "--curves") -> list[
 
 
 def matching_cells(cells: Sequence[CurveCell], word: str) -> list[CurveCell]:
-    """Return the curves that a name selects."""
+    """Return the cells that a name selects."""
     asked = slug(word)
     if asked == ALL:
         return list(cells)

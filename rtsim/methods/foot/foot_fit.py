@@ -377,8 +377,8 @@ def _weak_directions(problem: FootProblem, x: Array, near: NDArray[np.bool_]) ->
 def determined(
     problem: FootProblem, x: Array, near: NDArray[np.bool_]
 ) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Return singular values (m,), directions (m, n_kept) and indices of the parameters that are not at a
-    bound.
+    """Return how well the data determine the parameters that are not at a bound: singular values (m,),
+    directions (m, n_kept), and the indices of these parameters.
 
     The singular values and directions are those of the residuals' derivatives with respect to the parameters,
     each divided by its scale. Changes of the residuals that free knots could reproduce are projected out

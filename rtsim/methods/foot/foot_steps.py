@@ -110,7 +110,7 @@ def _cut(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> list[s
 
 
 def _span(times: Array) -> str:
-    """Describe a span of time in words."""
+    """Return the first and the last of some times as text."""
     first, last = f"{times[0]:.2f}", f"{times[-1]:.2f}"
     return f"{first} s" if first == last else f"{first} to {last} s"
 

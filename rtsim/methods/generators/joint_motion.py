@@ -256,7 +256,9 @@ def size(values: Array) -> float:
 
 
 def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> JointMotion:
-    """Read joints from q_TRIAL.csv and the tables beside it; the body defines their columns."""
+    """Read the motion of joints from q_TRIAL.csv and the tables beside it, which have no headers;
+    `columns` names their columns.
+    """
     if not columns:
         raise ConfigError(
             "the table has no header",

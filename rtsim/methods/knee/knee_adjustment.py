@@ -208,7 +208,7 @@ class KneeProblem:
         self.off = np.hstack([poses.angles - near.angles, poses.places - near.places])[:, :, None]
 
     def linearise(self, geometry: KneeGeometry) -> None:
-        """Compute weights and slopes of the constraints at a geometry."""
+        """Compute weights and derivatives of the mechanism's constraints at a geometry."""
         slopes = constraint_slopes(geometry, self.poses)
         self.factor, self.ahead = weighed(slopes), slopes @ self.off
 

@@ -152,9 +152,9 @@ class PlateContacts:
 
     def between(self, p: int, on_surface: bool = False) -> float:
         """Return how often the centre of pressure of plate p is between both feet, as a share of the loaded
-        frames with feet seen.
+        frames in which feet are visible.
 
-        on_surface : count it only where it is also on the plate's surface
+        on_surface : whether it must also be on the plate's surface to be counted
         """
         rows = np.flatnonzero((self.loaded[:, p] == LOADED) & self.seen)
         if rows.size == 0:

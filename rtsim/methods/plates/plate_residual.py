@@ -103,8 +103,8 @@ def judge_residual(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def momentum_of(results: Results, mass: float) -> Momentum | None:
-    """Compare the forces that the motion requires with those that the plates measure, both with the same
-    filter.
+    """Compare the ground reactions that the motion requires with those that the plates measure, both filtered
+    alike.
 
     Returns None if the forces are known for too short a time, or if only one leg is modelled.
     """

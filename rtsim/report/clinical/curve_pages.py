@@ -36,7 +36,7 @@ ELSEWHERE = (
 
 
 def kinematic_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Return pages with nine angles of both sides."""
+    """Return the pages with the nine joint, pelvis and foot angles of both sides."""
     curves = report.kinematics[report.now.label]
     norms = report.norms.curves if report.norms is not None else {}
     page = Page()

@@ -82,11 +82,11 @@ class ReportCurve(NamedTuple):
         return np.where(self.sound[side], self.strides[side], math.nan)
 
     def mean(self, side: str) -> FloatArray:
-        """Return the mean over the strides of `averaged`, (101,); NaN where there is none."""
+        """Return the mean over the strides that `averaged` selects, (101,); NaN where there is none."""
         return mean_of(self.usable(side))
 
     def deviation(self, side: str) -> FloatArray:
-        """Return the standard deviation (n - 1) over the strides of `averaged`, (101,)."""
+        """Return the standard deviation (n - 1) over the strides that `averaged` selects, (101,)."""
         return deviation_of(self.usable(side))
 
     def n_averaged(self, side: str) -> int:

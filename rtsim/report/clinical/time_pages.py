@@ -69,7 +69,7 @@ def _unloaded(loads: list[TimeCurve]) -> bool:
 
 
 def _without_loads(trial: ReportTrial) -> str:
-    """Return a text on why there are no moments."""
+    """Return a text on why a trial has no joint moments."""
     plates = "foot_loads" in trial.results.fields
     return "No moments: body mass not known (--mass)." if plates else "No moments: no force plates."
 

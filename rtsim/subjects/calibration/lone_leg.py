@@ -118,7 +118,9 @@ def straight_frames(leg: LoneLeg, on_thigh: Array) -> NDArray[np.bool_]:
 
 
 def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
-    """Return the mean of the thigh markers above the epicondyles, (n, 3) [m]; NaN in frames without any."""
+    """Return the mean of the thigh markers above the epicondyles, (n, 3) [m]; NaN in frames without such a
+    marker.
+    """
     knee = (table.epicondyle_lateral, table.epicondyle_medial)
     wanted = [name for name in (*table.tracking.thigh, table.thigh_lateral) if name and name not in knee]
     columns = list(find_markers(dict.fromkeys(wanted), source.names).values())

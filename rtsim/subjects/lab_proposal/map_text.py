@@ -51,7 +51,7 @@ def role_lines(table: LabSide, doubts: Mapping[str, MarkerRole]) -> list[str]:
 
 
 def tracking_lines(side: str, tracking: Tracking) -> list[str]:
-    """Return lines of TOML with the tracked markers."""
+    """Return the lines of TOML that list the tracked markers of a side by segment."""
     names = [entry(segment, list(getattr(tracking, segment))) for segment in tracking.__struct_fields__]
     return ["", f"[{side}.tracking]", *names]
 

@@ -126,7 +126,9 @@ def consequences(tables: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
 
 
 def tracking_of(side: str, followed: Sequence[FollowedMarker]) -> Tracking:
-    """Return the tracked markers of a leg and the pelvis; ConfigError for a segment without any."""
+    """Return the tracked markers of a leg and the pelvis; ConfigError for a segment without tracked
+    markers.
+    """
     by_segment = {
         segment: tuple(f.marker for f in followed if f.segment == segment and f.side in (side, ""))
         for segment in Tracking.__struct_fields__

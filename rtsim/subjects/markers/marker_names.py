@@ -81,5 +81,5 @@ def shared_beginning(names: Sequence[str]) -> str:
 
 
 def first_of(names: Sequence[str]) -> dict[str, int]:
-    """Return the first index of each name."""
+    """Return for each name the index at which it first occurs."""
     return {name: index for index, name in reversed(list(enumerate(names)))}
