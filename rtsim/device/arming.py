@@ -93,7 +93,7 @@ class Arming:
         self._go("fault", reason)
 
     def tick(self, tick_s: float) -> None:
-        """Advance by a tick of this length [s]."""
+        """Advance the ramp of the torque by a tick of this length [s]."""
         if not self.on:
             return
         self.armed_s += tick_s

@@ -46,7 +46,7 @@ class EnergyMonitor:
         energy : energy in this state [J]; power : power of all loads except gravity and the device in this
           state [W]
         done : work of the device over the tick [J]
-        powers : powers of the sources [W]; that of the device, which is the first, is not read
+        powers : powers of the sources [W]; the first, the device's power, is not used
         """
         half = 0.5 * self.period_s
         if self._power == self._power:  # not the first

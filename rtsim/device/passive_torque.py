@@ -54,8 +54,8 @@ class PassiveTorque:
         )
 
     def _beyond(self, newest: Device, passive: float) -> float:
-        """Return by how much the torque without the actuator's exceeds what the passive mechanics allow [N
-        m]."""
+        """Return by how much the total torque minus the actuator's torque exceeds what the passive mechanics
+        allow [N m]."""
         m, most = self._mechanics, self.limits.passive_max_Nm
         if most is not None:
             return abs(passive) - most

@@ -129,8 +129,8 @@ class Model:
         return len(self.tree.dof_body)
 
     def constraints(self, roles: Roles) -> Constraints:
-        """Return the tables for the kernels of constrained dynamics and moment arms, with the roles of a
-        method."""
+        """Return the tables of constraints for the kernels of constrained dynamics and moment arms; roles :
+        elements that a method uses, with weights and targets"""
         check_timeless(self.tree, self.couplers)
         return Constraints(self.elements, roles, self.couplers, self.rolls)
 

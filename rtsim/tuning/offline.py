@@ -154,7 +154,7 @@ class Measuring:
         """Do nothing, as there are no subscribers."""
 
     def end(self, reason: str) -> None:
-        """Do nothing at the end."""
+        """Do nothing at the end of the results."""
 
 
 class Pool:

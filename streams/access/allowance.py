@@ -24,7 +24,7 @@ class Allowance:
         self.spent_ns = 0
 
     def earn(self, passed_ns: int) -> None:
-        """Add the share of other time that has passed [ns]."""
+        """Increase the budget by the `share` of a time that passed with other work, or without work [ns]."""
         self.left_ns = min(MOST_NS, self.left_ns + self._share * passed_ns)
 
     def spend(self, cost_ns: int) -> None:

@@ -147,8 +147,8 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
         return message
 
     def _of_record(self, scanned: ScannedRecord) -> Iterator[Message]:
-        """Yield the messages of a record outside of chunks; store channels, metadata and counts from other
-        records."""
+        """Yield the message if a record outside of chunks contains one; store channels, metadata and counts
+        if the record contains these."""
         record = scanned.record
         if self._ended:
             self._check_summary(scanned)

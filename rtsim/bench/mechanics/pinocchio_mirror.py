@@ -45,7 +45,8 @@ class MirroredJoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Mirror:
-    """A system in Pinocchio; bodies, coordinates and speeds are named by our numbers."""
+    """A copy of a system in Pinocchio; its methods take and return quantities in our numbering of bodies,
+    coordinates and speeds."""
 
     model: Any
     data: Any

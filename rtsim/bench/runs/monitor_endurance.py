@@ -1,5 +1,5 @@
 """Benchmark of the window over hours of a walk that is played fast, and while it is frozen: its memory, and
-that of the sender.
+the sender's memory.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ FEWEST_FRAMES = 200
 
 
 def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:
-    """Return the labeller of markers without names, if a run requests it; a run with a prescribed motion has
-    none.
+    """Return the labeller of markers without names, if a run requests it; None for a run with a prescribed
+    motion.
     """
     kinematics = kinematics_if_any(stages)
     return None if kinematics is None else kinematics.unnamed

@@ -78,7 +78,8 @@ class MarkerView(NamedTuple):
 def save_markers(
     paper: Paper, title: str, markers: Sequence[DrawnMarker], colours: Mapping[str, tuple[str, str]]
 ) -> None:
-    """Save the figure; colours : kind -> attribute of the theme, and the text in the key."""
+    """Save the figure to the file of `paper`; colours : kind -> attribute of the theme, and the text in the
+    key."""
     ready_to_draw()
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor

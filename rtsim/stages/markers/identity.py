@@ -213,7 +213,7 @@ class Identity:
         self._out_of_reach = beyond and self._reach.judging
 
     def _judge(self) -> None:
-        """Compare the distances since the discontinuity with those before it."""
+        """Compare the distances between markers since the discontinuity with the distances before it."""
         back = self.doubted and not self._elsewhere
         both = (self._new.count >= (1 if back else WINDOW)) & (self._known.count >= KNOWN)
         if np.count_nonzero(both) < FEWEST:

@@ -173,7 +173,7 @@ def regards(
     """Return a mask (n_joint, n_body): whether a fault of a segment may affect the angles of a joint.
 
     In a limb every segment depends on all others, so that a fault affects all joints of the limb; a fault of
-    the root affects all joints, one of the trunk only its own.
+    the root affects all joints, and a fault of the trunk only the joints of the trunk.
 
     parent : (n_body,) parent of each segment, -1 = none
     proximal, distal : (n_joint,) segments of each joint

@@ -184,7 +184,7 @@ _STATIC_READERS = {
 class ViconRows:
     """Assignment of the markers of Vicon subjects to published rows.
 
-    names : "Anna:LASI"; a marker that a frame does not have is occluded
+    names : published names, such as "Anna:LASI"; a marker that a frame does not have is occluded
     """
 
     def __init__(self, subjects: tuple[ViconSubject, ...]) -> None:
