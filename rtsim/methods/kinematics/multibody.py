@@ -254,7 +254,7 @@ class MultibodyEstimator:
                 setup.deviations.prepare_columns()
 
     def aim(self, time: float) -> None:
-        """Set the targets of prescribed coordinates that vary in time to their values at a time [s]."""
+        """Set the targets of coordinates prescribed over time to their values at a time [s]."""
         for k, drawn in self._now.moving:
             target = drawn.at(time)
             for roles in (self._now.method.roles, self._now.method.first):
@@ -314,9 +314,7 @@ class MultibodyEstimator:
         self.options.health.downweight[0] = on
 
     def placed_by(self, method: str) -> tuple[Model, Roles, Pose, Array]:
-        """Return a method's model and roles, and the arrays of pose and coordinates that its solver
-        writes.
-        """
+        """Return model and roles of a method, and the pose and coordinates that its solver writes."""
         s = self._setups[method]
         return s.model, s.method.roles, s.work.solver.pose, s.state.track.q
 
