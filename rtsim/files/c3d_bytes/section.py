@@ -45,7 +45,7 @@ class C3dParameter(NamedTuple):
     description: bytes = b""
 
     def body(self) -> bytes:
-        """Return the parameter's type, dimensions and data as bytes, as in its record."""
+        """Return the type, dimensions, data and description of the parameter as bytes, as in its record."""
         head = struct.pack("<bB", self.kind, len(self.sizes)) + bytes(self.sizes)
         return head + self.data + struct.pack("<B", len(self.description)) + self.description
 
