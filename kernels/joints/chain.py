@@ -97,7 +97,8 @@ def chain_velocity(tree, pose, b, v, velocity, bias):
 
 @inlined
 def chain_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """Write psi_dot of the dofs of chain joint b.
+    """Write psi_dot of the dofs of chain joint b: what all bodies beyond the joint share of the derivative
+    of their spatial velocities with respect to a coordinate (kernels/dynamics/twist_rates).
 
     tree : Tree - the joint tree
     pose : Pose - positions and orientations of all bodies in ground

@@ -227,7 +227,7 @@ def held_accelerations(holds, couplers, tree, q, v, starting, work, v_dot):
 
 @inlined
 def add_hold_slopes(holds, system, work):
-    """Add the slopes of constraint forces at fixed multipliers to work.stages; write own.by_q, by_v, force.
+    """Add the derivatives of constraint forces by q and v, at fixed multipliers, to holds, stages of work.
 
     holds : Holds - None where the simulation has no constraints
     system : System - joint tree of bodies with mass, in a gravitational field

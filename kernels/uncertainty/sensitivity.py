@@ -55,7 +55,9 @@ class OneAnswer(NamedTuple):
 
 
 def new_one_answer(n_v: int, n_element: int) -> OneAnswer:
-    """Allocate a OneAnswer: sensitivity of one number to the gradient, with iterative refinement."""
+    """Allocate a OneAnswer: the change of one estimated quantity with the gradient of the cost, which is
+    solved for by the factors of the Hessian and refined by iteration; n_element is the number of elements.
+    """
     return allocate(OneAnswer, n_v=n_v, n_element=n_element)
 
 

@@ -272,7 +272,9 @@ class _SegmentSearch:
         return every.hypothesis[kept], rotations[kept], origins[kept]
 
     def _faces_so(self, hypothesis: Indices, rotations: Array) -> NDArray[np.bool_]:
-        """Return whether the third axis points to the same side as those of the other segments, (c,)."""
+        """Return (c,), for c rotations of this segment, whether its third axis points to the side of those of
+        the segments before it, each in the hypothesis of that index.
+        """
         sides = np.einsum("csi,ci->cs", self.before.rotations[hypothesis, :, :, 2], rotations[:, :, 2])
         return ~(sides <= (0.0 if len(self.shape.markers) > 2 else SIDE_OF_TWO)).any(axis=1)
 

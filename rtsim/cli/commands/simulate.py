@@ -230,7 +230,7 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
 
 
 def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
-    """Raise ConfigError if --split is given although no steps are split."""
+    """Raise ConfigError if limits of split integration steps are given (--split) without --kinks split."""
     if split and setup.settings.kinks != "split":
         raise ConfigError(
             "the option applies only if steps are split",
