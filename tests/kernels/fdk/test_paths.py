@@ -307,7 +307,7 @@ def test_a_run_tells_lengths_and_tensions() -> None:
     assert told["fdk_displacements"].array[0] == own.alpha[0]
     assert told["wrapping_ligament_forces"].array[0] == own.at.tension[0] > 5.0
     stage.come_to(NOT_PLACED)
-    assert any("Or the path of band is not found" in sentence for sentence in stage.sentences)
+    assert any("Or the path of band cannot be found" in sentence for sentence in stage.sentences)
     assert np.isnan(told["wrapping_ligament_forces"].array).all()
 
 
