@@ -42,7 +42,7 @@ from rtsim.monitor.status_words import title_of
 from rtsim.monitor.theme import DARK, LIGHT, Theme, scale_of, style_sheet
 from streams.access.security import Security
 
-REDRAW_MS = 33  # 30 Hz
+REDRAW_MS = 32  # at least 30 Hz, as a late turn is not made up for
 N_TURN_PER_CURVE = 2  # curves move 15 times per second at most: still smooth, at half the cost
 SECONDS_PER_TURN = 10.0  # s; of longer windows a pixel stands for more time, so they move less often
 N_TURN_PER_TEXT = 6  # texts change five times per second, so that they can be read
