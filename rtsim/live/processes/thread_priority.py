@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from streams.clock import now_ns
 
@@ -61,7 +61,7 @@ def urgent(wanted: bool = True) -> Iterator[bool]:
     """Within the `with` block, give this thread priority and keep idle processors from sleeping; yield
     whether the priority was granted.
     """
-    with with_priority(wanted) as granted, processors_awake(granted):
+    with with_priority(wanted) as granted, processors_awake(wanted):
         yield granted
 
 
@@ -76,15 +76,16 @@ def processors_awake(wanted: bool = True) -> Iterator[bool]:
     if not wanted:
         yield False
         return
-    try:
-        request = os.open(LATENCY_REQUEST, os.O_WRONLY)
-    except OSError:
-        yield False
-        return
-    try:
-        yield os.write(request, NO_LATENCY) == len(NO_LATENCY)
-    finally:
-        os.close(request)
+    with ExitStack() as stack:
+        try:
+            request = os.open(LATENCY_REQUEST, os.O_WRONLY)
+            stack.callback(os.close, request)
+            os.write(request, NO_LATENCY)
+        except OSError:
+            granted = False
+        else:
+            granted = True
+        yield granted
 
 
 class PrioritySharing:
@@ -105,7 +106,7 @@ class PrioritySharing:
 
     def look(self) -> list[str]:
         """Evaluate the time since the last call, unless it is too short; return a sentence if the priority
-        was lowered, else "".
+        was lowered, else none.
         """
         cpu_ns, at_ns = time.process_time_ns(), now_ns()
         spent, passed = cpu_ns - self._cpu_ns, at_ns - self._at_ns
@@ -117,7 +118,7 @@ class PrioritySharing:
     def judge(self, share: float) -> list[str]:
         """Lower or raise the priority for this share of a processor; return a sentence if it was lowered."""
         if not self.lowered and share > MOST_SHARE:
-            self.lowered = [thread for thread in threads() if os.sched_getscheduler(thread) == os.SCHED_FIFO]
+            self.lowered = of_policy(threads(), os.SCHED_FIFO)
             set_all(self.lowered, os.SCHED_OTHER, 0)
             return [
                 f"The estimator needed {100.0 * share:.0f} % of a processor in the last second; it has no "
@@ -125,7 +126,7 @@ class PrioritySharing:
             ]
         if self.lowered and share < LITTLE_SHARE:
             set_all(self.lowered, os.SCHED_FIFO, PRIORITY)
-            self.lowered = []
+            self.lowered = of_policy(self.lowered, os.SCHED_OTHER)  # the system may have refused
         return []
 
 
@@ -134,10 +135,22 @@ def threads() -> list[int]:
     return [int(name) for name in os.listdir("/proc/self/task")]
 
 
-def set_all(threads: Sequence[int], policy: int, priority: int) -> None:
-    """Give threads a scheduling policy and priority; threads that have ended meanwhile are left out."""
+def of_policy(threads: Sequence[int], policy: int) -> list[int]:
+    """Return the threads that have a scheduling policy; threads that have ended meanwhile are left out."""
+    found = []
     for thread in threads:
         with suppress(ProcessLookupError):
+            if os.sched_getscheduler(thread) == policy:
+                found.append(thread)
+    return found
+
+
+def set_all(threads: Sequence[int], policy: int, priority: int) -> None:
+    """Give threads a scheduling policy and priority, except those that have ended meanwhile and those for
+    which the system refuses it.
+    """
+    for thread in threads:
+        with suppress(ProcessLookupError, PermissionError):
             os.sched_setscheduler(thread, policy, os.sched_param(priority))
 
 

@@ -61,6 +61,10 @@ def test_processors_are_asked_to_stay_awake(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(thread_priority, "LATENCY_REQUEST", str(request))
     with processors_awake() as granted:
         assert not granted  # no such file, as on other systems
+    with monkeypatch.context() as patched:
+        patched.setattr(thread_priority, "LATENCY_REQUEST", "/dev/full")
+        with processors_awake() as granted:
+            assert not granted  # opened, and refused
     request.touch()
     with processors_awake() as granted:
         assert granted
@@ -169,6 +173,30 @@ def test_priority_is_shared_under_load_and_comes_back() -> None:
         finally:
             over.set()
             helper.join()
+
+
+@pytest.mark.skipif(not may_have_priority(), reason="the system grants no priority here")
+def test_threads_that_end_and_refusals_end_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects a run under load: a thread may end as priority is lowered, and raising may be refused."""
+    ended = threading.Thread(target=int)
+    ended.start()
+    ended.join()
+    gone, mine = ended.native_id, threading.get_native_id()
+    assert gone is not None
+    monkeypatch.setattr(thread_priority, "threads", lambda: [gone, mine])
+    with with_priority():
+        sharing = PrioritySharing()
+        assert len(sharing.judge(1.0)) == 1
+        assert sharing.lowered == [mine]
+        with monkeypatch.context() as patched:
+
+            def refused(thread: int, policy: int, param: os.sched_param) -> None:
+                raise PermissionError
+
+            patched.setattr(thread_priority.os, "sched_setscheduler", refused)
+            assert sharing.judge(0.0) == []
+        assert sharing.lowered == [mine]  # as before, and told so
+        assert sharing.judge(0.0) == sharing.lowered == []
 
 
 def test_a_short_time_says_nothing_of_a_share() -> None:
