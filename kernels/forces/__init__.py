@@ -1,2 +1,3 @@
-"""Force elements between bodies: their wrenches, and the derivatives of these with respect to pose and
-velocity."""
+"""Force elements between bodies: the wrenches that they exert, and the derivatives of these wrenches with
+respect to pose and velocity.
+"""

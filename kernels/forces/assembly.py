@@ -1,4 +1,6 @@
-"""All force elements of a model: their generalized forces, and the derivatives of these."""
+"""Sum of all force elements of a model: their generalized forces, and the derivatives of these with respect
+to coordinates and speeds.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ from kernels.joints.tree import Tree
 
 
 class ForceElements(NamedTuple):
-    """The force elements of a model, by kind."""
+    """All force elements of a model (ligaments, springs, contacts, friction, loads, torque generators), in
+    one table for each kind.
+    """
 
     pairs: Pairs
     lines: LineElements
@@ -76,7 +80,7 @@ def new_force_work(forces: ForceElements, tree: Tree) -> ForceWork:
 
 @inlined
 def generalized_forces(forces, pose, q, v, work, tau_out):
-    """Write the generalized forces of all elements at a pose and its speeds.
+    """Write the sum of the generalized forces of all force elements at a given pose and given speeds.
 
     forces : ForceElements - the force elements of the model
     pose : Pose - positions and orientations of all bodies in ground
@@ -105,15 +109,16 @@ def generalized_forces(forces, pose, q, v, work, tau_out):
 def force_derivatives(tree, forces, pose, velocities, rates, v_dot, step, work, tau_q, tau_v):
     """Add the derivatives of generalized_forces with respect to q (tangent steps) and v to tau_q and tau_v.
 
-    It is called directly after generalized_forces, and leaves the elements' results in work.
+    Call it directly after generalized_forces, whose results in work it needs and does not change.
 
     tree : Tree - the joint tree
     forces : ForceElements - the force elements of the model
     pose : Pose - positions and orientations of all bodies in ground
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
-    rates : (n_v, 6) - rates of the dofs' twists, of kernels/dynamics/twist_rates
+    rates : (n_v, 6) - time derivatives of the dofs' twists, from kernels/dynamics/twist_rates
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
-    step : float - length of the time step for the secant slope of friction [s], 0 = exact
+    step : float - length of the time step [s]; where sliding reverses within it, a secant slope replaces the
+        derivative of friction; 0 = exact derivative
     work : ForceWork - results and working space of all elements, written
     tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces with respect to q (tangent steps) and v
     """

@@ -1,7 +1,8 @@
 """Friction of one contact as a function of sliding velocity and normal force: five laws with one signature.
 
-Every law gives F with the sign of the velocity (the caller applies it against the motion) and its
-derivatives:
+Every law gives the friction F, with the sign of the sliding velocity v (the caller applies it against the
+motion), and its derivatives with respect to v and the normal force F_n. Other symbols: the constants after
+this text.
   BROWN_MCPHEE   F = F_n [mu_d tanh(4 s) + (mu_s - mu_d) s / w^2] + mu_v v tanh(4 F_n / F_nt),
                  w = (s^2 + 3) / 4
   ANDERSSON  F = F_n [mu_d + (mu_s - mu_d) exp(-(|v| / v_s)^p)] tanh(k_tanh v) + mu_v v
@@ -10,10 +11,10 @@ derivatives:
                  + F_n mu_d tanh(v / v_d) + mu_v v,                                          s = v / v_t
   BENGISU_AKAY  F = F_n mu_s s (2 - s) up to v_t, F_n [mu_d + (mu_s - mu_d) exp(-xi (v - v_t))] above, odd
 The first four are eqs 4.4, 4.1, 4.2 and 4.3 of Brown (2017), MASc thesis, University of Waterloo, with mu_v
-for the k_v printed in 4.3, and 4.2 continued as an odd function; BROWN_MCPHEE is also in Brown & McPhee
-(2016), J Comput Nonlinear Dyn 11:054502. BENGISU_AKAY is the law of Bengisu & Akay (1994), J Sound Vib
-171:557-570, as in Marques et al. (2016), Nonlinear Dyn 86:1407-1443. Without contact (F_n <= 0) every law
-gives zero.
+in place of the k_v printed in 4.3, and 4.2 continued to v < 0 as an odd function; BROWN_MCPHEE is also in
+Brown & McPhee (2016), J Comput Nonlinear Dyn 11:054502. BENGISU_AKAY is the law of Bengisu & Akay (1994), J
+Sound Vib 171:557-570, as in Marques et al. (2016), Nonlinear Dyn 86:1407-1443. Without contact (F_n <= 0)
+every law gives zero.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ VANISHED = 750.0
 
 @njit
 def saturation(x):
-    """Return tanh(x) to the last digits, in a third of the time of the library's function or less.
+    """Return tanh(x) to full double precision, in a third of the time of the mathematical library or less.
 
-    tanh |x| = 1 - 2 / (exp(2 |x|) + 1), which loses digits near 0; there it is Lambert's continued fraction
-    x / (1 + x^2 / (3 + x^2 / (5 + ...))), cut after 11 (DLMF, eq. 4.39.1).
+    tanh |x| = 1 - 2 / (exp(2 |x|) + 1), which loses digits near 0. Near 0, Lambert's continued fraction x /
+    (1 + x^2 / (3 + x^2 / (5 + ...))), cut after the term 11, is used instead (DLMF, eq. 4.39.1).
     """
     size = abs(x)
     if size > SATURATED:
@@ -68,9 +69,10 @@ def saturation(x):
 
 @njit
 def brown_mcphee_friction(p, v, F_n):
-    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of the law of eq. 4.4 in contact; smooth in v and F_n (4.6).
+    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of the friction law of Brown and McPhee for F_n > 0.
 
-    With r = 1 / w, d(s r^2)/ds = 3 r^2 (r - 1), which stays finite however large s is.
+    Source: Brown (2017), eq. 4.4; F is smooth in v and F_n (4.6). With r = 1 / w, the derivative of s / w^2
+    by s is 3 r^2 (r - 1), which is finite for any s.
     """
     static = p[MU_S] - p[MU_D]
     per_v_t = 1.0 / p[V_T]
@@ -91,9 +93,11 @@ def brown_mcphee_friction(p, v, F_n):
 
 @njit
 def andersson_friction(p, v, F_n):
-    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Andersson's law, eq. 4.1, in contact; k_tanh > 0, p > 0.
+    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Andersson's friction law (Brown 2017, eq. 4.1) for F_n >
+    0.
 
-    Viscous friction acts in full at any F_n > 0, so that F jumps by mu_v v where contact begins.
+    Its viscous part does not depend on F_n: F jumps by mu_v v where contact begins. k_tanh and the exponent p
+    must be above 0.
     """
     speed = abs(v)
     power = (speed / p[V_S]) ** p[P]
@@ -110,9 +114,9 @@ def andersson_friction(p, v, F_n):
 
 @njit
 def hollars_friction(p, v, F_n):
-    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Hollars' law, eq. 4.2, in contact.
+    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Hollars' friction law (Brown 2017, eq. 4.2) for F_n > 0.
 
-    dF/dv jumps at |v| = v_t; there it is that of the higher speeds.
+    dF/dv jumps at |v| = v_t; at that speed its value for higher speeds is returned.
     """
     per_v_t = 1.0 / p[V_T]
     s = v * per_v_t
@@ -131,10 +135,11 @@ def hollars_friction(p, v, F_n):
 
 @njit
 def specker_friction(p, v, F_n):
-    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Specker's law, eq. 4.3, in contact.
+    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Specker's friction law (Brown 2017, eq. 4.3) for F_n > 0.
 
-    F jumps where contact begins, to mu_v v (1 - exp((1 - s^2) / 2)). Below v_t this drives the motion, which
-    is over for certain from F_n = mu_v v_t / (mu_s - mu_d tanh(v_t / v_d)) on.
+    Where contact begins, F jumps from 0 to mu_v v (1 - exp((1 - s^2) / 2)), s = v / v_t. For |v| < v_t this
+    force has the wrong sign and drives the motion; for F_n >= mu_v v_t / (mu_s - mu_d tanh(v_t / v_d)) that
+    cannot happen.
     """
     per_v_t, per_v_d = 1.0 / p[V_T], 1.0 / p[V_D]
     s = v * per_v_t
@@ -157,10 +162,11 @@ def specker_friction(p, v, F_n):
 
 @njit
 def bengisu_akay_friction(p, v, F_n):
-    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of Bengisu & Akay's law in contact; xi > 0.
+    """Return (F [N], dF/dv [N s/m], dF/dF_n [1]) of the friction law of Bengisu and Akay for F_n > 0.
 
-    It is a parabola with its top at v_t, then a decay: the peak is exactly mu_s F_n. dF/dv jumps at |v| = v_t
-    by -xi (mu_s - mu_d) F_n; there it is that of the higher speeds.
+    Up to v_t the law is a parabola with its top mu_s F_n at v_t, above it an exponential decay; xi must be
+    above 0. dF/dv jumps at |v| = v_t by -xi (mu_s - mu_d) F_n; at that speed its value for higher speeds is
+    returned.
     """
     speed = abs(v)
     if speed < p[V_T]:
@@ -175,13 +181,13 @@ def bengisu_akay_friction(p, v, F_n):
 
 @njit
 def friction_force(law, p, v, F_n):
-    """Return friction along the sliding velocity and derivatives: (F [N], dF/dv [N s/m], dF/dF_n [1]).
+    """Return the friction along the sliding velocity by one of five laws: (F [N], dF/dv [N s/m], dF/dF_n
+    [1]).
 
-    All are 0 for F_n <= 0; at F_n = 0, where dF/dF_n has two values, it is that without contact. All are NaN
-    where the law has no branch.
+    All three are 0 for F_n <= 0, that is without contact, and NaN for an unknown law.
 
     law : int - BROWN_MCPHEE, ANDERSSON, HOLLARS, SPECKER or BENGISU_AKAY
-    p : (N_FRICTION,) - parameters, by the columns above
+    p : (N_FRICTION,) - parameters, in the columns MU_S, MU_D, V_T, ... of this module
     v : float - sliding velocity [m/s]
     F_n : float - normal force, positive in compression [N]
     """

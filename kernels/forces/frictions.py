@@ -1,8 +1,9 @@
-"""Friction along a direction under a constant load: a block on a belt, a brake, a guide.
+"""Dry friction at a point along a given direction under a constant normal force: a block on a belt, a brake,
+a guide.
 
-The direction t, fixed in body B, goes through a point a of A. With g = (a x t, t) the sliding speed is
-v = g . V - surface_velocity and the wrench on A is -F(v, load) g; where a moves by delta a, g changes by
-(delta a x t, 0).
+The unit direction t is fixed in body B, the point a in body A; both are in ground axes, about the reference
+point. With g = (a x t, t) and the velocity V : (6,) of A relative to B, the sliding speed is v = g . V -
+surface_velocity, and the wrench on A is -F(v, load) g. Where a is displaced by da, g changes by (da x t, 0).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ N_STATE = 10
 
 
 class Frictions(NamedTuple):
-    """Points that slide along a direction, each with the pair of bodies that rub on each other."""
+    """Points of bodies A that slide along a direction fixed in bodies B, with their friction laws and normal
+    forces.
+    """
 
     pair: np.ndarray  # (n_friction,) int64
     law: np.ndarray  # (n_friction,) int64 - of kernels/forces/friction
@@ -52,15 +55,15 @@ def new_friction_work(n_friction: int) -> FrictionWork:
 
 @inlined
 def add_frictions(pairs, frictions, pose, work, pair_work):
-    """Add the wrenches of all sliding points to those of their pairs.
+    """Add the friction wrench of every sliding point to the wrench of its pair of bodies.
 
-    work.state is written, but for the acceleration.
+    The columns of work.state are written, except SLIDING_RATE (the sliding acceleration).
 
     pairs : Pairs - the two bodies of every pair
-    frictions : Frictions - points, directions, laws and loads
+    frictions : Frictions - points, directions, laws and normal forces
     pose : Pose - positions and orientations of all bodies in ground
     work : FrictionWork - results of the sliding points, written
-    pair_work : PairWork - motions, wrenches and slopes of the pairs, written
+    pair_work : PairWork - motions are read, wrenches added to
     """
     for e in range(frictions.pair.shape[0]):
         p, row = frictions.pair[e], work.state[e]
@@ -76,11 +79,11 @@ def add_frictions(pairs, frictions, pose, work, pair_work):
 
 @inlined
 def along(motion, x, y, z, tx, ty, tz):
-    """Return the component along a direction of a point's velocity, for a body with the given motion : (6,);
-    likewise of its acceleration.
+    """Return the component along a unit direction of the velocity of a body's point [m/s], or likewise of its
+    acceleration.
 
-    motion : (6,) - velocity or acceleration about the reference point, the angular part first
-    x, y, z : float - the point about the reference point [m]
+    motion : (6,) - velocity or acceleration of the body about the reference point, the angular part first
+    x, y, z : float - position of the point relative to the reference point [m]
     tx, ty, tz : float - the unit direction
     """
     w0, w1, w2 = motion[0], motion[1], motion[2]
@@ -93,17 +96,19 @@ def along(motion, x, y, z, tx, ty, tz):
 
 @inlined
 def add_friction_slopes(frictions, step, work, pair_work):
-    """Add the slopes of all sliding points to those of their pairs, and write their acceleration.
+    """Add the derivatives of the friction wrenches with respect to relative pose and velocity to those of the
+    pairs.
 
-    It is called after add_frictions. Where the point moves by x, the force changes by -F_v t (t x W) . x and
-    acts at another place, with the relative angular velocity W; by the velocity of the point it changes by
-    -F_v t t . x.
+    It also writes the sliding accelerations, and is called after add_frictions. A displacement x of the
+    sliding point changes the force by -F_v t (t x W) . x, with F_v = dF/dv, the direction t and the relative
+    angular velocity W, and moves the point at which the force acts; a change x of the point's velocity
+    changes the force by -F_v t (t . x).
 
-    frictions : Frictions - points, directions, laws and loads
-    step : float - length of the time step, for the secant slope where sliding reverses within it [s];
-      0 = exact
+    frictions : Frictions - points, directions, laws and normal forces
+    step : float - length of the time step [s]; where sliding reverses within it, a secant slope replaces F_v;
+        0 = always F_v
     work : FrictionWork - results of the sliding points, written
-    pair_work : PairWork - motions, wrenches and slopes of the pairs, written
+    pair_work : PairWork - motions are read, slopes added to
     """
     for e in range(frictions.pair.shape[0]):
         p, row = frictions.pair[e], work.state[e]

@@ -1,8 +1,8 @@
-"""Torque generators that turn coordinates in forward simulation: their torques and slopes.
+"""Torque generators that drive coordinates in forward simulation: their torques, and derivatives of these.
 
-Each adds the torque of kernels/torque_generator/torque at the angle and speed of its coordinate, and at an
-activation that is constant over a time step, as loads are. The activation is given over time, or it follows,
-by the law of muscles, an excitation that is given over time; its state advances once a step.
+Each adds the torque of kernels/torque_generator/torque, a function of activation and of angle and speed of
+its coordinate. The activation is constant over a time step. Either it is given as a function of time, or an
+excitation is given as one, and the activation follows it by the activation dynamics of muscles.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
 
 @njit
 def set_activations(driven, t, h, work):
-    """Write the activations that are constant over a time step.
+    """Write the activation of every torque generator for a time step, over which it is constant.
 
     driven : DrivenGenerators - torque generators; None where there are none
-    t, h : float - middle and length of the step [s]; an infinite step ends at the activations that
-      excitations ask for
+    t, h : float - middle and length of the step [s]; with h = infinity the activation at the end is the one
+        to which a constant excitation leads
     work : GeneratorWork - columns GIVEN_ACTIVATION of state and END of step are written
     """
     if driven is None:
@@ -81,8 +81,8 @@ def set_activations(driven, t, h, work):
 
 @njit
 def keep_activations(driven, work):
-    """Set the activations at the start of the next time step to those at the end of this one ; do nothing if
-    driven is None.
+    """Copy the activations at the end of this time step to the start of the next one; do nothing if driven is
+    None.
     """
     if driven is None:
         return
@@ -113,7 +113,8 @@ def add_generators(driven, q, v, work, tau):
 
 @njit
 def add_generator_slopes(driven, work, tau_q, tau_v):
-    """Add the derivatives of the torques of all generators, directly after add_generators.
+    """Add the derivatives of the generators' torques to tau_q and tau_v; call it directly after
+    add_generators.
 
     driven : DrivenGenerators - torque generators; None where there are none
     work : GeneratorWork - activations, torques and their derivatives

@@ -1,11 +1,11 @@
-"""Length of the parts into which a time step is split before friction reverses: as long as accuracy allows.
+"""Split of a time step of forward simulation into parts, each short enough for the fast change of friction.
 
-Within the transition velocity v_t friction changes over its whole range, in a time far shorter than a step. A
-part of a step may change a sliding speed v by D = max(fraction v, floor v_t) only. With the sliding
-acceleration a and its rate s along a, it may last 2 D/(|a| + sqrt(a^2 + 2 ONSET s D)) (a rule of this
-project). s, which shows that a sticking contact is about to slide, costs a linear solve and is computed only
-where some contact sticks. A part also ends where a contact closes at its present speed, and crosses only part
-of the depth over which viscous friction sets in.
+While the sliding speed passes through the transition velocity v_t, friction changes over its whole range in
+far less than a step. So within one part a sliding speed v may change only by D = max(fraction |v|, floor
+v_t). With the sliding acceleration a and its rate of growth s, a part may last 2 D/(|a| + sqrt(a^2 + 2 ONSET
+s D)), a rule of this project. The rate s shows that a sticking contact is about to slide; it costs a linear
+solve, and is computed only while some contact sticks. A part also ends where a contact closes at its present
+speed, and within the depth over which viscous friction grows from zero only a part of that depth is crossed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STICKING = 4.0
 
 @inlined
 def sticks(forces, work):
-    """Return whether a contact or sliding point moves slower than STICKING times its transition velocity."""
+    """Return whether any contact or sliding point is slower than STICKING times its transition velocity."""
     contacts, frictions = forces.contacts, forces.frictions
     for e in range(contacts.pair.shape[0]):
         speed = work.contacts.kink[e, SPEED]
@@ -44,14 +44,15 @@ def sticks(forces, work):
 
 @inlined
 def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
-    """Return the length of the next part of a time step, before a sliding speed changes too much [s].
+    """Return the length of the next part of a time step [s], in which no sliding speed changes by more than
+    allowed.
 
     forces : ForceElements - the force elements of the model
     twist : (n_v, 6) - twists of all dofs about the reference point
     origin : (3,) - the reference point in ground [m]
-    jerk : (n_v,) - rate of the generalized accelerations, or zeros
-    fraction : float - largest change of a sliding speed, over that speed [1]
-    floor : float - largest change of a sliding speed, over the transition velocity, if that is more [1]
+    jerk : (n_v,) - rate of the generalized accelerations [rad/s^3, m/s^3], or zeros
+    fraction : float - allowed change of a sliding speed, as a part of that speed [1]
+    floor : float - allowed change, as a part of the transition velocity [1]; the larger of the two counts
     rest : float - what is left of the step [s]
     work : ForceWork - results and working space of all elements
     """
@@ -90,12 +91,13 @@ def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
 
 @njit
 def along_rate(jerk, out, origin, kink):
-    """Return the rate of a contact's sliding acceleration times that acceleration [m^2/s^5].
+    """Return the scalar product of a contact's sliding acceleration and the rate of that acceleration
+    [m^2/s^5].
 
     jerk : (6,) - rate of the acceleration of A relative to B, about the reference point
-    out : (N_CONTACT_OUT,) - the contact's row of ContactWork.out
+    out : (N_CONTACT_OUT,) - the contact's row of ContactWork.out, with its position
     origin : (3,) - the reference point in ground [m]
-    kink : (N_KINK,) - the contact's row of ContactWork.kink
+    kink : (N_KINK,) - the contact's row of ContactWork.kink, with its sliding acceleration
     """
     rise = 0.0
     for i in range(3):
@@ -107,7 +109,10 @@ def along_rate(jerk, out, origin, kink):
 
 @njit
 def allowed(D, a, rise):
-    """Return the time [s] in which a sliding speed changes by D [m/s], with the acceleration a growing at the
-    rate `rise`."""
+    """Return the time [s] after which a sliding speed has changed by D [m/s]; infinite without acceleration.
+
+    a : float - magnitude of the sliding acceleration [m/s^2]
+    rise : float - rate at which a grows [m/s^3]; a negative rate counts as 0
+    """
     total = a + math.sqrt(a * a + 2.0 * ONSET * max(rise, 0.0) * D)
     return 2.0 * D / total if total > 0.0 else math.inf

@@ -1,8 +1,9 @@
 """Straight lines of force between points of two bodies: ligaments and spring-dampers.
 
-With g = (a x n, n) for the end a on A, and the direction n from the end b to a, the length changes by g . xi
-under a twist xi, and the wrench on A is -F g. g itself changes by G xi, G = [b~; 1] T [-a~, 1],
-T = (1 - n n')/L.
+A line goes from the point b on body B to the point a on body A; L is its length, n its unit direction, and xi
+: (6,) a small twist of A relative to B. With g = (a x n, n) the length changes by g . xi, and the wrench on A
+is -F g with the tension F. g itself changes by G xi, G = [b~; 1] T [-a~, 1], where a~ is the matrix of the
+cross product with a, and T = (1 - n n')/L.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def new_line_work(n_line: int) -> LineWork:
 
 @inlined
 def add_lines(pairs, lines, pose, work, pair_work):
-    """Add the wrenches of all lines to those of their pairs, and write work.state.
+    """Add the wrench of every line of force to that of its pair of bodies, and write work.state.
 
     A line whose ends coincide has no direction, and carries no force.
 
@@ -58,7 +59,7 @@ def add_lines(pairs, lines, pose, work, pair_work):
     lines : LineElements - points, laws and parameters of all lines
     pose : Pose - positions and orientations of all bodies in ground
     work : LineWork - results of the lines, written
-    pair_work : PairWork - motions, wrenches and slopes of the pairs, written
+    pair_work : PairWork - motions are read, wrenches added to
     """
     for e in range(lines.pair.shape[0]):
         p, row = lines.pair[e], work.state[e]
@@ -81,11 +82,13 @@ def add_lines(pairs, lines, pose, work, pair_work):
 
 @inlined
 def add_line_slopes(lines, work, pair_work):
-    """Add the slopes of all lines to those of their pairs, after add_lines.
+    """Add the derivatives of the lines' wrenches with respect to relative pose and velocity to those of the
+    pairs.
 
-    Where the end a moves by x, the force -F n, of which the opposite acts at b, changes by -(n m . x + (F/L)
-    x) with m = (F_L - F/L) n + F_rate T (velocity of the line's end on B as if A carried it); by the velocity
-    of a it changes by -F_rate n n . x.
+    It is called after add_lines. A displacement x of the end a changes the force -F n by -(n (m . x) + (F/L)
+    x), with m = (F_L - F/L) n + F_rate T u; u is the velocity, relative to B, of the point of A that
+    coincides with the end b. A change x of the velocity of a changes the force by -F_rate n (n . x). F_L and
+    F_rate are the derivatives of the tension.
     """
     for e in range(lines.pair.shape[0]):
         row, p = work.state[e], lines.pair[e]

@@ -1,7 +1,7 @@
-"""Loads given from outside: a force at a point of a body, fixed in ground or turning with the body.
+"""Given external loads: forces at points of bodies, constant in ground axes or in the axes of the body.
 
-The part of each that acts (`level`) is constant over a time step, so that a pulse or the command of a device
-is constant within it.
+The part of each load that acts (`level`) is constant over a time step, so that a pulse or the command of a
+device does not change within one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from kernels.forces.places import add_displaced, add_force, direction, place
 
 
 class PointLoads(NamedTuple):
-    """Forces at points of bodies, each with the times between which it acts."""
+    """External forces at points of bodies, each with the time at which it starts and the time at which it
+    ends.
+    """
 
     pair: np.ndarray  # (n_load,) int64 - the body with ground
     point: np.ndarray  # (n_load, 3) - on the body [m]
@@ -42,20 +44,24 @@ def new_load_work(n_load: int) -> LoadWork:
 
 @inlined
 def set_levels(loads, gain, t, work):
-    """Write work.level : (n_load,) at the time t [s]: gain : (n_load,) while a load acts, else 0."""
+    """Write work.level : (n_load,), the factor of each load at the time t [s]: its gain while it acts, else
+    0.
+
+    gain : (n_load,) - factor of each load while it acts [1]
+    """
     for e in range(loads.pair.shape[0]):
         work.level[e] = gain[e] if loads.start[e] <= t < loads.stop[e] else 0.0
 
 
 @inlined
 def add_loads(pairs, loads, pose, work, pair_work):
-    """Add the wrenches of all loads to those of their pairs, and write work.state.
+    """Add the wrench of every load to that of its pair (body and ground), and write work.state.
 
     pairs : Pairs - the two bodies of every pair
     loads : PointLoads - points and forces of all loads
     pose : Pose - positions and orientations of all bodies in ground
-    work : LoadWork - levels, points and forces, written
-    pair_work : PairWork - motions, wrenches and slopes of the pairs, written
+    work : LoadWork - levels are read, points and forces written
+    pair_work : PairWork - wrenches are added to
     """
     for e in range(loads.pair.shape[0]):
         level = work.level[e]
@@ -72,10 +78,11 @@ def add_loads(pairs, loads, pose, work, pair_work):
 
 @inlined
 def add_load_slopes(loads, work, pair_work):
-    """Add the slopes of all loads to those of their pairs, after add_loads.
+    """Add the derivatives of the loads' wrenches with respect to the pose to those of the pairs, after
+    add_loads.
 
-    The point of a load moves with the body, and so does the force's direction if it is given in the body's
-    axes.
+    A wrench changes because the load's point moves with the body, and because a force that is given in the
+    body's axes rotates with it.
     """
     for e in range(loads.pair.shape[0]):
         if work.level[e] == 0.0:

@@ -1,12 +1,12 @@
 """Pairs of bodies between which force elements act: sums over the elements of each pair, and their
 generalized forces.
 
-Every element of a pair gives a wrench on body A (on B the opposite acts) that depends on where A lies
-relative to B, and how it moves. Wrenches and twists are about the reference point of
-kernels/joints/tree.Pose, in ground axes. Their derivatives are taken with B held fixed: slopes[BY_PLACE] .
-xi is the change of the wrench where A is displaced by the twist xi, and slopes[BY_SPEED] . eta its change
-where the relative velocity grows by eta. A common motion of both bodies only rotates the wrench with them,
-so that only the dofs between the two bodies matter.
+Every element of a pair exerts a wrench on body A, and the opposite one on body B, which depends on pose and
+velocity of A relative to B. Wrenches and twists are in ground axes about the reference point of
+kernels/joints/tree.Pose. Derivatives are taken with B held fixed: slopes[BY_PLACE] . xi is the change of the
+wrench where A is displaced by the small twist xi, and slopes[BY_SPEED] . eta its change where the relative
+velocity changes by eta. A common motion of both bodies only rotates the wrench with them, so only the dofs
+between the two bodies matter.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ N_TWIST = 6
 
 
 class Pairs(NamedTuple):
-    """Pairs of bodies, and the dofs that move only one of the two."""
+    """Pairs of bodies, each with its path: the dofs that move only one of the two bodies."""
 
     body_a: np.ndarray  # (n_pair,) int64 - -1 = ground
     body_b: np.ndarray  # (n_pair,) int64
@@ -43,7 +43,9 @@ class Pairs(NamedTuple):
 
 
 class PairWork(NamedTuple):
-    """Sums over the elements of each pair, and working space of their projection onto the dofs."""
+    """Wrenches and their derivatives, summed over the elements of each pair, and working space to project
+    these onto the dofs.
+    """
 
     motion: Annotated[np.ndarray, Floats("n_pair", 3, N_TWIST)]
     wrench: Annotated[np.ndarray, Floats("n_pair", N_TWIST)]  # on A
@@ -61,8 +63,10 @@ def new_pair_work(n_pair: int, tree: Tree) -> PairWork:
 
 
 def turning_table(tree: Tree) -> np.ndarray:
-    """Return a table (n_v, n_v) int64 that states how dof e changes the twist of dof d, if one dof carries
-    the other: STAYS, TURNS or SHIFTS.
+    """Return a table (n_v, n_v) int64 of the effect of dof e (column) on the twist of dof d (row).
+
+    STAYS: none; TURNS: e rotates and moves the axis of d; SHIFTS: both are in one joint with a driven dof,
+    and the effect is that of twist_rates.twist_shift. It holds for dofs of one branch of the tree.
     """
     n_v = len(tree.dof_body)
     table = np.zeros((n_v, n_v), np.int64)
@@ -79,10 +83,10 @@ def turning_table(tree: Tree) -> np.ndarray:
 
 
 def motion_order(tree: Tree) -> np.ndarray:
-    """Return the order in which the dofs of a joint move, (n_v,): by groups, in a chain by elementary
-    motions.
+    """Return for each dof its place in the order in which the dofs of its joint act, (n_v,) int64.
 
-    A driven dof, which may drive several motions, has none.
+    It is the number of the dof's group, and in a joint made of a chain of elementary motions the index of the
+    dof's motion. A driven dof may drive several motions, so that its number has no meaning.
     """
     order, chains = tree.dof_group.copy(), tree.chains
     for b in range(len(tree.parent)):
@@ -104,14 +108,14 @@ def clear_slopes(work):
 
 @inlined
 def relative_motion(pairs, twist, rate, motion, row):
-    """Write motion[:, row], the relative motion of each pair: the sum of side twist rate over the dofs of its
-    path.
+    """Write motion[:, row], the relative motion of the two bodies of each pair: the sum over the dofs of its
+    path of sign * twist * rate.
 
     pairs : Pairs - the two bodies of every pair
     twist : (n_v, 6) - twists of all dofs about the reference point
-    rate : (n_v,) - generalized speeds, accelerations or their rates
+    rate : (n_v,) - generalized speeds, accelerations, or rates of the accelerations
     motion : (n_pair, 3, 6) - PairWork.motion, written
-    row : int - VELOCITY, ONSET or JERK
+    row : int - VELOCITY, ONSET or JERK, by what rate is
     """
     for p in range(pairs.body_a.shape[0]):
         out = motion[p, row]
@@ -130,8 +134,12 @@ def relative_motion(pairs, twist, rate, motion, row):
 
 @inlined
 def add_pair_forces(pairs, twist, wrench, tau):
-    """Project the wrench of each pair onto the dofs of its path; add the result to the generalized forces tau
-    : (n_v,)."""
+    """Project the wrench of each pair onto the dofs of its path, and add the result to the generalized
+    forces.
+
+    pairs : Pairs - the two bodies of every pair; twist : (n_v, 6) - twists of all dofs; wrench : (n_pair, 6)
+        - on bodies A [N m, N]; tau : (n_v,) - generalized forces [N m, N].
+    """
     for p in range(pairs.body_a.shape[0]):
         for k in range(pairs.n_path[p]):
             d = pairs.path[p, k]
@@ -142,13 +150,15 @@ def add_pair_forces(pairs, twist, wrench, tau):
 def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_v):
     """Add the derivatives of add_pair_forces with respect to q (tangent steps) and v to tau_q and tau_v.
 
-    A dof of A carries the later twists of A along; a dof of B carries the wrench and the later twists of B.
+    A dof that moves A also moves the axes of the dofs between itself and A; a dof that moves B also moves the
+    wrench and the axes of the dofs between itself and B.
 
     tree : Tree - the joint tree
     pairs : Pairs - the two bodies of every pair
     pose : Pose - positions and orientations of all bodies in ground
     velocities : (n_body, 6) - spatial velocities of all bodies [rad/s, m/s]
-    rates : (n_v, 6) - of kernels/dynamics/twist_rates, with dV/dq_e = rates[e] + twist[e] x V
+    rates : (n_v, 6) - from kernels/dynamics/twist_rates; dV/dq_e = rates[e] + twist[e] x V for a body's
+        velocity V
     work : PairWork - motions, wrenches and slopes of the pairs, written
     tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces with respect to q (tangent steps) and v
     """
@@ -177,8 +187,7 @@ def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_
 
 @inlined
 def passing_speed(s, rate, velocities, body, out):
-    """Write the derivative of a body's velocity with respect to the coordinate of a dof, rate + s x velocity,
-    into out.
+    """Write the derivative of a body's velocity with respect to the coordinate of a dof: rate + s x velocity.
 
     s : (6,) - twist of the dof
     rate : (6,) - row of the dof in twist_rates
@@ -200,8 +209,10 @@ def passing_speed(s, rate, velocities, body, out):
 
 @inlined
 def wrench_changes(s, side, w, slopes, change):
-    """Write the derivatives of a pair's wrench with respect to one dof, as seen from body B: row 0 with
-    respect to its coordinate, row 1 with respect to its speed; row 2 is the term s x* w.
+    """Write the derivatives of a pair's wrench, in axes fixed in body B, with respect to one dof.
+
+    Row 0 of change is the derivative with respect to the dof's coordinate, row 1 that with respect to its
+    speed; row 2 is s x* w, the change of the wrench where it is carried along by the dof.
 
     s : (6,) - twist of the dof
     side : float - +1 = the dof moves A, -1 = B

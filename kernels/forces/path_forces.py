@@ -1,12 +1,14 @@
-"""Muscles and ligaments that pull along paths in forward simulation: forces, rates of inner states, slopes.
+"""Muscles and ligaments that pull along paths in forward simulation: forces, rates of their inner states,
+derivatives.
 
-A muscle with the length L(q), and g = dL/dq along the tangent of q, pulls with tau = -F g. On a rigid tendon
-F = F(L, dL/dt, a), on an elastic one F = F(L, x). Its inner states are the activation a and, where the tendon
-is elastic, the length x of the fibre along the tendon (kernels/muscle), with rates of their own. A ligament
-has F = F(L, dL/dt) and no inner state. With dL/dt = g . v,
+A path of length L(q) with the gradient g = dL/dq (along the tangent of q) and the pull F gives the
+generalized forces tau = -F g. A muscle with a rigid tendon has F = F(L, dL/dt, a), one with an elastic tendon
+F = F(L, x). Its inner states are the activation a and, with an elastic tendon, the fibre length x along the
+tendon (kernels/muscle); both have differential equations of their own. A ligament has F = F(L, dL/dt) and no
+inner state. With dL/dt = g . v and subscripts for derivatives,
   d tau/dv = -g F_rate g',   d tau/dq = -g (F_L g + F_rate dg/dq' v)' - F dg/dq.
-dg/dq is the curvature of the path. No closed form is known for it over surfaces, so it is taken by
-differences of g, dof by dof, for those paths alone that the dof moves.
+No closed form is known for the curvature dg/dq of paths over surfaces, so it is taken by finite differences
+of g for each dof and the paths that the dof moves.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ slope."""
 
 
 class PathForces(NamedTuple):
-    """Muscles with a force, then ligaments, in the order of their paths."""
+    """Tables of the muscles and the ligaments that exert forces along paths; muscles first, in the order of
+    their paths.
+    """
 
     stations: Stations
     surfaces: Surfaces
@@ -102,8 +106,10 @@ def new_path_force_work(pulls: PathForces, tree: Tree) -> PathForceWork:
 
 @njit
 def set_excitations(pulls, t, work):
-    """Write work.excitation : (n_pull,) at the time t [s]; do nothing if pulls is None, as without muscles
-    and ligaments.
+    """Write work.excitation : (n_pull,) in [0, 1], the excitations at the time t [s]; do nothing if pulls is
+    None.
+
+    pulls is None in a model without muscles and ligaments.
     """
     if pulls is None:
         return
@@ -113,10 +119,10 @@ def set_excitations(pulls, t, work):
 
 @entry
 def settle(pulls, tree, at, q, work, inner_out):
-    """Write the inner states of muscles in equilibrium at q: activations that the excitations lead to, and
-    fibres at rest.
+    """Write the inner states of all muscles in equilibrium at q: the activations to which constant
+    excitations lead, and the fibre lengths at which fibre and tendon are in static equilibrium.
 
-    They are NaN where a path or an equilibrium is not found.
+    A fibre length is NaN where its path or its equilibrium is not found.
 
     pulls : PathForces - muscles and ligaments
     tree : Tree - the joint tree
@@ -140,7 +146,7 @@ def settle(pulls, tree, at, q, work, inner_out):
 def add_path_forces(pulls, tree, at, q, v, inner, work, rate_out, tau):
     """Add the forces of all muscles and ligaments to tau, and write the rates of their inner states.
 
-    The force of a path that is not found is NaN.
+    Where no path is found over the wrapping surfaces, the force is NaN.
 
     pulls : PathForces - muscles and ligaments; None where there are none
     tree : Tree - the joint tree
@@ -148,7 +154,7 @@ def add_path_forces(pulls, tree, at, q, v, inner, work, rate_out, tau):
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     inner : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m]
-    work : PathForceWork - results, with newest slopes but without slope and gradient, written
+    work : PathForceWork - results, written; of the derivatives only the field newest, not slope and gradient
     rate_out : (2 n_pull,) - rates of the inner states [1/s, m/s], written
     tau : (n_v,) - generalized forces [N m, N]
     """
@@ -180,14 +186,15 @@ def add_path_forces(pulls, tree, at, q, v, inner, work, rate_out, tau):
 
 @njit
 def pull(muscles, m, length, speed, inner, rate_out, work):
-    """Return the force of muscle m along its path [N]; write the rates of its inner states, and work.newest.
+    """Return the force of muscle m along its path [N]; also write the rates of its inner states, and its
+    derivatives.
 
     muscles : Muscles - parameters of the muscles
     m : int - index of the muscle
     length, speed : float - length [m] and lengthening speed [m/s] of its path
     inner : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m]
     rate_out : (2 n_pull,) - rates of the inner states [1/s, m/s], written
-    work : PathForceWork - results and working space, written
+    work : PathForceWork - row m of newest, the derivatives of force and rates, is written
     """
     slope, n = work.newest[m], work.excitation.shape[0]
     rate_out[m], slope[A_BY_A], _ = activation_rate(muscles, m, work.excitation[m], inner[m])
@@ -210,7 +217,8 @@ def pull(muscles, m, length, speed, inner, rate_out, work):
 
 @njit
 def add_path_force_slopes(pulls, tree, q, v, work, tau_q, tau_v):
-    """Add the derivatives of the generalized forces, inner states held fixed, right after add_path_forces.
+    """Add the derivatives of the path forces at constant inner states to tau_q and tau_v, directly after
+    add_path_forces.
 
     pulls : PathForces - muscles and ligaments; None where there are none
     tree : Tree - the joint tree
@@ -241,8 +249,10 @@ def add_path_force_slopes(pulls, tree, q, v, work, tau_q, tau_v):
 
 @njit
 def add_curvature(pulls, tree, q, v, d, work, tau_q):
-    """Add the curvature of all paths that dof d moves, the change of their gradients g along it, to column d
-    of tau_q.
+    """Add to column d of tau_q how the forces along all paths that dof d moves change as their gradients g
+    change.
+
+    The change of g is taken by a finite difference along dof d.
 
     pulls : PathForces - muscles and ligaments
     tree : Tree - the joint tree

@@ -1,4 +1,6 @@
-"""Points and directions of bodies as three numbers each, which stay in registers; body -1 is ground."""
+"""Points and directions of bodies in ground axes, returned as three numbers each instead of arrays, for
+speed; body -1 is ground.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,11 @@ from kernels.compiler.jit import inlined, njit
 
 @inlined
 def place(pose, body, point):
-    """Return the position (x, y, z) of a body's point relative to the reference point of kernels/joints/tree
-    [m].
+    """Return the position (x, y, z) of a body's point in ground axes, relative to the reference point of the
+    tree [m].
 
-    It is in ground axes.
+    pose : Pose - positions and orientations of all bodies in ground; the reference point is the origin of
+        body 0; body : int - index of the body; point : (3,) - in the body's axes [m].
     """
     o, x, y, z = pose.position[0], point[0], point[1], point[2]
     if body < 0:
@@ -39,11 +42,11 @@ def direction(pose, body, vector):
 
 @inlined
 def add_force(x, y, z, fx, fy, fz, wrench):
-    """Add the wrench of a force at a point, about the reference point, to wrench.
+    """Add the wrench about the reference point that a force at a point exerts.
 
-    x, y, z : float - the point about the reference point [m]
+    x, y, z : float - position of the point relative to the reference point [m]
     fx, fy, fz : float - the force [N]
-    wrench : (6,) - moment [N m] and force [N]
+    wrench : (6,) - moment [N m] and force [N], added to
     """
     wrench[0] += y * fz - z * fy
     wrench[1] += z * fx - x * fz
@@ -55,12 +58,12 @@ def add_force(x, y, z, fx, fy, fz, wrench):
 
 @njit
 def add_stiffness(D, a, b, slopes):
-    """Add the wrench of a force D x at the point b, where the point a moves by x, to slopes, one unit twist
-    after the other.
+    """Add the derivative, with respect to a small twist, of the wrench of a force D x at the point b, where x
+    is the displacement of the point a by that twist.
 
-    D : (9,) - stiffness or damping of the force, row by row, a tuple
-    a, b : (3,) - points about the reference point [m], tuples
-    slopes : (6, 6) - derivative of the wrench with respect to unit twists, transposed
+    D : (9,) - stiffness or damping matrix [N/m, N s/m], row by row, a tuple
+    a, b : (3,) - points relative to the reference point [m], tuples
+    slopes : (6, 6) - row k is the derivative of the wrench with respect to unit twist k, added to
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D
     ax, ay, az = a
@@ -76,11 +79,12 @@ def add_stiffness(D, a, b, slopes):
 
 @njit
 def add_displaced(a, fx, fy, fz, slopes):
-    """Add the change of the moment of a constant force, whose point a moves with the body, to slopes.
+    """Add the derivative, with respect to a small twist of the body, of the moment of a constant force at its
+    point a.
 
-    a : (3,) - point about the reference point [m]
+    a : (3,) - point relative to the reference point [m]
     fx, fy, fz : float - the force [N]
-    slopes : (6, 6) - derivative of the wrench with respect to unit twists, transposed
+    slopes : (6, 6) - row k is the derivative of the wrench with respect to unit twist k, added to
     """
     ax, ay, az = a
     # (axis x a) x f = a (axis . f) - axis (a . f), direction x f

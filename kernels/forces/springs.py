@@ -10,7 +10,9 @@ from kernels.compiler.jit import njit
 
 
 class Springs(NamedTuple):
-    """Generalized forces tau = m - k (q - q0) - c v on single coordinates."""
+    """Linear springs with dampers on single coordinates: each gives the generalized force m - k (q - q0) - c
+    v.
+    """
 
     coordinate: np.ndarray  # (n_spring,) int64 - index in q
     dof: np.ndarray  # (n_spring,) int64 - index in v
@@ -22,7 +24,10 @@ class Springs(NamedTuple):
 
 @njit
 def add_springs(springs, q, v, tau):
-    """Add the generalized forces of all springs to tau : (n_v,)."""
+    """Add the generalized forces of all springs [N m, N] to tau : (n_v,).
+
+    q : (n_q,) - generalized coordinates [rad, m]; v : (n_v,) - generalized speeds [rad/s, m/s].
+    """
     for e in range(springs.dof.shape[0]):
         d = springs.dof[e]
         stretch = q[springs.coordinate[e]] - springs.rest[e]
@@ -31,7 +36,9 @@ def add_springs(springs, q, v, tau):
 
 @njit
 def add_spring_slopes(springs, tau_q, tau_v):
-    """Add the derivatives of the springs' forces with respect to q to tau_q, and v to tau_v : (n_v, n_v)."""
+    """Add the derivatives of the springs' forces with respect to q to tau_q and with respect to v to tau_v,
+    both (n_v, n_v).
+    """
     for e in range(springs.dof.shape[0]):
         d = springs.dof[e]
         tau_q[d, d] -= springs.stiffness[e]
