@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -17,6 +18,15 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TOP = {
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "README.md",
+    "SECURITY.md",
+    "pyproject.toml",
+}
 LOCKS = {
     name: (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8") for name in ("core", "checks")
 }
@@ -179,3 +189,10 @@ def test_configs_are_expected_where_a_wheel_has_them() -> None:
     expected = distribution.installed(["configs/labs/a.toml", "rtsim/b.py", "tests/test_c.py"])
     assert expected == ["rtsim/configs/labs/a.toml", "rtsim/b.py"]
     assert distribution.missing(expected, {"rtsim/b.py": b""}) == ["rtsim/configs/labs/a.toml"]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows what was committed")
+def test_nothing_is_committed_at_the_top_by_mistake() -> None:
+    """Protects the project from outputs of somebody's trial: each file at the top is a known one."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {name for name in listed.split() if "/" not in name} - {".gitignore"} == TOP
