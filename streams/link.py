@@ -71,6 +71,11 @@ class ClientLink:
         self._n_cut, self._cut_said_ns = 0, 0
         self.n_ended = self.n_lost = 0
 
+    @property
+    def fills(self) -> bool:
+        """Whether an unfinished message grew before the last `check`, so that the next one is due soon."""
+        return self._unfinished.grows
+
     def heard(self) -> None:
         """Record that a complete message was received."""
         self._unfinished.heard()

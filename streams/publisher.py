@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from itertools import count
+from typing import TYPE_CHECKING
 
 import zmq
 
@@ -15,6 +17,9 @@ from streams.codec import TOPICS, encode
 from streams.messages import AnyMessage, End, Forces, Markers, Result, Session, StreamName
 from streams.sockets import BoundSocket
 
+if TYPE_CHECKING:
+    from streams.access.crowd import AcceptedConnection
+
 ANNOUNCE_NS = 1_000_000_000
 """Interval at which the descriptor is repeated [ns]."""
 UPSTREAM = SendingLimit(part=1024, burst=8192, rate=256, buffer=1)
@@ -23,9 +28,19 @@ MOST_TOPICS = 32
 LONGEST_TOPIC = 64
 """Subscriptions of one connection at the same time, and the bytes of each."""
 # as whole numbers: to look an enumeration's member up takes microseconds
-MORE, DONTWAIT = int(zmq.SNDMORE), int(zmq.DONTWAIT)
+MORE, DONTWAIT, SRCFD = int(zmq.SNDMORE), int(zmq.DONTWAIT), int(zmq.SRCFD)
+PREFIXES = frozenset(topic[:n] for topic in TOPICS for n in range(len(topic) + 1))
+"""What a subscription to a published topic may be."""
 MOST_AT_ONCE = 256
-"""Subscriptions and cancellations that one call of `service` looks at."""
+"""Subscriptions and cancellations whose connection is not known yet that are kept for the next call of
+`service`."""
+SHARE = 0.05
+"""Part of the time since its last call that `service` may spend on subscriptions."""
+LEAST_AT_ONCE = 16
+"""Subscriptions and cancellations that a call of `service` handles in any case."""
+CROWD = 1024
+"""If so many of them came without a pause, nobody new is let in until all are handled: 64 subscribers with
+16 topics each."""
 
 
 class _Open:
@@ -62,7 +77,8 @@ class Publisher(Closing):
         self._subscriptions: Counter[bytes] = Counter()
         self._open: dict[StreamName, _Open] = {}
         self._announced_ns = -ANNOUNCE_NS
-        self._drained_ns = 0
+        self._drained_ns = self._served_ns = now_ns()
+        self._cut, self._n_in_a_row = -1, 0
         self._early: deque[tuple[int, bytes, str]] = deque(maxlen=MOST_AT_ONCE)
         self._closed = False
 
@@ -102,20 +118,29 @@ class Publisher(Closing):
                 current.n_sent += 1
 
     def service(self) -> None:
-        """Answer new subscribers and repeat the descriptor when due. Call it from the loop; never waits."""
-        joined = False
+        """Answer new subscribers and repeat the descriptor when due. Call it from the loop; never waits.
+
+        It spends at most SHARE of the time since its last call on subscriptions, beyond the first few.
+        """
+        began_ns, joined = now_ns(), False
+        over_ns = began_ns + int(SHARE * (began_ns - self._served_ns))
+        self._served_ns, self._cut = began_ns, -1
         for _ in range(len(self._early)):
-            self._judge(*self._early.popleft())
-        for _ in range(MOST_AT_ONCE):
+            self._judge_early(*self._early.popleft())
+        for n in count():
+            if n >= LEAST_AT_ONCE and now_ns() > over_ns:
+                self._n_in_a_row += n
+                if self._n_in_a_row > CROWD and self._bound.guard is not None:
+                    self._bound.guard.pause()
+                break
             try:
                 # Under a flood libzmq takes in subscriptions without end here. So it has to be a call that
                 # lets other threads run, or the guard could not cut the flood off: `get(EVENTS)` does not.
                 message = self._socket.recv(DONTWAIT, copy=False)
             except zmq.Again:
-                self._drained_ns = now_ns()
+                self._drained_ns, self._n_in_a_row = now_ns(), 0
                 break
-            self._hear(message)
-            joined |= self._note_subscription(message.bytes)
+            joined |= self._hear(message)
         if self._open and (joined or is_over(self._announced_ns, ANNOUNCE_NS, now_ns())):
             self._send_sessions()
 
@@ -149,53 +174,70 @@ class Publisher(Closing):
             self._socket.send_multipart(current.parts)
         self._announced_ns = now_ns()
 
-    def _hear(self, message: zmq.Frame) -> None:
-        """Handle a subscription now, or next time if the guard does not know its connection yet."""
+    def _hear(self, message: zmq.Frame) -> bool:
+        """Handle a subscription or cancellation; return whether a subscriber waits for the descriptor."""
+        word = message.bytes
         try:
-            fd = int(message.get(zmq.SRCFD))
-        except zmq.ZMQError:
-            return  # not a peer's word: libzmq cancels what a connection held that is over
-        if self._bound.guard is not None and not self._judge(fd, message.bytes, key_of(message)):
-            self._early.append((fd, message.bytes, key_of(message)))
+            fd = int(message.get(SRCFD))
+        except zmq.ZMQError:  # not a peer's word: libzmq cancels what a connection held that is over
+            return self._count(word)
+        if fd == self._cut:
+            return False
+        guard = self._bound.guard
+        if guard is None:
+            return self._count(word)
+        connection = guard.connection(fd)
+        if connection is not None:
+            return self._judge(connection, fd, word, key_of(message)) and self._count(word)
+        if guard.has_ended(fd, self._drained_ns):
+            self._cut = fd
+            return False
+        self._early.append((fd, word, key_of(message)))
+        return self._count(word)
 
-    def _judge(self, fd: int, message: bytes, key: str) -> bool:
-        """Check a subscription of a connection; return whether the connection is known.
+    def _judge_early(self, fd: int, word: bytes, key: str) -> None:
+        """Check a subscription that was counted before its connection was known."""
+        connection = self._bound.guard.connection(fd) if self._bound.guard is not None else None
+        if connection is not None:
+            self._judge(connection, fd, word, key)
+
+    def _judge(self, connection: AcceptedConnection, fd: int, word: bytes, key: str) -> bool:
+        """Check a subscription of a connection; return whether it changes what the connection is subscribed
+        to.
 
         A connection with too many or too long subscriptions is closed, because libzmq stores all of them. A
         connection that subscribes to a published topic is protected from being closed in a crowd.
         """
-        connection = self._bound.guard.connection(fd) if self._bound.guard is not None else None
-        if connection is None:
-            return False
         # What was read before may be of a former connection under this number.
         if not connection.sent(self._drained_ns):
             return True
+        if connection.guilty:
+            self._cut = fd  # whatever else it sent is of no use
+            return False
         connection.key = key
-        first, topic = message[:1], message[1:]
-        if first == b"\x00":
-            connection.topics.discard(topic)
-        elif len(topic) <= LONGEST_TOPIC and len(connection.topics) < MOST_TOPICS:
-            connection.topics.add(topic)
+        topic, held = word[1:], connection.topics
+        adds = word[:1] == b"\x01"
+        if adds == (topic in held):
+            return False
+        if not adds:
+            held.discard(topic)
+        elif len(topic) <= LONGEST_TOPIC and len(held) < MOST_TOPICS:
+            held.add(topic)
         else:
             connection.guilty = f"subscribed to more than {MOST_TOPICS} topics of {LONGEST_TOPIC} bytes"
-        connection.kept = any(_is_published(topic) for topic in connection.topics)
+        connection.kept = not PREFIXES.isdisjoint(held)
         return True
 
-    def _note_subscription(self, message: bytes) -> bool:
+    def _count(self, word: bytes) -> bool:
         """Count a subscription (first byte 1) or cancellation (0); return whether a subscriber waits for the
         descriptor."""
-        prefix = message[1:]
+        prefix = word[1:]
         # Only prefixes of real topics are kept, so that nobody can fill the memory with invented ones.
-        if message[:1] not in (b"\x00", b"\x01") or not _is_published(prefix):
+        if word[:1] not in (b"\x00", b"\x01") or prefix not in PREFIXES:
             return False
-        added = message[0] == 1
-        self._subscriptions[prefix] += 1 if added else -1
-        return added and b"session".startswith(prefix)
+        adds = word[:1] == b"\x01"
+        self._subscriptions[prefix] = max(0, self._subscriptions[prefix] + (1 if adds else -1))
+        return adds and b"session".startswith(prefix)
 
     def _n_listening(self, topic: bytes) -> int:
-        return sum(n for prefix, n in self._subscriptions.items() if topic.startswith(prefix) and n > 0)
-
-
-def _is_published(prefix: bytes) -> bool:
-    """Return whether a subscription is to a topic that is published."""
-    return any(topic.startswith(prefix) for topic in TOPICS)
+        return sum(n for prefix, n in self._subscriptions.items() if topic.startswith(prefix))

@@ -73,6 +73,11 @@ class AcceptedConnection:
         """The time of its arrival or of its last message, whichever is later [ns]."""
         return max(self.since_ns, self.heard_ns)
 
+    @property
+    def is_new(self) -> bool:
+        """Return whether it was accepted a moment ago: most floods begin with the connection."""
+        return now_ns() - self.since_ns < MOMENT_NS
+
     def sent(self, drained_ns: int) -> bool:
         """Return whether a message from this file descriptor can only come from this connection, not from an
         earlier one.

@@ -22,7 +22,8 @@ from streams.access.wire import EVENT_FORMAT, inode_of, open_wire, port_of, shut
 from streams.clock import is_over, now_ns
 
 LOOK_MS, BUSY_LOOK_MS = 25, 2
-"""Intervals at which connections are looked at, while there are any, and while they send something [ms]."""
+"""Intervals at which connections are looked at: while there are any, and while one sends something or is
+new [ms]."""
 REST, LONGEST_REST_MS = 20, 50
 """Rest after a look, in multiples of the time that it took, and longest rest [ms], so that a crowd costs
 the others little."""
@@ -97,6 +98,15 @@ class Guard:
         """
         found = self._connections.get(fd)
         return found if found is not None and found.inode == inode_of(fd) else None
+
+    def has_ended(self, fd: int, since_ns: int) -> bool:
+        """Return whether a connection under this file descriptor is known to have ended since a time [ns]."""
+        return self._ended_ns.get(fd, 0) > since_ns
+
+    def pause(self) -> None:
+        """Let no new connection in for a while; any thread may call it."""
+        if self._admission is not None:
+            self._admission.pause()
 
     def close(self) -> None:
         """Stop checking; call it before the socket is closed."""
@@ -200,14 +210,14 @@ class Guard:
         self._cut_guilty()  # no pause: it comes back and is refused, others come back and are let in
 
     def _look(self) -> bool:
-        """Check the traffic of every connection; return whether any has sent something."""
+        """Check the traffic of every connection; return whether any has sent something or is new."""
         busy = False
         if self._listed is not None:
             self._follow_list(self._listed)
         for connection in list(self._connections.values()):
-            busy |= connection.look(self._allowance.burst, self._allowance.rate)
-        if self._cut_guilty() and self._admission is not None:
-            self._admission.pause()  # of floods only: who makes room is back at once, and may be
+            busy |= connection.look(self._allowance.burst, self._allowance.rate) or connection.is_new
+        if self._cut_guilty():
+            self.pause()  # of floods only: who makes room is back at once, and may be
         condemn(self._connections, self.is_foreign)
         self._cut_guilty()
         if self.n_cut > self._n_said and is_over(self._said_ns, SAY_NS, now_ns()):

@@ -17,7 +17,12 @@ HEARTBEAT_RATE = 1024
 
 
 class Unfinished:
-    """Count of the bytes that a client socket's connection has received since its last complete message."""
+    """Count of the bytes that a client socket's connection has received since its last complete message.
+
+    Attributes
+    ----------
+    grows : whether bytes of an unfinished message came between the last two calls of `cut`
+    """
 
     def __init__(self, address: str) -> None:
         self._port = port_of(address) if WATCHES else None
@@ -25,10 +30,13 @@ class Unfinished:
         self._heard = True
         self._mark = self._n = 0
         self._mark_ns = 0
+        self.grows = False
 
     def connected(self, fd: int) -> None:
         """Record a new connection under this file descriptor."""
-        self._fd, self._heard = fd, True
+        self._fd, self._heard = fd, False
+        self._mark = self._n = 0
+        self._mark_ns = now_ns()
 
     def gone(self) -> None:
         """Record that the connection is closed."""
@@ -48,12 +56,14 @@ class Unfinished:
         Call it when there was nothing to read. Bytes that had arrived before the previous call and have not
         been read since then belong to an unfinished message, however long ago that call was.
         """
+        self.grows = False
         if self._fd is None or self._port is None:
             return False
         wire = open_wire(self._fd, peer_port=self._port)
         if wire is None:
             return False
         n_before, self._n = self._n, n_received(wire) - n_unread(wire)
+        self.grows = not self._heard and self._n > n_before
         if self._heard:
             self._heard = False
             self._mark, self._mark_ns = self._n, now_ns()

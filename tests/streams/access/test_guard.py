@@ -15,12 +15,13 @@ import msgspec
 import pytest
 import zmq
 
+import streams.publisher as publishing
 from streams.access.key_files import create_keys
 from streams.access.security import Security
 from streams.codec import FieldLayout
 from streams.control.commands import ControlServer, request
 from streams.messages import Markers, marker_session
-from streams.publisher import LONGEST_TOPIC, MOST_TOPICS, Publisher
+from streams.publisher import CROWD, LEAST_AT_ONCE, LONGEST_TOPIC, MOST_TOPICS, Publisher
 from streams.receiving.subscriber import Subscriber
 from streams.sockets import client_socket, connect
 
@@ -140,6 +141,50 @@ def test_a_flood_of_new_topics_leaves_the_guard_its_turn():
             done = json.loads(attacker.stdout.read())
     assert done["connections"] > 0
     assert done["bytes"] < 16e6 * done["connections"]
+
+
+def test_a_flood_gets_its_share_of_the_time_and_nobody_in_until_it_is_handled(monkeypatch, eventually):
+    """Protects a loop on a slow machine: what a flood left behind is handled little by little, and no next
+    flood is let in meanwhile."""
+    monkeypatch.setattr(publishing, "SHARE", 0.0)
+    handled: list[int] = []
+    pauses: list[int] = []
+    with Publisher(LOCAL) as publisher:
+        publisher.announce(marker_session(["LASI"], rate=100.0, t_start=0))
+        hear = publisher._hear
+        monkeypatch.setattr(publisher, "_hear", lambda message: handled.append(1) or hear(message))
+        guard = publisher._bound.guard
+        monkeypatch.setattr(guard, "pause", lambda: pauses.append(len(handled)))
+        with contextlib.closing(wire(publisher.address, b"SUB")) as peer:
+            peer.sendall(frame(b"\x01") * (2 * CROWD))
+
+            def over() -> bool:
+                before = len(handled)
+                publisher.service()
+                assert len(handled) - before <= LEAST_AT_ONCE
+                return len(handled) >= 2 * CROWD
+
+            eventually(over)
+        eventually(lambda: publisher.service() or not publisher._n_in_a_row)
+        assert any(n > CROWD for n in pauses)
+
+
+def test_who_cancels_what_he_never_had_hides_no_subscriber(eventually):
+    """Protects the count of subscribers from cancellations and repetitions of a stranger."""
+    with Publisher(LOCAL) as publisher, zmq.Context() as context:
+        publisher.announce(marker_session(["LASI"], rate=100.0, t_start=0))
+        honest = client_socket(context, zmq.SUB, publisher.address, None, [b"session", b"markers"])
+        connect(honest, publisher.address)
+        assert publisher.wait_for_subscriber(GUARD_S)
+        for word, expected in ((b"\x00session", 1), (b"\x00markers", 1), (b"\x01", 2)):
+            with contextlib.closing(wire(publisher.address, b"SUB")) as peer:
+                eventually(lambda: publisher.service() or len(publisher._bound.guard._connections) == 2)
+                peer.sendall(frame(word) * 5 + frame(b"\x01end"))
+                eventually(lambda: publisher.service() or publisher._subscriptions[b"end"] == 1)
+                assert publisher.n_subscriber == expected
+            eventually(lambda: publisher.service() or publisher._subscriptions[b"end"] == 0)
+            assert publisher.n_subscriber == 1
+        honest.close()
 
 
 COMMAND_FLOODS = {

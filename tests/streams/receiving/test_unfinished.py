@@ -1,0 +1,62 @@
+"""Messages without an end: every byte since the connection or the last message counts."""
+
+import socket
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from streams.receiving import unfinished
+from streams.receiving.unfinished import Unfinished
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a connection received")
+
+GUARD_S = 120.0
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A sender and a receiver, connected."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        receiver = socket.create_connection(listener.getsockname(), GUARD_S)
+        with receiver, listener.accept()[0] as sender:
+            yield sender, receiver
+
+
+def brought(ends: tuple[socket.socket, socket.socket], n: int) -> None:
+    """Send n bytes and read them all."""
+    sender, receiver = ends
+    sender.sendall(bytes(n))
+    while n:
+        n -= len(receiver.recv(n))
+
+
+def watched(ends: tuple[socket.socket, socket.socket]) -> Unfinished:
+    """The count of the receiver's connection."""
+    _, receiver = ends
+    count = Unfinished(f"tcp://127.0.0.1:{receiver.getpeername()[1]}")
+    count.connected(receiver.fileno())
+    return count
+
+
+def test_what_comes_before_the_first_look_counts(ends, monkeypatch):
+    """Protects memory from a sender who begins with the connection: its first bytes are not given to it."""
+    monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
+    monkeypatch.setattr(unfinished, "HEARTBEAT_RATE", 0)
+    count = watched(ends)
+    brought(ends, 100)
+    assert [count.cut(), count.cut()] == [False, True]
+
+
+def test_a_message_that_grows_is_looked_at_more_often(ends):
+    """Protects memory: it is known that an unfinished message grows, and a whole one is none."""
+    count = watched(ends)
+    brought(ends, 100)
+    count.cut()
+    assert count.grows
+    count.cut()
+    assert not count.grows
+    brought(ends, 100)
+    count.heard()
+    count.cut()
+    assert not count.grows
