@@ -161,12 +161,14 @@ def renamed(model: Table, sided: set[str], suffix: str) -> Table:
 
 
 def named(row: Table, suffix: str) -> Table:
-    """Return a table of the model whose name has the suffix of a side appended."""
+    """Return a table of the model, such as a contact, with the suffix of a side appended to its name."""
     return {**row, "name": row["name"] + suffix}
 
 
 def on_both_sides(method: Table, sided: set[str]) -> Table:
-    """Return a method with its constraints and joint kinds applied to both sides."""
+    """Return a method whose constraints and joint kinds of one leg apply to both legs; sided : names that
+    exist on both sides
+    """
 
     def twice(names: Any) -> list[str]:
         return [f"{name}{suffix}" for suffix in (RIGHT, LEFT) for name in names]

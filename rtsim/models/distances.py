@@ -1,11 +1,10 @@
 """Distances that stay constant during movement, in a model that brings its own markers.
 
-For persons see `rtsim/subjects/markers/distances`.
-
-Between the markers of a body, and from them to the points that it shares with its neighbours: the centres of
-joints that rotate about them. OpenSim's knees translate as functions of the angle, so poses are tried to
-find whether a joint has such a point. For a walking model, distances on legs and pelvis are used, as for a
-person: bodies with a foot, their parents and children.
+The distances are those between the markers of one body, and those from these markers to the joint centres
+that the body shares with its neighbours. A joint has such a centre if it only rotates about it. OpenSim's
+knees also translate as functions of the angle, so several poses are tried to find out whether the centre of a
+joint stays in place. For a walking model only the distances on legs and pelvis are used: bodies with a foot,
+their parents and children. The same is done for persons in `rtsim/subjects/markers/distances`.
 """
 
 from __future__ import annotations
@@ -63,8 +62,9 @@ def loose_bodies(model: Model) -> set[int]:
 
 
 def points_of_joints(model: Model) -> Array:
-    """Return each body's joint frame in the body that carries it, (N_POSE, n_body, 3), the neutral pose first
-    [m]."""
+    """Return the origin of each body's joint frame in the axes of the parent body, (N_POSE, n_body, 3) [m],
+    in several poses, the neutral pose first.
+    """
     tree = model.tree
     n_body = len(tree.parent)
     at = new_pose(n_body, model.n_v, len(tree.chains.dof))

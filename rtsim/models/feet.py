@@ -2,11 +2,12 @@
 
 A foot is the low end of a limb: a body that, with all that it carries, is small (no point of it is farther
 from its joint than 0.3 of the limb's length, from the root along the joints), while its parent is not, and
-that reaches down to the lowest fifth of the model in its neutral pose. Its points are markers and origins of
-these bodies. The heel is the one farthest back on the way from the first joint's centre to the farthest
-point; the tip of the toes lies towards the points of the forefoot, as far as the farthest of them, or as far
-as the joint of the toes implies. Plate forces act on the body of the heel, as the share of the toes is
-unknown.
+that reaches down to the lowest fifth of the model in its neutral pose. The points of a foot are its markers
+and the origins of its bodies. The heel is the point farthest back along the line from the first joint's
+centre to the farthest point. The tip of the toes lies in the direction from the heel to the mean of the
+points of the forefoot. Its distance from the heel is estimated from that of the joint of the toes or, if no
+joint is there, of the farthest point; it is at least that of the farthest point. Plate forces act on the body
+of the heel, as the share of the toes is unknown.
 """
 
 from __future__ import annotations
@@ -185,11 +186,11 @@ def joint_centres(model: Model) -> Array:
 def foot_of(
     side: int, model: Model, bodies: tuple[int, ...], points: list[Point], spots: Array, given: bool
 ) -> Foot:
-    """Determine the line of a foot from heel to toes, and the body on which plates act.
+    """Determine the line of a foot from heel to toes, and the body on which plate forces act.
 
-    given : whether plates act on the first body, else on that of the heel
-
-    spots : (n, 3) the points in the neutral pose [m]
+    bodies : indices of the foot's bodies, the most proximal first
+    points, spots : the points of these bodies, and their positions in the neutral pose (n, 3) [m]
+    given : whether plate forces act on the first body, as the user has stated; else on the body of the heel
     """
     position, rotation = neutral_places(model)
     flat, start = spots * FLAT, joint_centres(model)[bodies[0]] * FLAT

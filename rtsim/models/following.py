@@ -1,8 +1,9 @@
 """Tracking tasks of a model with its own markers: weights, target values of coordinates, ranges.
 
-The pose minimises sum w |x - x_measured|^2 / sum w over the markers that are seen, plus sum w (q -
-q_drawn)^2 over coordinates [rad, m], while constraints hold and clamped coordinates stay in their ranges:
-the objective of OpenSim's inverse kinematics (Seth et al. 2018, PLoS Comput Biol 14, e1006223).
+The pose minimises sum w |x - x_measured|^2 / sum w over the visible markers at positions x, plus sum w (q -
+q_target)^2 over the coordinates q with a target value [rad, m], with the weights w. Constraints hold, and
+clamped coordinates stay in their ranges. This is the objective of OpenSim's inverse kinematics (Seth et al.
+2018, PLoS Comput Biol 14, e1006223).
 """
 
 from __future__ import annotations
@@ -62,9 +63,11 @@ def check_markers(spec: ModelSpec) -> None:
 
 
 def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "") -> TrackingTasks:
-    """Read the tracking tasks of a setup; without one, take the model's markers with their own weights.
+    """Return the tracking tasks that a setup file of OpenSim's inverse kinematics states; without a setup,
+    the model's own markers with their weights in the model.
 
-    where : the setup's file, named in errors (only unknown markers, unknown coordinates, nothing to fit)
+    where : name of the setup file for errors; ConfigError if no task names a marker of the model, or if a
+        task names an unknown coordinate
     """
     check_markers(spec)
     if setup is None:
@@ -107,9 +110,10 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
 def drawn_by(
     task: CoordinateTask, spec: ModelSpec, setup: IkSetup, where: str, told: dict[str, None]
 ) -> TargetedCoordinate:
-    """Read the target values of a task's coordinate; ConfigError where the model has no such coordinate.
+    """Read the weight and the target values of a coordinate from its task in a setup; ConfigError where the
+    model has no such coordinate.
 
-    told : receives sentences on the file of the values, each once
+    told : receives notes for the user on the file of the target values, each note once
     """
     found = {c.name: (body, k, c) for body in spec.bodies for k, c in enumerate(coordinates_of(body))}
     if task.name not in found:
@@ -196,6 +200,6 @@ def passed_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def with_none_drawn(roles: Roles) -> Roles:
-    """Add tables without any target value or clamped coordinate to the roles of a method."""
+    """Return the roles of a method with empty tables of target values and of clamped coordinates."""
     n, x = np.zeros(0, np.int64), np.zeros(0)
     return roles._replace(tasks=CoordinateTargets(n, n, x, x), limits=CoordinateRanges(n, n, x, x))

@@ -16,9 +16,13 @@ FOLDER = "generators"
 
 
 def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
-    """Load the set with that name or in that file, including the generators of its base.
+    """Load the set of torque generators with that name or in that file, including the generators of the set
+    that it names as its base.
 
-    The set has the base's joints where it has none of its own.
+    If the set lists no joints of its own, it has the joints of its base.
+
+    through : files of the sets that are being loaded and name this one as their base; a cycle raises
+        ConfigError
     """
     path = find_config(name, FOLDER)
     if str(path) in through:

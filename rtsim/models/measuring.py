@@ -17,7 +17,13 @@ Note = Callable[[str], None]
 
 
 class SegmentMeasure(NamedTuple):
-    """A pair measurement of the setup, evaluated in a trial."""
+    """A scale factor determined from distances between markers in a trial, and the distances that it comes
+    from.
+
+    name : name of the measurement in the setup file
+    pairs : two marker names, their distance in the model and that in the person [m]
+    factor : mean ratio of person to model over the pairs
+    """
 
     name: str
     pairs: tuple[tuple[str, str, float, float], ...]  # markers, distance in the model, in the person [m]
@@ -44,8 +50,8 @@ def body_factors(
     trial: MarkerTrial | None,
     note: Note,
 ) -> tuple[dict[str, Array], tuple[SegmentMeasure, ...]]:
-    """Compute the factors (3,) of every body, in the order of the setup, and the measurements that they come
-    from.
+    """Compute the scale factors (3,) of every body along its axes, in the order that the setup states, and
+    the measurements that they come from. Bodies without a measurement or a factor by hand get 1.
 
     places : positions of the model's markers in ground at the initial coordinates [m]
 
@@ -105,7 +111,11 @@ def measure(
     times: tuple[float, float],
     note: Note,
 ) -> SegmentMeasure | None:
-    """Compute the mean ratio of the pairs of a measurement; None, with a note, where a marker is missing."""
+    """Compute a scale factor from a measurement: the mean over its marker pairs of the distance in the trial
+    divided by that in the model. Return None, with a note, where a marker is missing.
+
+    places : positions of the model's markers [m]; times : first and last time used of the trial [s]
+    """
     inside, pairs = frames_between(trial.times, *times), []
     for pair in measurement.pairs:
         missing = [name for name in pair if name not in places]

@@ -90,7 +90,9 @@ class Names:
 
 @dataclass(frozen=True)
 class Model:
-    """A model with the joints of one of its methods; all functions are in tree.functions."""
+    """A model with the joints of one of its methods, as tables for the kernels. The functions of coordinates
+    that joints, couplers and angles use are all in tree.functions.
+    """
 
     name: str
     system: System  # bodies, their joints and masses, gravity

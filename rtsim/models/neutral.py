@@ -72,8 +72,8 @@ def turned_about(axis: Array, angle: float) -> Array:
 def neutral_lengths(model: Model) -> tuple[float, ...]:
     """Return the values of the coordinates that are lengths in the neutral pose [m]; () if all are zero.
 
-    They are distances between the origins of two bodies, which are far apart in some models by construction:
-    what tells of the joint is the change from them.
+    In some models such a coordinate is the distance between the origins of two bodies, which is large also in
+    the neutral pose. Then only its change from the neutral value describes the motion of the joint.
     """
     coordinates = model.coordinates
     values = model.q_neutral[coordinates.q[~coordinates.is_angle]]

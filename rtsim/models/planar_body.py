@@ -1,5 +1,5 @@
-"""The planar whole body of Millard et al. (2019), with 16 segments and 18 degrees of freedom, for a person
-of any size.
+"""The planar whole body of Millard et al. (2019), with 16 segments and 18 degrees of freedom, for a person of
+any size.
 
 Masses, centres, radii of gyration and limb lengths relative to stature are de Leva's (1996). The body stands
 on its feet with all joints at zero; its parts hang on the vertical line through hips and ankles:
@@ -10,10 +10,11 @@ on its feet with all joints at zero; its parts hang on the vertical line through
   shoulders   0.818 of the stature high (Winter 2009, fig. 4.1)
   neck        at the cervicale, 242.9 mm (women 243.7 mm) of the mean person below the vertex (de Leva 1996)
 
-De Leva cuts the trunk at omphalion and xiphion, the model at the two joints: each of de Leva's slices is a
-rod of linear density, which has its mass and its centre, with the rest of its radius of gyration spread over
-it; what lies between two joints is one segment. Mass, centre and moment of the whole trunk stay as they
-were.
+De Leva divides the trunk at omphalion and xiphion, the model at the joints L5/S1 and T12/L1. To divide it
+anew, each of de Leva's three slices is replaced by a rod with a linear mass density, which has the mass and
+the mass centre of the slice; the rest of its radius of gyration is spread evenly along the rod. The parts of
+the rods between two joints form one segment. Mass, mass centre and moment of inertia of the whole trunk are
+preserved.
 """
 
 from __future__ import annotations
@@ -183,10 +184,8 @@ def planar_body(sex: str, mass_kg: float, stature_mm: float) -> ModelSpec:
 
 
 def standing() -> dict[str, Any]:
-    """Return the simulation settings: the body starts from standing on its soles; then all torque generators
-    are at rest.
-
-    So the body collapses.
+    """Return the simulation settings as keys of a model file. The body starts from standing on its soles,
+    with all torque generators at rest, so that it collapses.
     """
     names = [coordinate["name"] for keys in BODIES.values() for coordinate in keys["coordinates"]]
     hold = [name for name in names if name != FREE]
@@ -253,11 +252,14 @@ def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> 
 
 
 def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: float) -> MassShare:
-    """Return the mass properties of a slice of a segment of the trunk, between two fractions of its length
-    counted from its upper end; top : height of that end [mm]
+    """Return the mass properties of a piece of a slice of the trunk, between the fractions `start` and `end`
+    of the slice's length, counted from its upper end.
 
-    The mass density along the segment is 1 + b (2 s - 1), s from 0 to 1. With b = 6 (c - 1/2) its centre is
-    at c, and its variance is 1/12 - b^2/36.
+    The mass density along the slice is 1 + b (2 s - 1), s from 0 to 1. With b = 6 (c - 1/2) its mass centre
+    is at the fraction c that the table of segment masses states, and its variance is 1/12 - b^2/36.
+
+    share : mass properties of the slice; scale : stature relative to the mean person
+    top : height of the slice's upper end above the hips [mm]
     """
     size, c, radius = length(share, scale), 0.01 * share.centre_percent, 0.01 * share.radii_percent[1]
     b = 6.0 * (c - 0.5)

@@ -74,10 +74,11 @@ def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tu
 
 
 def registration(spec: ModelSpec, anatomy: Anatomy, body: Body, angles: Array) -> JointRegistration | None:
-    """Determine the placement of the parts of a body's joint; None if the mechanism does not reach the
-    flexion of the person's pose.
+    """Determine the placement of the parts of a body's joint on the person's bone; None if the mechanism does
+    not reach the flexion of the person's pose.
 
-    angles : (3,) - of the body in its parent about z, the new x, the new y [rad]
+    angles : (3,) - rotation of the body in its parent when the person was calibrated, about z, the new x, the
+        new y [rad]
     """
     rows = [row for row in scalar_elements(spec) if row.record in body.registered_by]
     found = pose_at(rows, anatomy, body, float(angles[0]))
@@ -97,10 +98,11 @@ def turned(angles: Array) -> Array:
 
 
 def pose_at(rows: Sequence[ScalarElement], anatomy: Anatomy, body: Body, flexion: float) -> Array | None:
-    """Solve for the pose of a body in its parent in which the elements hold at a flexion, by Newton's method.
+    """Solve by Newton's method for the pose of a body in its parent in which the constraints `rows` of their
+    joint are satisfied at a given flexion.
 
     The flexion is an angle about z [rad]; the solution is continued from the straight joint. Returns (5,)
-    angles about x and y [rad] and origin [m], or None where there is none.
+    angles about x and y [rad] and origin [m], or None if there is no such pose.
     """
     centre = anatomy.place(body.in_child, body.name, body.name)
     start = anatomy.place(body.in_parent, body.parent, body.name) - centre
@@ -136,8 +138,9 @@ class Part(NamedTuple):
 
 
 def part_of(row: ScalarElement, anatomy: Anatomy, body: Body, start: Array) -> Part:
-    """Return an element of a joint with its points; start : (3,) - origin of the straight joint in the parent
-    [m]."""
+    """Return a distance or plane constraint of a joint with its points relative to the origin of the straight
+    joint; start : (3,) - position of that origin in the parent [m].
+    """
     at = {place.segment: anatomy.place(place, place.segment, row.where) for place in (row.a, row.b)}
     length = row.length.target_mm or row.length.mean_mm or 0.0
     return Part(at[body.parent] - start, at[body.name], row.normal, row.b.segment == body.name, 1e-3 * length)

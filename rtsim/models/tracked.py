@@ -19,15 +19,15 @@ class TrackedModel(NamedTuple):
 
     title : "the subject NAME" or "the model NAME"; kind : "subject" or "model"
     names : names of its markers, in tracking order
-    ruler : distances between them that are constant during movement
-    remedy : remedy if a trial is not its own
-    is_person : whether it is a person: then another size is a reason to refuse a trial, and the third axes
-        of all segments point to one side
-    mirrors : whether it is solved as its mirror image, a left leg
-    spine : the point that pelvis and trunk of a person share, if it has both
-    errors : segment -> usual distance of its markers from their calibrated positions [m]; unknown for a model
-    legs : legs of a person, for rotations of the bones about their long axes
-    beside : markers of a person beside knees and ankles
+    ruler : distances between the markers that are constant during movement
+    remedy : advice in the error for a trial that does not belong to this person or model
+    is_person : whether it is a person: then another size is a reason to refuse a trial, and the third axes of
+        all segments point to one side of the body
+    mirrors : whether the markers are mirrored before the solution, as for a left leg
+    spine : the point that pelvis and trunk of a person share, if both are known, else empty
+    errors : segment -> usual distance of its markers from their calibrated positions [m]; empty for a model
+    legs : legs of a person, for checks of bone rotations about their long axes
+    beside : markers of a person near the axes of knees and ankles
     """
 
     title: str

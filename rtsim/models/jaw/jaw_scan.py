@@ -180,7 +180,7 @@ def mirrored(surface: TriangleSurface) -> TriangleSurface:
 
 def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
     """Fit points x to the closest points of y by a rigid motion, iteratively (Besl & McKay 1992); return the
-    motion and the RMS distance [mm].
+    motion and the RMS distance [mm]. x, y : (n, 3) and (m, 3) [m]
     """
     tree = cKDTree(y)
     motion = RigidMotion(np.eye(3), y.mean(axis=0) - x.mean(axis=0))

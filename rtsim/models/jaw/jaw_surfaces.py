@@ -46,9 +46,11 @@ def pressing(spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: 
     """Return the mandible with one contact of triangle surfaces on each side, condyle against fossa, read
     from files in metres.
 
-    Vertices of the fossae press on the condyles, against their own normals: forces along gradients would
-    jump from one closest triangle to the next, on rough surfaces by newtons.
+    The pressure acts at the vertices of the fossa, along the fossa's own normals. The direction away from the
+    closest point of the condyle is not used, as it jumps from one closest triangle to the next, which changes
+    forces on rough surfaces by newtons.
 
+    surfaces : for each side the files of condyle and fossa
     grown_mm : distance by which the condyles are enlarged, for the soft tissue that they lack
     """
     one, other = load_model("mesh_ball").contacts[0].keys  # of any two surfaces of triangles
@@ -72,8 +74,8 @@ def pressing(spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: 
 
 
 def of_formulas(spec: ModelSpec, folder: Path) -> ModelSpec:
-    """Return the mandible with the condyles and fossae that the functions below compute, written as files
-    into a folder.
+    """Return the mandible with the condyles and fossae that `condyle` and `fossa` compute; their surfaces are
+    written as files into a folder.
     """
     surfaces = {}
     for side in ("right", "left"):

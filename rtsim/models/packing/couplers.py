@@ -22,7 +22,9 @@ fit, and it extends a little beyond."""
 
 
 def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Couplers:
-    """Pack the couplers in the file's order; a prescribed coordinate counts as its own driver."""
+    """Pack the couplers in the order of the model's file; for a prescribed coordinate, the coupler's driving
+    coordinate is the coordinate itself.
+    """
     follower, driver, function = [], [], []
     for coupler in spec.couplers:
         where = f"couplers.{coupler.coordinate}"
@@ -76,13 +78,17 @@ def follow_couplers(couplers: Couplers, functions: FunctionTable, q: NDArray[np.
 
 
 def with_couplers(tree: Tree, couplers: Couplers) -> Tree:
-    """Return the tree for methods that eliminate dependent coordinates; unchanged without any."""
+    """Return the joint tree with the couplers, for methods that eliminate dependent coordinates from the
+    unknowns; a model without couplers keeps its tree unchanged.
+    """
     check_timeless(tree, couplers)
     return tree._replace(couplers=drivers_first(couplers)) if len(couplers.dof) else tree
 
 
 def check_timeless(tree: Tree, couplers: Couplers) -> None:
-    """Raise ConfigError if a coordinate is prescribed over time and the method has no time."""
+    """Raise ConfigError if a coordinate is prescribed as a function of time, which only forward simulations
+    support.
+    """
     alone = couplers.function[couplers.coordinate == couplers.driver]
     if (tree.functions.kind[alone] != CONSTANT).any():
         raise ConfigError(

@@ -172,7 +172,9 @@ def pack_elements(rows: list[ScalarElement], anatomy: Anatomy, index: dict[str, 
 
 
 def path_between(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:
-    """List the dofs that move only one of two bodies, ground first: (dof, +1 moves A, -1 moves B)."""
+    """List the dofs that move only one of two bodies A and B, those next to ground first: pairs of the dof
+    and +1 if it moves A, -1 if it moves B.
+    """
     moves_a, moves_b = dofs_towards_ground(tree, body_a), dofs_towards_ground(tree, body_b)
     return [(d, 1.0) for d in sorted(moves_a - moves_b)] + [(d, -1.0) for d in sorted(moves_b - moves_a)]
 

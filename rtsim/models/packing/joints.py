@@ -44,7 +44,9 @@ class Coordinates:
 
     @property
     def coupled(self) -> tuple[str, ...]:
-        """Names of the angles that storage files have in radians, even if the others are in degrees."""
+        """Names of the angles that OpenSim's storage files state in radians even if the other angles there
+        are in degrees (coordinates of coupled motion).
+        """
         kept = (self.is_angle & ~self.in_degrees).tolist()
         return tuple(name for name, one in zip(self.names, kept, strict=True) if one)
 
@@ -102,7 +104,9 @@ def turned(frame: Frame) -> Array:
 
 
 def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
-    """Return the parameters (N_PARAMETER,) of a body's joint, in the form that the kernels read."""
+    """Return the parameters (N_PARAMETER,) of a body's joint, in the form that the kernels read; basis : (3,
+    3) axes of the joint's frame
+    """
     numbers = np.zeros(N_PARAMETER)
     given = KINDS[kind].parameter(body, lambda axis: axis_of(axis, basis))
     numbers[: len(given)] = given

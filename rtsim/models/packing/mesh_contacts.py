@@ -36,10 +36,10 @@ def pack_mesh_contacts(
     pairs: Sequence[tuple[Any, Any]],
     placed: Sequence[Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]],
 ) -> tuple[Meshes | None, MeshContacts | None]:
-    """Pack the surfaces of these pairs, and their contacts; None where there are none.
+    """Pack triangle surfaces and the contacts between them; both results are None if there are no contacts.
 
-    pairs : records of the model's file
-    placed : rotation (3, 3) and position (3,) [m] of each surface on its body
+    pairs : for each contact the records of its two surfaces in the model's file
+    placed : for each contact rotation (3, 3) and position (3,) [m] of its two surfaces on their bodies
     """
     if not pairs:
         return None, None
@@ -82,8 +82,8 @@ def made(record: Any) -> TriangleSurface:
 
 
 def turned_over(surface: TriangleSurface, larger: TriangleSurface) -> float:
-    """Return the fraction of the total edge length whose edges reverse their direction when the surface is
-    enlarged, as happens in folds [1].
+    """Return the total length of the edges that reverse their direction when a surface is enlarged, as
+    happens in folds, divided by the total length of all edges [1].
     """
     before, after = (
         np.roll(corners, -1, axis=1) - corners

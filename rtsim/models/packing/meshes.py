@@ -27,8 +27,8 @@ Whole = NDArray[np.int64]
 def pack_meshes(surfaces: Sequence[TriangleSurface]) -> Meshes:
     """Return the kernels' tables of these surfaces, numbered in their order.
 
-    Every triangle has an area and no edge more than two triangles:
-    rtsim/files/surfaces/surfaces.check_surface.
+    The surfaces must be valid, as `check_surface` of rtsim/files/surfaces/surfaces ensures: every triangle
+    has an area, and no edge belongs to more than two triangles.
     """
     rows, parts = [], []
     begin = np.zeros(5, np.int64)  # vertex, triangle, box, ball, leaf
@@ -100,8 +100,9 @@ def _pack(surface: TriangleSurface) -> Meshes:
 
 
 def spatial_order(points: Array, in_leaf: int) -> tuple[Whole, int]:
-    """Sort points : (n, 3) into a tree, halved again and again along the longest side; return (order,
-    depth)."""
+    """Sort points : (n, 3) into a binary tree whose nodes are halved along their longest side until a leaf
+    has at most in_leaf points; return the order of the points (n,) and the depth of the tree.
+    """
     n = len(points)
     depth = 0
     while (n - 1) >> depth >= in_leaf:
@@ -117,10 +118,10 @@ def spatial_order(points: Array, in_leaf: int) -> tuple[Whole, int]:
 
 
 def edge_tables(triangles: Whole, normal: Array) -> tuple[Array, Whole]:
-    """Compute the sums of the normals at the edges ab, bc, ca, (n_triangle, 3, 3), and which edges are
-    boundary.
+    """Compute for the edges ab, bc, ca of each triangle abc the sum of the normals of the triangles at the
+    edge, (n_triangle, 3, 3), and whether it is a boundary edge, (n_triangle, 3), 1 = boundary.
 
-    The latter is (n_triangle, 3), 1 = boundary.
+    triangles : (n_triangle, 3) indices of vertices; normal : (n_triangle, 3) normals
     """
     edges = np.sort(np.stack((triangles, np.roll(triangles, -1, axis=1)), axis=2), axis=2).reshape(-1, 2)
     _, edge, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
@@ -132,7 +133,12 @@ def edge_tables(triangles: Whole, normal: Array) -> tuple[Array, Whole]:
 
 
 def by_leaf(disc: Array, depth: int) -> Array:
-    """Arrange rows of discs by the leaves of a tree of this depth, (n_leaf, N_DISC, TRIANGLES_IN_LEAF)."""
+    """Arrange the discs around triangles by the leaves of a tree of this depth, (n_leaf, N_DISC,
+    TRIANGLES_IN_LEAF); unused entries are far away.
+
+    disc : (n_triangle, N_DISC) - unit normal of each triangle, centre and radius of its disc, in the order of
+        the tree
+    """
     n, n_leaf = len(disc), 1 << depth
     start = (np.arange(n_leaf + 1) * n) >> depth
     leaf = np.repeat(np.arange(n_leaf), np.diff(start))
@@ -174,9 +180,11 @@ def vertex_normals(vertices: Array, triangles: Whole, normal: Array) -> Array:
 
 
 def boxes(low: Array, high: Array, depth: int) -> NDArray[np.float32]:
-    """Compute the bounding boxes of all nodes of a tree, (n_box, 6), over n items with the corners low and
-    high : (n, 3).
-    positions : (n, 3)."""
+    """Compute the axis-aligned bounding boxes of all nodes of a tree over n items, (n_box, 6): lower and
+    upper corner of each, from the root to the leaves.
+
+    low, high : (n, 3) - lower and upper corners of the items, in the order of the tree
+    """
     n = len(low)
     start = (np.arange(1 << depth) * n) >> depth
     level = np.hstack((np.minimum.reduceat(low, start), np.maximum.reduceat(high, start)))
@@ -192,8 +200,9 @@ def boxes(low: Array, high: Array, depth: int) -> NDArray[np.float32]:
 
 
 def balls(points: Array, depth: int) -> Array:
-    """Compute centre and radius of the bounding ball of each node of a tree over points : (n, 3), (n_ball,
-    4)."""
+    """Compute the bounding ball of each node of a tree over points (n, 3), from the root to the leaves:
+    centre and radius, (n_ball, 4).
+    """
     n, found = len(points), []
     for level in range(depth + 1):
         start = (np.arange((1 << level) + 1) * n) >> level

@@ -1,4 +1,4 @@
-"""Muscles of a model: stations of their paths, wrapping surfaces, Hill parameters."""
+"""Muscles of a model: points of their paths (stations), wrapping surfaces, Hill parameters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def pack_stations(
     functions: FunctionTable,
     paths: tuple[Muscle, ...],
 ) -> Stations:
-    """Pack the stations of paths, one after the other."""
+    """Pack the stations of muscle paths: fixed and moving path points, and passages over wrapping surfaces,
+    in the order from origin to insertion, path after path.
+    """
     stations = [(muscle, station) for muscle in paths for station in muscle.path]
     surfaces = {surface.name: k for k, surface in enumerate(spec.surfaces)}
     segments = {surface.name: surface.segment for surface in spec.surfaces}
@@ -74,14 +76,18 @@ def kind_of(station: Station) -> int:
 
 
 def point_of(muscle: Muscle, station: Station, anatomy: Anatomy) -> Array:
-    """Return a point in its segment, (3,) [m]; zeros where it is not fixed."""
+    """Return the position of a path point on its segment, (3,) [m]; zeros for a moving point, and for a
+    passage over a wrapping surface.
+    """
     if station.over or station.moving:
         return np.zeros(3)
     return anatomy.place(station, station.segment, f"muscles.{muscle.name}")
 
 
 def coordinate_of(muscle: Muscle, station: Station, coordinates: Coordinates) -> int | None:
-    """Return the index of the coordinate that switches or moves a station."""
+    """Return the index of the coordinate that switches a conditional path point on and off, or moves a moving
+    one; None for other stations of a muscle path.
+    """
     if not (station.within or station.moving):
         return None
     name = station.within.coordinate if station.within else station.moving.of if station.moving else ""

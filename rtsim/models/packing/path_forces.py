@@ -28,10 +28,11 @@ def pack_pulls(
     surfaces: Surfaces,
     muscles: Muscles,
 ) -> PathForces | None:
-    """Pack the muscles with a force, then the ligaments along paths; None if the model has neither.
+    """Pack the muscles that have a force, then the ligaments along paths, for a simulation; None if the model
+    has neither.
 
-    stations : stations of all muscles
-    wrapping : stations of the ligaments
+    stations : path points and wrapping surfaces of all muscles
+    wrapping : those of the ligaments along paths
     """
     acting, ligaments = np.flatnonzero(muscles.max_isometric_force > 0.0), spec.wrapping
     n_muscle, n = len(acting), len(acting) + len(ligaments)
@@ -62,7 +63,9 @@ def pack_pulls(
 
 
 def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
-    """Return the stations of the paths of some muscles, as a table like the given one."""
+    """Return the paths of some muscles from the table of all paths, as a table of the same form; muscles :
+    their indices
+    """
     spans = [(int(stations.start[m]), int(stations.start[m + 1])) for m in muscles]
     rows = np.array([s for span in spans for s in range(*span)], np.int64)
     start = np.cumsum([0, *(stop - first for first, stop in spans)]).astype(np.int64)
