@@ -179,8 +179,10 @@ class MarkedBody:
         self.unheld = np.array([all(joint.slack for joint in shape.joints) for shape in self.shapes], bool)
 
     def learned(self, bias: Array, known: NDArray[np.bool_]) -> MarkedBody:
-        """Return the body with marker positions corrected for soft tissue displacement bias (n_marker, 3) on
-        their segments [m], if all markers of a segment are known.
+        """Return a body whose marker positions are corrected for the learned soft tissue displacements, for
+        the segments on which all markers are known.
+
+        bias : (n_marker, 3) displacement on the segment [m]; known : (n_marker,) whether it was learned
         """
         other = copy(self)
         other.shapes = [
@@ -206,10 +208,11 @@ class MarkedBody:
         return other
 
     def partly_seen(self, missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the markers on segments that no joint holds in place and of which a marker is missing,
-        (n_marker,), because the remaining markers of a trunk may resemble those of an arm.
+        """Return a mask (n_marker,) of the markers on segments that no joint holds in place and of which at
+        least one marker is missing. The remaining markers of such a segment, a trunk for example, may be
+        confused with those of an arm.
 
-        missing : (n_marker,)
+        missing : (n_marker,) whether a marker is missing
         """
         partly = np.zeros(len(missing), bool)
         for k in np.flatnonzero(self.unheld).tolist():

@@ -280,7 +280,7 @@ class Labeller:
             self._compare(markers, cloud, now, found, search)
 
     def _steps(self, dt: float, part: float) -> int:
-        """Return how many steps of a search fit into the fraction `part` of a frame period; 0 = all steps."""
+        """Return how many steps of a search take the fraction `part` of a frame period; 0 = do all steps."""
         if not self.paced:
             return 0
         return 1 if self._late else min(MOST_STEPS, max(1, int(part * dt / STEP_S + ROUNDS)))

@@ -88,8 +88,9 @@ class NameCertainty:
         """Compare markers with the positions predicted from the others of their segment; return which markers
         seem exchanged, and which are not at their position.
 
-        off, apart : (n_marker,) distance of the marker, and of the nearest other point, from the prediction
-        [m] reach : (n_marker,) tolerance of the prediction [m]; known : (n_marker,) whether there is one
+        off : (n_marker,) distance of the marker from its predicted position [m]
+        apart : (n_marker,) distance of the nearest unlabelled point from that position [m]
+        reach : (n_marker,) tolerance of the prediction [m]; known : (n_marker,) whether there is one
         """
         doubted = known & ~self.certain & np.isfinite(off)
         in_place = doubted & (off <= NEAR * reach) & (apart > np.maximum(2.0 * off, reach))

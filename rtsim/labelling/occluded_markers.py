@@ -144,7 +144,9 @@ class OccludedMarkers:
         self._complete = complete
 
     def lose_strangers(self, places: Array, dt: float) -> None:
-        """Store points (k, 3) [m] that belong to no marker and have disappeared."""
+        """Store points (k, 3) [m] that belong to no marker and have disappeared, as they may reappear; dt :
+        time since the previous frame [s]
+        """
         self._strangers = [s._replace(age=s.age + dt) for s in self._strangers if s.age < STRANGE_S]
         known = np.flatnonzero(np.isfinite(self._complete[:, 0]) & (self._of >= 0))
         if not len(places) or not len(known):
@@ -208,10 +210,11 @@ class OccludedMarkers:
         )
 
     def _carried(self, own: Array, before: Array, segments: Indices, markers: Array) -> CarriedPlaces:
-        """Predict positions from markers (n_marker, 3) [m] of a frame.
+        """Predict where earlier positions are now, if they have moved with the markers of their segments.
 
-        own : (k, 3) earlier positions, on these segments [m]
+        own : (k, 3) earlier positions [m]; segments : (k,) the segments on which they lie
         before : (k, n_marker, 3) positions of the markers at that time [m]
+        markers : (n_marker, 3) present positions of the markers [m], NaN = not visible
         """
         apart = np.linalg.norm(before - own[:, None], axis=2)
         both = np.isfinite(apart) & np.isfinite(markers[:, 0])

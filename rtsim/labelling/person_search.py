@@ -54,11 +54,12 @@ PersonSearch = Generator[None, None, FoundPerson | None]
 def search_person(
     body: MarkedBody, cloud: Array, given: Indices, cannot: NDArray[np.bool_] | None = None
 ) -> PersonSearch:
-    """Search for the person in a cloud of points (n, 3) [m]; the result is None if too few markers are
-    visible. Yields between steps like `search_segment`.
+    """Search for the person in a cloud of points (n, 3) [m]; return the person found, or None if too few
+    markers are visible. This is a generator that yields between steps, so that the search can be spread over
+    frames.
 
     given : (n_marker,) point of each labelled marker, -1 = unlabelled
-    cannot : (n, n_marker) markers that a point is not, as far as known
+    cannot : (n, n_marker) whether a point is known not to be a marker; None = nothing is known
     """
     n_marker, n_segment = len(body.segment_of), len(body.shapes)
     apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)
@@ -93,8 +94,8 @@ def naming_cost(body: MarkedBody, points: Indices, cloud: Array, trusted: NDArra
     """Return the cost of an assignment of points to markers, as `search_person` computes it.
 
     points : (n_marker,) point of each marker, -1 = none; cloud : (n, 3) points [m]
-    trusted : (n_marker,) markers that cost nothing where too few of their segment are visible to place it,
-        as distances say nothing against them then
+    trusted : (n_marker,) markers that cost nothing if too few markers of their segment are visible to
+        determine its pose, as distances cannot contradict them then
     """
     n_marker, n_segment = len(body.segment_of), len(body.shapes)
     apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)
@@ -112,8 +113,8 @@ def naming_cost(body: MarkedBody, points: Indices, cloud: Array, trusted: NDArra
 
 
 def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypotheses) -> Hypotheses:
-    """Extend each hypothesis by the k-th segment: once for each pose found for the segment, and once
-    without it.
+    """Extend each hypothesis on the segments so far by the k-th segment: once for each pose found for this
+    segment, and once without it. Return the extended hypotheses with the lowest costs.
     """
     more = ways.chosen(seen.beside)
     more.points[:, shape.markers] = seen.points
@@ -130,8 +131,11 @@ def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypothe
 def completed(
     body: MarkedBody, points: Indices, placements: tuple[SegmentPlacement | None, ...], cloud: Array
 ) -> Indices:
-    """Return the hypothesis with further markers that have a larger soft tissue displacement, if no other
-    point is near.
+    """Return the points of an assignment, with further points for markers whose soft tissue displacement was
+    too large for the search, if no other point is near.
+
+    points : (n_marker,) point of each marker, -1 = none
+    placements : poses of the segments; cloud : (n, 3) points [m]
     """
     points = points.copy()
     left = np.setdiff1d(np.arange(len(cloud)), points[points >= 0])

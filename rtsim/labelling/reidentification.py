@@ -36,10 +36,10 @@ is."""
 def reidentified(
     tracks: PointTracks, cloud: Array, foretold: PredictedMarkers, strangers: tuple[Array, Array], dt: float
 ) -> list[tuple[int, int]]:
-    """Return hidden markers that have reappeared, with their points.
+    """Return hidden markers that have reappeared, as pairs of marker and point.
 
-    strangers : (k, 3) predicted positions of points that belong to no marker, and (k,) how far off they may
-        be [m]
+    foretold : predicted positions of the hidden markers
+    strangers : (k, 3) predicted positions of points that belong to no marker, and (k,) their tolerances [m]
     dt : time since the previous frame [s]
     """
     free = np.flatnonzero(tracks.marker < 0)
@@ -69,11 +69,12 @@ def reidentified(
 def _alone(
     tracks: PointTracks, foretold: PredictedMarkers, free: Indices, apart: Array, found: SegmentPoints
 ) -> SegmentPoints:
-    """Return hidden markers with points that have just appeared, farther off than they are expected, where no
-    other point can be the marker and the point can be no other marker.
+    """Return pairs of a hidden marker and a point that has just appeared farther from the marker's predicted
+    position than its tolerance, if no other point comes into question for the marker and no other marker for
+    the point.
 
     free : (n,) points without a marker; apart : (k, n) their distances from the predicted positions [m]
-    found : markers that were found, with their points
+    found : pairs of markers and points that were found already
     """
     alone: SegmentPoints = []
     markers, points = {m for m, _ in found}, {p for _, p in found}
@@ -92,8 +93,11 @@ def _alone(
 def search_lost_segments(
     body: MarkedBody, fits: SegmentFits, tracks: PointTracks, markers: Array, cloud: Array, lost: Indices
 ) -> RunningSearch[SegmentPoints]:
-    """Search segments with too few visible markers, next to adjacent segments; the search returns markers
-    and points.
+    """Search for segments with too few visible markers by starting from their adjacent segments; the result
+    of the search is pairs of markers and points.
+
+    tracks : tracks of the points; markers : (n_marker, 3) labelled markers [m]; cloud : (n, 3) points [m]
+    lost : indices of the segments
     """
     named = np.flatnonzero(np.isfinite(markers[:, 0]))
     points = np.full(len(markers), -1)
@@ -124,7 +128,12 @@ def _search_segments(
     lost: list[int],
     cannot: NDArray[np.bool_],
 ) -> Generator[None, None, SegmentPoints]:
-    """Search as in `search_lost_segments`; chosen : (n_marker,) point of each marker, -1 = none."""
+    """Search for segments as in `search_lost_segments`; yields between steps.
+
+    places : known poses of segments, updated; points : (n, 3) [m]
+    chosen : (n_marker,) point of each marker, -1 = none; lost : segments to search for
+    cannot : (n, n_marker) whether a point is known not to be a marker
+    """
     apart = distances(points, points)
     chosen = chosen.copy()
     found: SegmentPoints = []

@@ -21,8 +21,9 @@ def better_names(
     new: NDArray[np.bool_],
     dearer: float,
 ) -> Indices | None:
-    """Return the point of each marker, (n_marker,), -1 = none: as found by the search for the segments of the
-    `new` markers, else as tracked. Return None if that does not lower the cost by `dearer`.
+    """Choose between the labels found by a search and the tracked ones. Return the point of each marker,
+    (n_marker,), -1 = none: as found for the segments of the `new` markers, else as tracked; None if this does
+    not lower the cost by at least `dearer`.
 
     followed : (n_marker,) tracked point of each marker; cloud : (n, 3) points of the search [m]
     new : (n_marker,) markers to which the search assigns another point

@@ -77,9 +77,10 @@ class SegmentHypotheses(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Points that may be the markers of a base (markers that determine the pose), c samples: their
-    hypotheses on the other segments; (c, 3, 3) corners of a triangle, on the segment and in ground [m];
-    and (c, 3) a point that the pose maps to a given one, on the segment and in ground [m].
+    """c samples of points that may be the markers of a base (a set of markers that determines the pose):
+    index of the hypothesis on the other segments; corners of a triangle on the segment and in ground, (c, 3,
+    3) [m], which give the rotation; a point on the segment and in ground, (c, 3) [m], which gives the
+    translation.
     """
 
     hypothesis: Indices
@@ -103,7 +104,7 @@ def search_segment(
     cloud : (n, 3) points [m]
     apart : (n, n) distances between them [m]
     faces : whether its third axis must point to the same side as those of the other segments
-    cannot : (n, n_marker) markers that a point is not, as far as known
+    cannot : (n, n_marker) whether a point is known not to be a marker
     """
     return (yield from _SegmentSearch(shape, before, cloud, apart, faces, cannot).run())
 
@@ -162,8 +163,8 @@ class _SegmentSearch:
         self.square = np.einsum("ij,ij->i", cloud, cloud)
 
     def _can(self, slack: Array) -> NDArray[np.bool_]:
-        """Return which points each marker may be, by the distances to joint centres and by existing
-        labels, (h, k, n).
+        """Return whether each point may be each marker of the segment in each of h hypotheses, (h, k, n), by
+        the distances to joint centres and by existing labels.
         """
         shape, points = self.shape, self.before.points
         usual = np.linalg.norm(shape.local[:, None] - self.here[None], axis=2)
@@ -272,8 +273,8 @@ class _SegmentSearch:
         return every.hypothesis[kept], rotations[kept], origins[kept]
 
     def _faces_so(self, hypothesis: Indices, rotations: Array) -> NDArray[np.bool_]:
-        """Return (c,), for c rotations of this segment, whether its third axis points to the side of those of
-        the segments before it, each in the hypothesis of that index.
+        """Return a mask (c,) of the rotations (c, 3, 3) of this segment whose third axis points to the same
+        side as the third axes of the segments found before, in the hypotheses (c,) to which they belong.
         """
         sides = np.einsum("csi,ci->cs", self.before.rotations[hypothesis, :, :, 2], rotations[:, :, 2])
         return ~(sides <= (0.0 if len(self.shape.markers) > 2 else SIDE_OF_TWO)).any(axis=1)
