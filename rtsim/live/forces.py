@@ -148,15 +148,15 @@ def has_forces(run: RunConfig) -> bool:
 
 
 def weighs(run: RunConfig) -> bool:
-    """Return whether a requested stage needs the mass of the person."""
+    """Return whether one of the stages that a run requests needs the mass of the person."""
     from rtsim.stages.building.find import find_stages
 
     return any(stage.weighs for stage in find_stages(run.stages).values())
 
 
 def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
-    """Return the samples from start to end [s], with one sample before and one after; ConfigError if there
-    are none.
+    """Return the force samples from start to end [s], with one sample before and one after; ConfigError if
+    there are none.
     """
     first, last = np.searchsorted(forces.times, (start, end))
     rows = slice(max(0, first - 1), last + 1)
@@ -255,8 +255,8 @@ def stored_mass(run: RunConfig) -> float:
 
 
 def mass_before(run: RunConfig, trial: MarkerTrial) -> float:
-    """Return the mass for the check whether the person stands on the plates [kg]: as given, from the
-    subject's file, or stored in the recording; 0 = none.
+    """Return the mass that is known before the run [kg]: as given, from the subject's file, or stored in the
+    recording; 0 = none. It is used to check whether the person stands on the plates.
     """
     from rtsim.config.paths import find_config
     from rtsim.subjects.subject import load_subject

@@ -31,8 +31,8 @@ force plates a run has less to spare."""
 
 
 class CacheWarming:
-    """Copies of those stages of a run that support it, used between the frames of a stream with a steady
-    rate.
+    """Copies of those stages of a run that can be copied; they repeat the last frame while the run waits for
+    the next frame of a stream with a steady rate.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ class CacheWarming:
         return max(0.0, 1e-9 * (self._due_ns - LEAD_NS - now_ns())) if self._steady else 0.0
 
     def run(self) -> None:
-        """Repeat the computation of the last frame, down to the bytes of a message, unless the next frame
-        is too near.
+        """Repeat the computation of the last frame, including the encoding of its message, which is not sent.
+        Do nothing if the next frame is due too soon.
         """
         frame = self._frame
         if frame is None or self._due_ns - now_ns() < LATEST_NS:
@@ -87,7 +87,9 @@ class CacheWarming:
         self.n_done += 1
 
     def rest(self) -> None:
-        """Discard the messages of the copied stages, as the run's own stages report the same."""
+        """Discard the messages for the user that the copied stages collected; the run's own stages report the
+        same.
+        """
         for stage in self._stages:
             stage.collect()
 

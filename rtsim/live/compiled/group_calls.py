@@ -21,15 +21,15 @@ LOWER_LIMB = "lower_limb"
 
 
 def call_solver() -> None:
-    """Call the kernels of the marker solver for the lower limb: all methods, up to the encoded frame,
-    without standard deviations.
+    """Call the kernels of the marker solver for the lower limb, with every method, from the markers of a
+    frame to its encoded message, without standard deviations.
     """
     _run_lower_limb(with_deviations=False)
 
 
 def call_deviations() -> None:
-    """Call the kernels of inverse kinematics with standard deviations; only the latter are compiled here, as
-    another process compiles the solver.
+    """Call the kernels of the marker solver for the lower limb and those of its standard deviations. Only the
+    kernels of the deviations are compiled here, as another process compiles the solver.
     """
     _run_lower_limb(with_deviations=True)
 
@@ -87,7 +87,9 @@ def call_model() -> None:
 
 
 def call_model_deviations() -> None:
-    """Call the kernels of a model with standard deviations; only the latter are compiled here."""
+    """Call the kernels of the marker solver for a model with its own markers and those of its standard
+    deviations. Only the kernels of the deviations are compiled here.
+    """
     _run_own_markers(with_deviations=True)
 
 
@@ -267,8 +269,8 @@ def call_torque_generators() -> None:
 
 
 def call_generator_fit() -> None:
-    """Call the kernels of `rtsim fit torque-generators`, by fitting a generator that is too weak and
-    evaluating a torque.
+    """Call the kernels of `rtsim fit torque-generators`: fit a torque generator to torques that are larger
+    than it can produce, and evaluate one torque.
     """
     from rtsim.methods.generators.emg import torque_of
     from rtsim.methods.generators.joint_motion import JointMotion
@@ -329,8 +331,8 @@ def call_sensors() -> None:
 
 
 def _device_exchange() -> tuple[HilSpec, DeviceExchange]:
-    """Return the shipped run of an ankle with a device, and its device exchange, whose kernels are compiled
-    on creation.
+    """Return the shipped example config of an ankle with a device (configs/hil/ankle), and a device exchange
+    for it, which compiles its kernels when it is created.
     """
     from rtsim.config.load import load_toml
     from rtsim.config.paths import find_config

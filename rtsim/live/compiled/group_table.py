@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 
 class KernelGroup(NamedTuple):
-    """Kernels that are called together: those of rtsim/live/compiled/group_kernels.py by the same name.
+    """A group of kernels that are called together. rtsim/live/compiled/group_kernels.py lists its kernels
+    under the same name.
 
     what : description of the group
     call : function that calls every entry once with arguments of the types in use
@@ -77,7 +78,7 @@ ALL = {**GROUPS, **ON_DEMAND}
 
 
 def group_of_simulation(spec: ModelSpec) -> str:
-    """Return the group of kernels that a simulation of a model calls."""
+    """Return the name of the group of kernels that a simulation of a model calls."""
     if spec.held:
         return "held-simulation"
     if spec.torque_generators is not None:
@@ -86,15 +87,15 @@ def group_of_simulation(spec: ModelSpec) -> str:
 
 
 def groups_of_limb(spec: ModelSpec) -> tuple[str, ...]:
-    """Return the groups of kernels of a limb with a device; they are compiled one after the other, as they
-    share kernels.
+    """Return the names of the groups of kernels for simulating a limb with a device. They are compiled one
+    after the other, as they share kernels.
     """
     group = group_of_simulation(spec)
     return (group, *(("energy",) if group == "coupled-simulation" else ()), "sensors")
 
 
 def groups_of(run: RunConfig) -> tuple[str, ...]:
-    """Return the groups of kernels that a run calls for a frame."""
+    """Return the names of the groups of kernels that a run calls for a frame."""
     from rtsim.live.forces import has_forces
     from rtsim.models.load import load_model
     from rtsim.stages.building.declaration import facts_of

@@ -86,7 +86,7 @@ def compile_groups(
 
 
 class _Work:
-    """The process that compiles one group and reports after every kernel how many are done."""
+    """The process that compiles one group of kernels; after every kernel it reports how many are compiled."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -60,7 +60,7 @@ class RunJournal:
         self._write("command", {}, {"message": encode(command)[1]})
 
     def turned(self, markers: Session) -> None:
-        """Record that force samples belong to this session of markers from now on."""
+        """Record that force samples are assigned to this session of markers from now on."""
         self._write("turn", {"number": self._number(markers)}, {})
 
     def admitted(self, message: ReceivedFrame) -> None:
@@ -97,8 +97,8 @@ class RunJournal:
         return values, {"values": np.asarray(frame.flat, WIRE_FLOAT).tobytes()}
 
     def _number(self, session: Session) -> int:
-        """Return the number by which the journal refers to a descriptor; the descriptor itself is written
-        before its number is used for the first time.
+        """Return the number by which journal entries refer to a descriptor. The descriptor itself is written
+        to the journal before its number is used for the first time.
 
         Descriptors are distinguished by object identity: two equal ones may be two different sessions.
         """

@@ -235,7 +235,9 @@ def read_run(path: Path) -> RecordedRun:
 
 
 def remedy_for(kinds: set[type]) -> str:
-    """Return a remedy for a recording with messages of these kinds but without a journal."""
+    """Return the advice to the user for a recording that has no journal; kinds : the classes of the messages
+    in it
+    """
     if kinds & {Output, Device}:
         return "run a recorded run with a device again by `rtsim hil CONFIG --again RECORDING`"
     if Result in kinds:
@@ -272,7 +274,9 @@ def _part_of(entry: Journal) -> FilePart:
 
 
 class RecordedAnswer(NamedTuple):
-    """A descriptor or a result of the recorded run, and its bytes."""
+    """A message that the recorded run published, decoded and as bytes: the descriptor of a session of
+    results, or a result.
+    """
 
     message: Session | Result
     payload: bytes

@@ -126,7 +126,9 @@ class ReplayedResults:
             self.n_missing += n
 
     def _next(self, kind: type) -> RecordedAnswer | None:
-        """Return the next recorded descriptor; it comes before the results of its session."""
+        """Return the next recorded message of the present session of this class, a descriptor; messages
+        before it are stored for `_next_result`. None if the recording has no such message.
+        """
         while (answer := next(self._answers, None)) is not None:
             if isinstance(answer.message, kind) and answer.message.session == self._session:
                 return answer
@@ -134,7 +136,9 @@ class ReplayedResults:
         return None
 
     def _next_result(self, mine: Result) -> RecordedAnswer | None:
-        """Return the recorded result with the same number; None if the recorder did not receive it."""
+        """Return the recorded result with the same session and sequence number; None if the recorder did not
+        receive it.
+        """
         while True:
             if not self._waiting:
                 answer = next(self._answers, None)
@@ -181,7 +185,9 @@ class ReplayedResults:
 
 
 def _common(mine: Session, theirs: Session) -> FieldLayout | None:
-    """Return the fields that both descriptors have in the same form."""
+    """Return the layout of the fields that both descriptors contain in the same form; None if there are
+    none.
+    """
     alike = [spec for spec in mine.fields if spec in theirs.fields]
     return FieldLayout(replace(mine, fields=tuple(alike))) if alike else None
 

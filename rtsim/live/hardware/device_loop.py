@@ -74,7 +74,7 @@ def simulator_for(spec: HilSpec) -> Simulator:
 
 
 def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, ModelSpec]:
-    """Return the config, limited to the duration of its motion file, and its model with this motion."""
+    """Return the config with its duration limited to its motion file's, and the model with that motion."""
     model = with_prescribed(load_model(spec.model), spec.prescribed)
     check_motion(model, spec.motion)
     if is_stream(spec.motion):
@@ -86,7 +86,7 @@ def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, Model
 
 
 def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
-    """Return the model with an element for the device, and the device; ConfigError if they do not fit."""
+    """Return the model, with a force element for the device, and the device's config, both checked."""
     device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
     check_fit(spec, device)
     _, model = moved(spec)
@@ -366,7 +366,7 @@ def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
 
 
 def record_motion(loop: Loop, exchange: DeviceExchange, told: Mapping[str, Any]) -> None:
-    """Publish the motion that a stream prescribes in this tick, so that a recording contains it."""
+    """Publish the streamed motion of this tick for recordings; told : its values (`MotionFeed.heard`)"""
     loop.output.send(Command(session=exchange.session, name=MOVED, args={**told, "tick": exchange.seq}))
 
 

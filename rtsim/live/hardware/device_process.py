@@ -143,8 +143,9 @@ class SimulatedDevice(Closing):
         self._tick("asked", 1e-3 * output.tick_ms, output.t_sent, None)
 
     def _take(self, output: Output, t_arrived: int) -> None:
-        """Apply the newest output: set the joint to the model's angle and speed, and reset the device for a
-        new run."""
+        """Apply the newest output of the model: set the joint to the model's angle and speed. If the output
+        begins a new run, also reset the device.
+        """
         if self.watchdog.take(output, t_arrived, self.orthosis.actuator, self.orthosis.angle):
             self._seq = 0
             if self.watchdog.state == "disarmed":

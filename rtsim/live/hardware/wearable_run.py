@@ -312,7 +312,9 @@ def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand,
 
 
 def moment_of(loop: Loop, angle: str) -> float:
-    """Return the moment about an angle in the newest result [N m]; NaN if the run has none."""
+    """Return the joint moment that belongs to a joint angle in the newest result [N m]; NaN if the run
+    computes none.
+    """
     if loop.course is None or MOMENTS not in loop.course.fields.arrays:
         return math.nan
     field = next(field for field in loop.course.fields.session.fields if field.name == MOMENTS)

@@ -153,15 +153,17 @@ def load_trial(
 
 
 def side_of_walker(run: RunConfig) -> str:
-    """Return the legs of the walker that a run needs: both if they are requested or the model has both."""
+    """Return which legs the synthetic walker must have for a run: both if the run requests both or the model
+    has both.
+    """
     from rtsim.models.load import BOTH_LEGS
 
     return "both" if run.model == BOTH_LEGS else run.side
 
 
 def the_walker(side: str = "") -> Subject:
-    """Return the subject of the synthetic walker: a right leg, or both, with the left leg as its mirror
-    image; ConfigError for a left leg alone.
+    """Return the shipped subject of the synthetic walker with the legs `side`: the right one, or both, where
+    the left leg is the mirror image of the right; ConfigError for a left leg alone.
     """
     from rtsim.subjects.both_sides import symmetric
     from rtsim.subjects.subject import load_subject

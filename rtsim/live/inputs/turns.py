@@ -23,7 +23,7 @@ others wait for hours.
 
 
 class Turns:
-    """Admits sessions, and limits the time that all but the leading session take.
+    """Decides which sessions the loop computes, and limits the time that all but the leading session take.
 
     Parameters
     ----------
