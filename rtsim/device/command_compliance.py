@@ -46,7 +46,9 @@ class CommandCompliance:
         self._still_s = self._deaf_s = self._disarmed_s = self._jumping_s = 0.0
 
     def jumps(self) -> None:
-        """Accept a jump of the next measured angle, as the limb returns to its start."""
+        """Announce that the next measured angle may jump without being a fault, as the limb returns to its
+        start.
+        """
         self._jumping_s = self._patience_s
 
     def tick(self, tick_s: float) -> None:
@@ -107,8 +109,8 @@ class CommandCompliance:
         return wrong
 
     def _wrong_between(self, message: Device) -> str:
-        """Return what is wrong with a message that was followed by another message in the same tick; it is
-        judged by itself.
+        """Return what is wrong with a message, as text, judged by this message alone; it is called for
+        messages that were followed by another one in the same tick.
         """
         if message.state in FELL:
             return of_itself(message)
@@ -134,8 +136,9 @@ class CommandCompliance:
 
 
 def fault_without_fall(message: Device) -> str:
-    """Return a sentence if a device reports the reason of a safe state although it says that it is armed; ""
-    otherwise."""
+    """Return a sentence if a message contradicts itself: the device states why it entered its safe state, but
+    also that it is armed. Return "" otherwise.
+    """
     if message.state != "armed" or not message.fault:
         return ""
     return (

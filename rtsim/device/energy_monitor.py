@@ -10,10 +10,10 @@ class EnergyMonitor:
 
     It applies to a simulated limb only and uses the model's time. Over a tick of length T the energy E
     (kinetic, and potential in gravity) changes by the work of the loads. The work of the device is m (theta -
-    theta_before), as its torque m is constant within a tick. The work of all other loads is T/2 (P +
-    P_before), with their power P. Any further change of E is an error of the integration. It is summed in the
-    drift D, in which earlier errors are forgotten with a time constant of about a second: D' = E' - P - D / 1
-    s.
+    theta_before), with the joint angle theta, as its torque m is constant within a tick. The work of all
+    other loads is T/2 (P + P_before), with their power P. Any further change of E is an error of the
+    integration. These errors are summed in the drift D, in which earlier errors are forgotten with a time
+    constant of 1 s: D' = E' - (power of all loads except gravity) - D / (1 s).
 
     Attributes
     ----------

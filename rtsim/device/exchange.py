@@ -36,7 +36,7 @@ LOOK_MS = 5
 
 
 class Port(Protocol):
-    """Connection to a device, for outputs and its messages; keeps : whether no other device may replace it"""
+    """Interface of a connection to a device; keeps : whether no other device may replace the connected one"""
 
     keeps: bool
 
@@ -80,7 +80,7 @@ class DeafPort:
 
 
 def never() -> bool:
-    """Return False, as a check that never requires the end of torque."""
+    """Return False. It stands in for a check of whether torque must end, where there is none."""
     return False
 
 
@@ -230,8 +230,8 @@ class DeviceExchange:
                 return  # it did not even wait: nothing comes later
 
     def begin_tick(self, t_ns: int) -> None:
-        """Compute length of the tick, age of the newest message and missed answers at the tick's beginning
-        [ns]. No answer counts as missed before a command was sent.
+        """Begin a tick at a time [ns]: compute its length, the age of the newest message, and the number of
+        missed answers. No answer counts as missed before a command was sent.
         """
         before_ns, self._tick_ns = self._tick_ns, t_ns
         if self.seq == 0:
@@ -276,8 +276,7 @@ class DeviceExchange:
         return wrong or self.controller_fault or too_weak(newest, self.spec.limits)
 
     def judge(self, watched: str = "") -> str:
-        """Latch a fault of the device, or the reason `watched` of another check, so that torque ends; return
-        the reason, "" if there is none."""
+        """Latch a fault of the device, or the reason `watched` of another check; return it, "" if none."""
         wrong = self.fault()
         if self._believed and self.newest is not None and self.newest.state != "falling":
             disobeyed, self._disobeyed = self._disobeyed, self.obedience.disobeys
@@ -375,7 +374,7 @@ class DeviceExchange:
         return self.output(time, self.angle, 0.0)
 
     def _measure(self, message: Device, t_arrived: int) -> None:
-        """Store the measured angle, and its rate of change by ticks or by the device's clock."""
+        """Store the measured angle, and its rate of change by the ticks or by the device's clock."""
         before, angle = self.newest, message.angle[0]
         ahead_s = self.clock.note(message.t, t_arrived)
         if before is not None:

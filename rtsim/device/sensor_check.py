@@ -185,7 +185,7 @@ class SensorCheck:
         return ""
 
     def _of_speed(self, found: int) -> str:
-        """Describe in words a fault of the measured speed, of the kind stated by the flags `found`."""
+        """Return a sentence on a fault of the measured speed; found : flags that state the kind of fault"""
         turned, extra, hh, eh = (float(self._state[k]) for k in (TURNED, EXTRA, HH, EH))
         if found & GAIN_OFF:
             gain = 1.0 + eh / hh
@@ -200,6 +200,10 @@ class SensorCheck:
 
 
 def hint_of_turns(off_deg: float) -> str:
-    """Return a hint if the difference of the angles is a whole number of turns; empty otherwise."""
+    """Return a hint if the measured angle differs from the joint's by a whole number of full turns; empty
+    otherwise.
+
+    off_deg : difference of the angles [deg]
+    """
     turns = round(off_deg / 360.0)
     return f", {turns:+d} turns" if turns and abs(off_deg - 360.0 * turns) < 5.0 else ""

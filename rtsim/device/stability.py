@@ -24,8 +24,8 @@ FREE_TICKS = 2
 
 
 class Path(NamedTuple):
-    """A spring in the control loop: stiffness [N m/rad], damping [N m s/rad], and delay in addition to half a
-    tick [s].
+    """A spring in the control loop, as a source of torque: its stiffness [N m/rad], the damping that acts
+    with it [N m s/rad], and its delay in addition to half a tick [s].
     """
 
     name: str

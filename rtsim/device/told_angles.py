@@ -16,7 +16,7 @@ ROW = Struct(f"={N_TOLD}d")
 
 
 class ToldAngles:
-    """The joint angles that the newest outputs contained, by the number of the output.
+    """Stores the joint angles that the newest outputs contained, by the numbers of the outputs.
 
     rate_hz : rate of the outputs [Hz]
     rows : (n, 4) rows as in kernels/sensors/told

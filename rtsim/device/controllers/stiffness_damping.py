@@ -1,4 +1,4 @@
-"""A spring and a damper about a neutral angle."""
+"""Controller law of a spring and a damper about a neutral angle."""
 
 from __future__ import annotations
 

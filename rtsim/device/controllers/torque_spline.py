@@ -1,4 +1,6 @@
-"""A peak of torque in every stride, where the phase of the gait can be trusted."""
+"""Controller law that applies one peak of torque in every stride, as long as the estimated gait phase is
+reliable.
+"""
 
 from __future__ import annotations
 
