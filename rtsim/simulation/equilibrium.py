@@ -50,8 +50,9 @@ class Equilibrium(NamedTuple):
 
 
 class RestSlopes(NamedTuple):
-    """Derivatives of the forces of a model at rest, in coordinates y = L' delta in which the mass matrix is
-    the identity."""
+    """Derivatives of the forces of a model at rest, in coordinates y = L' delta, with the changes delta of
+    the free dofs and the Cholesky factor L of the mass matrix. In y the mass matrix is the identity.
+    """
 
     L: Array  # (n, n) - Cholesky factor of M
     f: Array  # (n,) - L^-1 F
@@ -153,8 +154,9 @@ class EquilibriumSearch:
         integrate(self.tree, self.simulator.q, whole, 1.0, self.simulator.q)
 
     def step(self, ways: RestSlopes, radius: float) -> Array:
-        """Return a step y : (n,) of at most the length `radius`: the Newton step, damped if it would be
-        longer; ways : derivatives of the forces at the present state"""
+        """Return a step y = L' delta : (n,) of at most the length `radius`: the Newton step, damped if it
+        would be longer; ways : derivatives of the forces at the present state
+        """
         damping, one = FLAT * (1.0 + float(np.abs(ways.square).max())), np.eye(len(ways.f))
         uphill = ways.stiffness
         if not ways.stable:
@@ -209,8 +211,9 @@ class EquilibriumSearch:
 
 
 def ways_of(statics: Statics) -> RestSlopes:
-    """Compute eigenvectors and eigenvalues (squares of angular frequencies) of the stiffness matrix in the
-    coordinates y; a degree of freedom without mass is given a small mass.
+    """Return the derivatives of the forces with the eigenvectors and eigenvalues (squares of angular
+    frequencies) of the stiffness matrix in the coordinates y of RestSlopes; a dof without mass is given a
+    small mass.
     """
     M = statics.M + MASSLESS * float(np.diag(statics.M).max()) * np.eye(len(statics.M))
     L = np.asarray(np.linalg.cholesky(M), np.float64)
@@ -234,16 +237,18 @@ def solve(A: Array, b: Array) -> Array:
 
 
 def off(ways: RestSlopes) -> Array:
-    """Return the direction (n,) in which a deviation from the equilibrium grows fastest, scaled to a largest
-    entry of 1.
+    """Return the direction (n,) of the free dofs in which a deviation from the equilibrium grows fastest,
+    scaled to a largest entry of 1.
     """
     delta = solve(ways.L.T, ways.way[:, 0])
     return delta / delta[int(np.abs(delta).argmax())]
 
 
 def agreement(after: Statics, ways: RestSlopes, y: Array) -> float:
-    """Return the work that the forces did over a step, divided by the work that the derivatives of the forces
-    with respect to the coordinates predicted; 1 if the prediction is right.
+    """Return the work that the forces did over a step y : (n,), divided by the work that their derivatives
+    predicted; 1 if the prediction is right.
+
+    ways : derivatives of the forces before the step; after : forces after it
 
     If the model is stable in all directions, a residual force that decreases as predicted is accepted
     instead, because friction can continue to do work near the equilibrium.

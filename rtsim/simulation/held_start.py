@@ -23,8 +23,8 @@ GAP, RATE = 0, 1
 
 
 class Met(NamedTuple):
-    """Largest violations of the constraints at the start, and the largest changes of coordinates and speeds
-    that removed them.
+    """How the start was made to satisfy the constraints: the largest violations before, and the largest
+    changes of coordinates that removed them.
     """
 
     gap: float  # [m], of the neutral pose
@@ -39,8 +39,9 @@ class Met(NamedTuple):
 
 
 class StartShift(NamedTuple):
-    """Violations of the constraints in the given start pose, and the largest displacements of a joint that
-    removed them."""
+    """Violations of the constraints in the given start pose, and the largest rotation and shift of a joint
+    that removed them.
+    """
 
     gap: Array  # (n_row,) - before [m]
     turned: float  # [rad]
@@ -134,8 +135,9 @@ def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
 
 
 def put(simulator: ModelState, kept: list[int]) -> tuple[Array, Array, bool]:
-    """Project the state onto the constraints while the `kept` dofs stay fixed; return gaps and their
-    rates before and after, and whether all gaps are closed.
+    """Project coordinates and speeds of the simulator onto the constraints while the `kept` dofs stay fixed.
+    Return the violations of the constraints and their rates before and after, (n_row, 2) each, and whether
+    all violations were removed.
     """
     own, work = simulator.work.holds, simulator.work
     assert own is not None

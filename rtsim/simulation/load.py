@@ -38,7 +38,9 @@ NO_MASS = 1e-14
 
 
 class Setup(NamedTuple):
-    """All parts of a simulator, read and checked as far as possible without a kernel."""
+    """The model, settings and load factors of a simulation, read and checked as far as possible without a
+    kernel.
+    """
 
     spec: ModelSpec  # with the motion of its coordinates
     settings: SimulationSpec
@@ -124,8 +126,11 @@ def simulator_of(setup: Setup) -> Simulator:
 def check_spec(
     spec: ModelSpec, subject: str | None, gains: Mapping[str, float], note: Note = lambda text: None
 ) -> None:
-    """Raise ConfigError for faults of a model that can be found without compiling a kernel; report elements
-    without effect."""
+    """Raise ConfigError for faults of a model that can be found without compiling a kernel; call `note` with
+    sentences on elements without effect.
+
+    subject : person whose anatomy scales the model, None = none; gains : factor of each load, by name
+    """
     check_inertias(spec, note)
     check_holds(spec, note)
     if spec.of_subject and subject is None:
@@ -145,8 +150,9 @@ def check_spec(
 
 
 def check_holds(spec: ModelSpec, note: Note) -> None:
-    """Raise ConfigError for exact constraints that a simulation cannot keep; report settings without
-    effect."""
+    """Raise ConfigError for exact constraints of a model that a simulation cannot satisfy; call `note` with
+    sentences on settings without effect.
+    """
     how = next(iter(spec.methods.values()))
     for name in spec.held:
         for kind, acting in (

@@ -174,8 +174,9 @@ class MotionFeed:
         return Status.DEGRADED
 
     def restart(self) -> None:
-        """Return to the start of the simulation, with its clock: the coordinates rest until the next
-        frame."""
+        """Return to the start of the simulation and set its clock back: the coordinates rest until the next
+        frame.
+        """
         self._look(self._now)
         self._following, self._now = False, self.simulator.time
         self._rest(self._now)
@@ -187,7 +188,9 @@ class MotionFeed:
         self.heard({"motion": found.ravel().tolist()})
 
     def _begin(self, period_s: float) -> None:
-        """Begin another stream, with the coordinates at rest until its first frame."""
+        """Begin to follow another stream with frames every `period_s` [s]; the coordinates rest until its
+        first frame.
+        """
         self._period = min(max(period_s, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
         self._halt()
         self._new, self._time = False, np.nan
@@ -298,7 +301,9 @@ def unheard(told: Mapping[str, Any]) -> None:
 
 
 def states(pieces: Sequence[Array], time: float) -> Array:
-    """Return value, speed and acceleration of n piecewise motions at a time, (3, n)."""
+    """Return value, speed and acceleration of n motions at a time, (3, n); pieces : piecewise cubics of each
+    motion
+    """
     return np.array([spline_at(knots, time) for knots in pieces]).T
 
 

@@ -81,7 +81,9 @@ def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: 
 
 
 def why_left_out(simulator: Simulator, title: str, over: str) -> str:
-    """Return why only some of the curves of a panel are drawn; empty if all are."""
+    """Return a clause that says why the panel `title` does not show all its curves; over : coordinate on the
+    horizontal axis, "" = time
+    """
     if title in ("muscle force", "activation"):
         return f"whose forces stay below those of the {N_MUSCLE} that are drawn"
     if simulator.settings.plot:
@@ -91,7 +93,7 @@ def why_left_out(simulator: Simulator, title: str, over: str) -> str:
 
 
 def drawn(simulator: Simulator) -> list[str]:
-    """Return the coordinates that the model's file lists for drawing, or the first ones."""
+    """Return the names of the coordinates to draw: those that the model's file lists, or the first ones."""
     return list(simulator.settings.plot or simulator.model.coordinates.names[:N_COORDINATE])
 
 

@@ -92,7 +92,9 @@ class SimulatedQuantities:
     def _take(self, name: str, source: Array, index: tuple | slice, unit: str, labels: tuple[str, ...],
               parts: tuple[str, ...] = (), frame: str = "", curves: Curves | None = None,
               meaning: str = "", as_is: tuple[str, ...] = ()) -> Array:  # fmt: skip
-        """Declare a quantity that is a part of each row of `source` : (n_row, ...)."""
+        """Declare a quantity that is published as a part of each row of `source` : (n_row, ...); index :
+        which part of a row
+        """
         out = np.zeros(source[0][index].shape)
         self._chosen.append((out, source, index))
         return self._add(name, out, unit, labels, parts, frame, curves, meaning, as_is)
@@ -281,7 +283,7 @@ class SimulatedQuantities:
 
 
 def rows(starts: Array | list[int], n: int) -> Index:
-    """Return the indices of n entries from each start on, (len(starts), n)."""
+    """Return the indices of n successive entries from each start on, (len(starts), n)."""
     return np.array(starts, np.int64).reshape(-1, 1) + np.arange(n)
 
 

@@ -57,8 +57,8 @@ class Simulator(ModelState):
 
 
 class Still:
-    """A model in its initial state, for the quantities of a simulation of it: it is never moved, so that
-    nothing is compiled for it.
+    """A model in its initial state, from which the quantities of a simulation can be listed. It cannot be
+    advanced, so no kernel is compiled for it.
     """
 
     def __init__(self, model: Model) -> None:

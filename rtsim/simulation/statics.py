@@ -29,7 +29,9 @@ ABSOLUTE = 1e-9
 
 
 class Statics(NamedTuple):
-    """Forces on the free dofs of a model at rest: F : (n,), K = M d(v-dot)/dq : (n, n), M : (n, n)."""
+    """Forces on the free dofs of a model at rest: generalized forces F : (n,), their derivatives with respect
+    to the coordinates K = M d(v-dot)/dq : (n, n), and the mass matrix M : (n, n).
+    """
 
     F: Array  # [N, N m]
     K: Array
@@ -127,9 +129,9 @@ def weights(simulator: ModelState) -> Array:
 
 
 def speeds_of(simulator: ModelState, point: Array, dofs: NDArray[np.int64]) -> Array:
-    """Return the speed of a point when each of the dofs moves at unit speed, (n,).
+    """Return the speed of a point of a body when each of the dofs moves at unit speed, (n,).
 
-    point : (3,) about the reference point [m]
+    point : (3,) its position relative to the point about which the twists of the dofs are given [m]
     """
     twist = simulator.work.dynamics.pose.twist[dofs]
     return np.linalg.norm(twist[:, 3:] + np.cross(twist[:, :3], point), axis=1)

@@ -13,7 +13,9 @@ WHOLE = 1e-9
 
 
 def steps_per_tick(simulator: Simulator, rate: float) -> int:
-    """Return the number of simulator steps in one tick at `rate` [Hz]; ConfigError where they do not fit."""
+    """Return the number of simulator steps in one tick at `rate` [Hz]; ConfigError if it is not a whole
+    number.
+    """
     step, period = simulator.options.step, 1.0 / rate
     n = round(period / step)
     if n < 1 or abs(n * step - period) > WHOLE * period:
