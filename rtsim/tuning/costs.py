@@ -137,7 +137,7 @@ class CycleCost:
             self._rows.append((time, *(place.read(data) for place in self._places)))
 
     def _begins(self, time: float, data: Buffers) -> bool:
-        """Return whether a cycle begins with this frame, which ends the previous cycle."""
+        """Return whether a movement cycle begins with this frame, which then also ends the previous cycle."""
         cycle = self.spec.cycle
         if self._event is not None:
             value = self._event.read(data)

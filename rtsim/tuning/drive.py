@@ -90,8 +90,8 @@ class Drive:
         )
 
     def _tell(self, points: Array, trial: TuningTrial) -> None:
-        """Report the costs to the search; a run without a cost counts as worse than the worst by the
-        difference between the worst and the best.
+        """Report the costs of a trial to the search and store the trial. A run without a cost is reported as
+        worse than the worst known cost, by the difference between the worst and the best.
         """
         self._known += [cost for cost in trial.costs if cost is not None]
         if not self._known:
@@ -116,5 +116,5 @@ class Drive:
 
 
 def count(asked: Sequence[Array]) -> int:
-    """Return the number of settings in a list of trials."""
+    """Return the number of settings in a list of trials, (n_setting, n) each."""
     return sum(len(points) for points in asked)

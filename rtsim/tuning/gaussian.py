@@ -154,18 +154,19 @@ def solved(factor: Array, y: Array) -> tuple[float, Array]:
 
 
 def misfit(log: Array, points: Array, y: Array, drift: Array) -> tuple[float, Array]:
-    """Return the negative logarithm of the posterior of length scales and noise, and its derivatives (n +
-    1,).
+    """Return the negative logarithm of the posterior probability of length scales and noise, and its
+    derivatives (n + 1,).
 
-    The value is 1/2 y' K^-1 y + log |K| / 2 - log priors; its derivatives are tr((K^-1 - a a') dK) / 2 with
-    a = K^-1 (y - m) (Rasmussen & Williams 2006, eqs 5.8 and 5.9).
+    With the covariance K of the costs, their mean m and a = K^-1 (y - m), the value is y' K^-1 y / 2 +
+    log |K| / 2 - log priors, and its derivatives are tr((K^-1 - a a') dK) / 2 (Rasmussen & Williams 2006,
+    eqs 5.8 and 5.9).
 
     Parameters
     ----------
-    log : (n + 1,) - logarithms of the lengths and of the noise's variance
-    points : (m, n)
+    log : (n + 1,) - logarithms of the length scales and of the variance of the noise
+    points : (m, n) - settings in the unit cube
     y : (m,) - standardised costs
-    drift : (m, m) - its covariance
+    drift : (m, m) - covariance of the drift
     """
     n, m = points.shape[1], len(y)
     lengths, noise = np.exp(log[:n]), math.exp(log[n])

@@ -16,7 +16,10 @@ VERSION = 1
 
 
 class TuningTrial(msgspec.Struct, forbid_unknown_fields=True):
-    """A trial: a setting with its cost, or the two settings of a comparison; without a cost, the reason."""
+    """A trial of a tuning: one setting and its cost, or the two settings of a comparison and their costs.
+
+    why : reason why a setting has no cost; its cost is then None
+    """
 
     settings: list[dict[str, float]]
     costs: list[float | None]

@@ -104,15 +104,17 @@ class LiveRuns:
         self._ask("set", {**setting, OVER_S: self.over_s})
 
     def mark_best(self, setting: Setting) -> None:
-        """Store a setting as the snapshot `best`, almost without moving the present parameters."""
+        """Change the parameters of the running model to a setting, and store them in it as the snapshot
+        `best`.
+        """
         self.change(setting)
         self._ask("save", {"name": BEST})
 
     def _measured(self, state: str, setting: Setting) -> RunCost:
-        """Measure the cost, once frames have this arming state and these parameters, and transients have
-        settled.
+        """Measure the cost of a setting, beginning when the frames report the arming state `state` and the
+        parameters of the setting, and transients have settled.
 
-        LiveError if frames never reach this state, or leave it.
+        LiveError if frames never report this state, or leave it.
         """
         until = self._time + self._reach_s
         collector: CycleCost | None = None
@@ -158,7 +160,7 @@ class LiveRuns:
         return request(self._control, "status", security=self._security, asked=OF_RUN)[1]
 
     def _ask(self, name: str, args: Mapping[str, Any] | None = None) -> None:
-        """Send a command; frames received before its answer are discarded."""
+        """Send a command to the run and wait for its answer; frames received meanwhile are discarded."""
         ok, text = request(self._control, name, args, security=self._security, asked=OF_RUN)
         if not ok:
             raise LiveError(text, where=f"command {name}")

@@ -50,12 +50,12 @@ ROOT2 = math.sqrt(2.0)
 
 
 class Worth(NamedTuple):
-    """The worth of settings, estimated from the comparisons so far.
+    """The worth of settings, estimated from the comparisons so far; symbols as in this module's docstring.
 
     points : (m, n) settings; lengths : (n,) length scales; rows : (n_pair, m) - matrix D; weights :
         (n_pair,) - K D' weights is the worth
-    root : (n_pair,) - square roots of the sites' precisions; factor : (n_pair, n_pair), lower Cholesky
-        factor of I + root C root
+    root : (n_pair,) - square roots of the precisions (tau) of the expectation propagation's factors; factor :
+        (n_pair, n_pair), lower Cholesky factor of I + root C root
     """
 
     points: Array
@@ -117,8 +117,8 @@ class Preference:
         return np.array([held, self._rival(held)])
 
     def tell(self, points: Array, costs: Array) -> None:
-        """Add a comparison: the setting of points : (2, n) with the lower cost is preferred; equal costs :
-        (2,) count as one answer for each.
+        """Add a comparison: of the two settings points : (2, n), the one with the lower of the costs : (2,)
+        is preferred. Equal costs count as two answers, one for each setting.
         """
         a, b = (self._index(point) for point in points)
         if a == b:  # a dial with clicks may bring both to one setting, which tells nothing
@@ -180,7 +180,10 @@ class Preference:
 
 def likeliest(points: Array, pairs: list[tuple[int, int]], start: Array) -> Array:
     """Return the most probable logarithms of length scales and judgement noise, (n + 1,), given the
-    comparisons; start : (n + 1,) initial values.
+    comparisons.
+
+    points : (m, n) settings; pairs : indices of the compared settings, the preferred one first; start :
+        (n + 1,) initial values
     """
     n = points.shape[1]
     bounds = [tuple(np.log(LENGTHS))] * n + [tuple(np.log(JUDGED))]
@@ -192,12 +195,13 @@ def likeliest(points: Array, pairs: list[tuple[int, int]], start: Array) -> Arra
 
 
 def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Worth, float]:
-    """Return the worth of points, and the negative logarithm of the posterior of length scales and noise.
+    """Return the worth of points, and the negative logarithm of the posterior probability of length scales
+    and noise.
 
     Parameters
     ----------
     log : (n + 1,) - logarithms of the length scales, and of the noise of a judgement
-    points : (m, n)
+    points : (m, n) - settings
     pairs : pairs of points, the preferred one first
     """
     n = points.shape[1]
@@ -214,13 +218,13 @@ def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Wor
 
 
 def propagated(covariance: Array) -> tuple[Array, Array, Array, float]:
-    """Compute by expectation propagation the posterior of differences z that were all found positive;
-    covariance : (m, m) - C.
+    """Compute, by expectation propagation, the posterior of m differences z with the prior covariance C that
+    were all found positive; covariance : (m, m) - C.
 
-    Each factor Phi(z_i) is approximated by a site, exp(nu z_i - tau z_i^2 / 2); all sites are updated at
-    once, with damping. Return weights (m,) such that C weights is the mean of z, the square roots of the
-    sites' tau (m,), the Cholesky factor of I + root C root, and the negative logarithm of the evidence
-    (Rasmussen & Williams 2006, eq. 3.65).
+    Each factor Phi(z_i) of the likelihood is approximated by exp(nu z_i - tau z_i^2 / 2), called a site; all
+    sites are updated at once, with damping. Return weights (m,) such that C weights is the mean of z, the
+    square roots of the sites' tau (m,), called root, the Cholesky factor of I + root C root, and the negative
+    logarithm of the evidence (Rasmussen & Williams 2006, eq. 3.65).
     """
     m = len(covariance)
     tau, nu = np.zeros(m), np.zeros(m)

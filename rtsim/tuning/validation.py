@@ -1,9 +1,9 @@
-"""A test whether a tuned setting differs from the default and from zero torque: blocks of trials in random
-mirrored order.
+"""A test whether a tuned setting differs in cost from the default setting and from zero torque.
 
-Each block has every condition twice, the second half in reversed order, as ABC CBA, so that a linear drift
-affects all conditions equally. For two conditions, the difference of their means is computed in each block;
-effect and interval follow from Student's t over the blocks.
+The trials are made in blocks. Each block has every condition twice, first in random order and then in
+reversed order, as ABC CBA, so that a linear drift affects all conditions equally. For two conditions, the
+difference of their means is computed in each block; effect and interval follow from Student's t over the
+blocks.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Effect(NamedTuple):
 
 
 def order(n_block: int, seed: int, conditions: Sequence[str] = CONDITIONS) -> list[tuple[str, ...]]:
-    """Return, for each block, the conditions in the random order of its trials and then in reversed order."""
+    """Return the conditions of the trials of each block: all conditions in random order, then in reversed
+    order.
+    """
     rng = np.random.default_rng(seed)
     halves = [tuple(conditions[k] for k in rng.permutation(len(conditions))) for _ in range(n_block)]
     return [(*half, *half[::-1]) for half in halves]
