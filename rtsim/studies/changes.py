@@ -77,7 +77,9 @@ def with_values(
 
 
 def typed(value: Any, base: Any) -> Any:
-    """Return a whole value as an integer if the base value is one; else return it unchanged."""
+    """Return a number without a fraction as an integer if the base value is an integer; any other value
+    unchanged.
+    """
     if (
         isinstance(base, int)
         and not isinstance(base, bool)
@@ -89,8 +91,9 @@ def typed(value: Any, base: Any) -> Any:
 
 
 def placed(value: Any, folder: str) -> Any:
-    """Return the path in the study's folder if the value is the name of a file there; any other value
-    unchanged."""
+    """Return the value of a parameter; if it is the name of a file in the study's folder, as a path to this
+    file.
+    """
     if isinstance(value, str) and value and is_file(Path(folder) / value):
         return os.path.realpath(Path(folder) / value)
     return value

@@ -69,8 +69,8 @@ def unit_points(design: Design, d: int, seed: int) -> Array:
 
 
 def saltelli(n: int, d: int, seed: int) -> Array:
-    """Return Saltelli's design, (n (d + 2), d): the rows of A, of B, then of A with each column in turn
-    replaced by that of B.
+    """Return Saltelli's design, (n (d + 2), d) points of the unit cube. Its rows are those of a sample matrix
+    A, of a second one B, and of A with each column in turn replaced by that of B.
 
     Saltelli et al. (2010) Comput Phys Commun 181, 259-270, section 3; A and B are halves of one Sobol
     sequence of 2 d dimensions.
@@ -86,8 +86,8 @@ def saltelli(n: int, d: int, seed: int) -> Array:
 
 
 def morris(n: int, d: int, levels: int, seed: int) -> Array:
-    """Return Morris' design, (n (d + 1), d): trajectories on a grid of levels, with steps of
-    levels / (2 (levels - 1)).
+    """Return Morris' design, (n (d + 1), d) points of the unit cube: n trajectories on a grid of `levels`
+    values for each of d parameters, with steps of levels / (2 (levels - 1)).
 
     Morris (1991) Technometrics 33, 161-174, section 3.
     """

@@ -179,7 +179,9 @@ class StudyDrive:
         self._told(row)
 
     def _worker_ended(self) -> None:
-        """Send the cases of an ended worker out again, or alone if this has happened too often."""
+        """Send the cases of a worker that ended out again: together, later each alone, and finally store a
+        case as lost (see the docstring of this module).
+        """
         self.n_break += 1
         lone = len(self._out) == 1 and len(next(iter(self._out.values()))) == 1
         for future, chunk in [*self._out.items()]:

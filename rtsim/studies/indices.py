@@ -19,8 +19,8 @@ class SobolIndices(NamedTuple):
     """Sobol indices of d parameters: first-order and total indices, (d,), with the ends of their confidence
     intervals, (2, d).
 
-    n : number of rows of A and B that were used; n_left_out : number of rows left out because a case has no
-        result
+    n : number of rows of the sample matrices A and B (rtsim/studies/designs.saltelli) that were used;
+        n_left_out : number of rows left out because a case has no result
     """
 
     first: Array
@@ -51,8 +51,8 @@ class MorrisEffects(NamedTuple):
 def sobol_indices(results: Array, d: int, seed: int = 0) -> SobolIndices:
     """Estimate the Sobol indices of a Saltelli design (rtsim/studies/designs.saltelli).
 
-    First-order indices are by Saltelli et al. (2010) Comput Phys Commun 181, 259-270, table 2 (b), total
-    indices by (f), Jansen.
+    The first-order indices are those of Saltelli et al. (2010) Comput Phys Commun 181, 259-270, table 2 (b),
+    the total indices those of table 2 (f), after Jansen.
     results : (n (d + 2),), NaN where a case has none. ConfigError if too few rows are complete.
     """
     blocks = results.reshape(d + 2, -1)
@@ -71,8 +71,8 @@ def sobol_indices(results: Array, d: int, seed: int = 0) -> SobolIndices:
 
 
 def saltelli_estimate(blocks: Array) -> Array:
-    """Return first-order and total indices, (2, d); blocks : (d + 2, n), results of A, B, and A with columns
-    of B.
+    """Return first-order and total Sobol indices, (2, d); blocks : (d + 2, n), results for the rows of the
+    sample matrix A, of B, and of A with each column in turn taken from B.
 
     The common mean is subtracted from the results, which does not change the indices but removes most of the
     error.

@@ -1,5 +1,5 @@
-"""Dotted paths into the tables of models, runs, subjects and inputs: to find, read, and set values in a
-copy.
+"""Dotted paths into the nested tables of models, runs, subjects and inputs: to find a value, to read it, and
+to change it in a copy.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def names_in(rows: Sequence[Any]) -> list[str]:
 
 
 def near(word: str, at: Any) -> str:
-    """Return the names most similar to a missing one, else all names, as text."""
+    """Return, as text, the names in a table or list that are most similar to a missing name; all its names if
+    none is similar.
+    """
     if isinstance(at, dict):
         names = [*map(str, at)]
     elif isinstance(at, (list, tuple)):
@@ -66,15 +68,15 @@ def near(word: str, at: Any) -> str:
 
 
 def value_at(tables: Any, steps: Sequence[Step]) -> Any:
-    """Return the value at a place in nested tables."""
+    """Return the value in nested tables to which these steps (keys and indices) lead."""
     for step in steps:
         tables = tables[step]
     return tables
 
 
 def with_value(tables: Any, steps: Sequence[Step], value: Any) -> Any:
-    """Return the tables with the value at a place replaced. Tables on the way to the place are copied; the
-    other tables are shared with the original.
+    """Return the nested tables with the value replaced to which these steps (keys and indices) lead. Tables
+    on the way to it are copied; the other tables are shared with the original.
     """
     if not steps:
         return value

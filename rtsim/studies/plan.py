@@ -81,8 +81,9 @@ def digest_of(spec: StudySpec, cases: Sequence[tuple[Any, ...]], task: StudyTask
 
 
 def without_folders(value: Any, lies: dict[str, str]) -> Any:
-    """Return tables in which files are named without their folders; lies : path as stated -> name without
-    folder"""
+    """Return nested tables in which files are named without their folders; lies : name without folder, by the
+    path as stated
+    """
     if isinstance(value, dict):
         return {str(key): without_folders(one, lies) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""The record of a study in its folder."""
+"""The record of a study: the file in its folder that states which study it is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def is_study(folder: Path) -> bool:
 
 
 class PlanRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The description of a study in its folder."""
+    """The content of the file in a study's folder that states which study it is: its name, its text, the
+    number of cases, and a hash.
+    """
 
     hash: str
     name: str
@@ -34,7 +36,7 @@ class PlanRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def read_record(folder: Path) -> PlanRecord:
-    """Read the plan from a study's folder; ConfigError if there is none."""
+    """Read the record of the study in a folder; ConfigError if there is none."""
     path = folder / PLAN
     data = read_bounded(path, MOST_BYTES, "give a folder that `rtsim study` has written")
     try:

@@ -104,7 +104,9 @@ def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
 def stated(
     given: Mapping[str, float], base: Mapping[str, float], named: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the inputs that the study states or the case changes; all other inputs keep the values of the
-    model.
+    """Return those inputs of a case, by name, that the study states (`named`) or whose value the case
+    changes; all other inputs keep the values of the model.
+
+    given : values in the case; base : values before any change
     """
     return {name: value for name, value in given.items() if name in named or value != base[name]}

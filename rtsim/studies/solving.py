@@ -67,7 +67,9 @@ class SolvedCase(NamedTuple):
 
 
 class StudyOrder(NamedTuple):
-    """Message to a worker with all that it needs to know of a study."""
+    """Message that tells a worker process which study to solve: the text and folder of its file, and the hash
+    of its plan.
+    """
 
     text: str
     folder: str
@@ -142,8 +144,9 @@ def solve_case(plan: StudyPlan, number: int, first: bool = False) -> SolvedCase:
 
 
 def is_of_schema(error: ConfigError) -> bool:
-    """Return whether an error means that a schema rejected the values of a case, before anything was
-    solved."""
+    """Return whether an error means that the values of a case were rejected when its config was checked
+    against the schema, before anything was solved.
+    """
     return error.where in ("model", "run", "subject", "input")
 
 

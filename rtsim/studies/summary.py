@@ -27,10 +27,10 @@ QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 
 
 class TornadoBar(NamedTuple):
-    """The change of a result along one parameter, as a bar.
+    """The change of a result along one parameter, as one bar of a tornado diagram.
 
-    start, stop : ends of the bar; marks : ends of its interval, () without one; words : texts beside its
-        ends
+    start, stop : ends of the bar; marks : ends of its confidence interval, () without one; words : texts
+        beside its ends
     """
 
     name: str
@@ -41,7 +41,7 @@ class TornadoBar(NamedTuple):
 
 
 class TornadoPanel(NamedTuple):
-    """The bars of one result, the longest first.
+    """The bars of one result in a tornado diagram, the longest first.
 
     axis : title of the axis
     zero : value at which the bars begin
@@ -54,8 +54,8 @@ class TornadoPanel(NamedTuple):
 
 
 class HeatPanel(NamedTuple):
-    """Means of a result over two parameters: values (n_x, n_y), NaN where there are none, and the levels of
-    both.
+    """A heat map of the means of a result over two parameters: values (n_x, n_y), NaN where there are none,
+    and the levels of both parameters.
     """
 
     title: str
@@ -65,8 +65,8 @@ class HeatPanel(NamedTuple):
 
 
 class BandPanel(NamedTuple):
-    """Quantiles of a column over a fraction of the time: (n_quantile, n_point), for QUANTILES of all
-    cases.
+    """Quantiles, over all cases, of a column of the results as a function of the time: values : (n_quantile,
+    n_point), one row for each of QUANTILES; part : (n_point,) fraction of the duration
     """
 
     title: str
@@ -205,7 +205,10 @@ def morris_told(
 
 
 def left_out(n: int, n_left_out: int, what: str) -> list[str]:
-    """Return a line of text on cases that were not used; "" if all were used."""
+    """Return a list with one line of text on cases that were not used; an empty list if all were used.
+
+    n, n_left_out : numbers of rows or trajectories that were used and left out; what : word for them
+    """
     return [f"  of {n} {what}; {n_left_out} have cases without a result"] if n_left_out else []
 
 
