@@ -20,8 +20,10 @@ SMALLEST_MM = 1e-4
 def arms_at(
     arms: MomentArms, q: Array, rows: list[int], angles: list[str], ways: tuple[str, ...], as_json: bool
 ) -> str:
-    """Return a table of the moment arms of the chosen muscles about the chosen angles, in one
-    configuration.
+    """Return a table of the moment arms of the chosen muscles about the chosen angles, in one pose of the
+    model.
+
+    q : (n_q,) coordinates of the pose; rows : indices of the muscles; ways : methods of computation
     """
     model = arms.model
     columns = [arms.angle_index(name) for name in angles]
@@ -101,8 +103,10 @@ def arms_along(
 
 
 def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
-    """Return one line for each reason for missing moment arms of a muscle in a sweep, with the range of
-    angles concerned.
+    """Return lines of text on the moment arms of a muscle that are missing in a sweep over an angle: one for
+    each reason, with the range of angles concerned.
+
+    failed : values of the angle with the reason; unit : unit of the angle
     """
     lines = []
     for reason in dict.fromkeys(reason for _, reason in failed):
@@ -113,7 +117,9 @@ def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
 
 
 def spread(found: list[Array]) -> float:
-    """Return the largest difference between arrays of moment arms [mm]; NaN counts as equal to NaN."""
+    """Return the largest difference between several arrays of the same moment arms [mm]; entries with NaN are
+    left out, and the result is NaN if all are.
+    """
     stack = np.array(found)
     apart = stack.max(axis=0) - stack.min(axis=0)
     known = apart[np.isfinite(apart)]

@@ -32,7 +32,7 @@ HARMLESS = ("The stream ended", "A new session", "Connected to")
 class DoctorFinding(NamedTuple):
     """One finding of `rtsim doctor`.
 
-    lacks : whether the finding is a missing component that only some commands need
+    lacks : whether a component is missing that only some commands need
     """
 
     good: bool
@@ -123,7 +123,10 @@ def monitor_library(module: str, name: str) -> DoctorFinding:
 def examine_stream(
     address: str, subject: str | None, seconds: float, security: Security | None
 ) -> list[DoctorFinding]:
-    """Listen to a marker or result stream and judge what arrives."""
+    """Listen to a marker or result stream for some seconds and return findings on its rate, gaps and labels.
+
+    subject : name or file of the subject whose marker names are expected; None = not checked
+    """
     for stream in ("markers", "result"):
         with Subscriber(address, (stream,), backlog=1024, security=security) as subscriber:
             due = time.monotonic() + seconds

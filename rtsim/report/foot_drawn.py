@@ -80,7 +80,7 @@ def peaks_of(step: FittedStep, parameters: Array) -> tuple[Array, Array]:
 
 
 def cells_below(n: int) -> StepPressure:
-    """Return the cells of a pressure mat, without measured pressure, under a step of n frames."""
+    """Return the grid of cells of a pressure mat for a step of n frames, with all pressures zero."""
     across, along = np.arange(*ACROSS, CELL), np.arange(*ALONG, CELL)
     cells = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
     frames = chosen_frames(n)

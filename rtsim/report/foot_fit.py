@@ -38,8 +38,10 @@ HEAD = "normal    cop  pressure  friction*  spin*"
 
 
 class FittedStep(NamedTuple):
-    """A step with its result, either fitted or compared with the fit; complete : whether the fit was not
-    interrupted.
+    """A step of a foot, measured and simulated: a step to which parameters were fitted, or one with which
+    they are compared.
+
+    complete : whether the fit was not interrupted
     """
 
     trial: FootTrial
@@ -62,7 +64,9 @@ class FittedStep(NamedTuple):
 
 
 def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[FittedStep]:
-    """Return the steps of a fit, with notes on the heights of their heels."""
+    """Return the steps of a fit with their simulated results and errors. If the heel markers of a step had to
+    be raised or lowered, its notes say by how much.
+    """
     return [
         FittedStep(
             trial=trial._replace(notes=(*trial.notes, *_lift(height))),
@@ -149,7 +153,7 @@ def _parameters(fit: FootFit) -> list[str]:
 
 
 def _weak(fit: FootFit) -> list[str]:
-    """Return lines on the directions in the space of parameters that the data hardly determine."""
+    """Return lines on those combinations of parameters that the data hardly determine."""
     if not fit.weak:
         return ["The data determine all parameters that are not at a bound."]
     lines = [f"The data hardly determine {len(fit.weak)} directions (singular value, parameters in it):"]

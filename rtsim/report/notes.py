@@ -1,5 +1,5 @@
-"""The notes of a run, shortened: routine notes share one line, notes on both legs are merged, missing data
-come last.
+"""Shortens the notes of a run: routine notes share one line, notes on the right and left leg are merged, and
+notes on missing data come last.
 
 Results and subject files keep every note; `--all-notes` prints all of them.
 """
@@ -49,13 +49,13 @@ def calm(notes: Iterable[str]) -> list[str]:
 
 
 def missing(notes: Iterable[str]) -> list[str]:
-    """Return the notes on missing results, with both legs merged."""
+    """Return those notes of a run that report missing results; notes on the right and left leg are merged."""
     return legs_together([note for note in dict.fromkeys(notes) if MISSING.match(note.partition(": ")[2])])
 
 
 def legs_together(sentences: Sequence[str]) -> list[str]:
-    """Merge two sentences that differ only in leg and numbers into one that states the numbers of both
-    legs; the order stays.
+    """Merge each pair of sentences that differ only in the leg and in numbers into one sentence that states
+    the numbers of both legs; the order stays.
     """
     found: dict[str, str] = {}
     for what in sentences:
@@ -83,7 +83,9 @@ def merged(one: str, other: str) -> str:
 
 
 def segments_together(sentences: Sequence[str]) -> list[str]:
-    """Merge sentences on segments with two markers into one for each leg; the order stays."""
+    """Merge the notes on segments that have only two markers into one for each leg; the order of the other
+    notes stays.
+    """
     legs: dict[str, list[str]] = {}
     for what in sentences:
         if match := FEW.fullmatch(what):

@@ -67,7 +67,7 @@ class StreamSummary:
         self.arrivals: deque[int] = deque(maxlen=200)
 
     def take_frame(self, frame: ReceivedFrame) -> None:
-        """Count a result frame."""
+        """Count a result frame: its status, whether it is usable, and when it arrived."""
         self.n_frame += 1
         self.first_result_ns = self.first_result_ns or frame.t_arrived
         rms = frame.data.get("marker_rms", NOTHING)
@@ -163,8 +163,8 @@ class StreamSummary:
 
 
 def one_axis(values: Array | None) -> Array:
-    """Return the values of a field if it has one axis, else None, as foreign software may send other
-    fields.
+    """Return the values of a field if it is a one-dimensional array, else an empty array, as foreign software
+    may send fields of other shapes.
     """
     return values if values is not None and values.ndim == 1 else NOTHING
 

@@ -53,8 +53,8 @@ def row(fit: FittedGenerator) -> str:
 
 
 def course(fit: FittedGenerator) -> str:
-    """Return a text on what torque the generator lacked before the fit, and which activation it needs
-    afterwards.
+    """Return a text on a fit: how the generator's torque compared with the required torque before and after
+    it, and the largest activation after it.
     """
     assert fit.before is not None
     assert fit.after is not None
@@ -205,8 +205,8 @@ def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
 
 
 def assessed(one: Assessment) -> dict[str, Any]:
-    """Return the assessment of a generator for JSON: its words, its range of activation, its largest
-    passive torque.
+    """Return the assessment of a generator as a dictionary for JSON: a description in words, the range of its
+    activation, and its largest passive torque.
     """
     return {
         "words": one.words,

@@ -132,7 +132,7 @@ def joint_sources(trials: Sequence[ReportTrial], only: str = "") -> list[CurveSo
 
 
 def room_of(k: int, rows: int) -> PanelRoom:
-    """Return position and size of panel number k on a page with `rows` rows of panels."""
+    """Return position and size of panel number k (from 0) on a page with `rows` rows of panels."""
     width = (WIDTH - 2.0 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS
     height = (END - TOP - 70.0 - (rows - 1) * GAP) / rows
     row, column = divmod(k, COLUMNS)
@@ -150,8 +150,8 @@ def _lone(trial: ReportTrial) -> str:
 
 
 def _face(spec: FieldSpec) -> tuple[str, float]:
-    """Return the unit in which a quantity is printed, and the factor to it; a fraction is shown in
-    percent.
+    """Return the unit in which a quantity is printed, and the factor that converts its SI values to it; a
+    quantity of unit 1 is printed in percent.
     """
     return ("%", 100.0) if spec.unit == "1" else face_of(spec.unit, ON_PAPER)
 

@@ -106,8 +106,8 @@ def frame_panel(page: Page, room: PanelRoom, title: str, unit: str) -> Box:
 
 
 def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], FloatArray]:
-    """Return a function that converts values of a curve to vertical positions on the page; NaN outside
-    `span`.
+    """Return a function that converts values of a curve to vertical positions inside the box of a panel; NaN
+    for values outside the range `span` of the vertical axis.
     """
     (_, _, top, bottom), (low, high) = box, span
 
@@ -120,8 +120,8 @@ def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], Float
 
 
 def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
-    """Return the curves of strides, of all sessions and sides, from which the range of the vertical axis
-    is determined.
+    """Return those curves of single strides, of all sessions and sides, that determine the range of the
+    panel's vertical axis (see `rows_to_show`).
     """
     drawn = [(curve.strides[side], curve.sound[side]) for curve in curves for side in curve.strides]
     return rows_to_show(drawn, LEAST.get(curves[0].unit, 1e-3))
@@ -184,7 +184,7 @@ def _data(
     norm: NormCurve | None,
     box: Box,
 ) -> dict:
-    """Return the data that are displayed when a reader points at the panel."""
+    """Return the values of a panel as a dictionary, for display when a reader points at the panel."""
     series = []
     for label, curve in (("", now), ("before", before)):
         for side in SIDES:

@@ -44,7 +44,9 @@ class PageFlow:
         return self.pages[-1][1]
 
     def room(self, height: float) -> float:
-        """Reserve a free area of this height, on a new page if needed, and return its upper edge."""
+        """Reserve an area of this height below the previous content, on a new page if needed; return the
+        vertical position of its upper edge.
+        """
         if self._y + height > END:
             self.turn()
         y = self._y

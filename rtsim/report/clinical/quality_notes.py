@@ -12,8 +12,8 @@ FOLDERS = re.compile(r"(?:(?<=\s)|^)(?:/|[A-Za-z]:\\)\S*[/\\]")
 
 
 def calm_notes(trial: ReportTrial) -> list[str]:
-    """Shorten the notes of a trial for the page: routine notes share one line, and notes on both legs are
-    merged.
+    """Return the notes of a trial in fewer lines for a page: routine notes share one line, and notes on the
+    right and left leg are merged.
     """
     own = {FOLDERS.sub("", note) for note in trial.notes}
     of_files = [note for note in notes_of(trial) if ": " in note and note not in own]

@@ -27,7 +27,9 @@ MOST_NOTES, MOST_MARKERS = 30, 60
 
 
 class MarkerQuality(NamedTuple):
-    """A marker in a trial: root mean square and largest residual [mm], share of frames without it [%]."""
+    """Quality of one marker in a trial: root mean square and largest size of its residual [mm], and the share
+    of frames in which it is not visible [%].
+    """
 
     trial: str
     marker: str
@@ -142,7 +144,9 @@ def quality_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def _in_three(rows: list[list[str]]) -> list[list[str]]:
-    """Arrange the rows of a table side by side, three short rows in one long row."""
+    """Arrange the rows of a long table in three columns: each returned row consists of three of the given
+    rows.
+    """
     n = -(-len(rows) // 3)
     blank = [""] * len(rows[0])
     padded = [*rows, *[blank] * (3 * n - len(rows))]
