@@ -29,15 +29,16 @@ def held_by_none(a: Any) -> None:
 
 
 class Geometry(NamedTuple):
-    """One contact geometry: its surfaces, their checks and sizes.
+    """One contact geometry: the records of its surfaces, and functions for their checks and sizes.
 
     surfaces : key in the model's file -> its record; that of body A first, then that of body B
     check : function (a, b, key) that raises ValueError for impossible surfaces
-    shape : function (a, b) -> sizes of the surfaces
-    volume : function (shape, depth [m]) -> smallest volume of the overlap at this depth [m^3]
-    torques : whether the patch can have rolling and spinning torques
+    shape : function (a, b) that returns the sizes of the surfaces
+    volume : function (shape, depth [m]) that returns the smallest volume of the overlap at this depth [m^3]
+    torques : whether rolling and spinning torques can act on the contact patch
     only_spread : whether it supports only pressure laws based on the overlap volume
-    holds : function a -> radius of the sphere that methods can keep on a plane as a constraint [mm]
+    holds : function a that returns the radius of the sphere that marker methods can keep on a plane as a
+        constraint [mm]; None for all other geometries
     """
 
     surfaces: dict[str, type[Place]]

@@ -16,7 +16,8 @@ class FormerName(FutureWarning):
 
 
 def with_current_names(tables: dict[str, Any], where: str) -> dict[str, Any]:
-    """Replace former keys and values in the tables of a file, each with a FormerName warning.
+    """Replace former keys and values in the tables of a file by the present ones, each with a FormerName
+    warning.
 
     where : the file, as shown to the user. If a key and its former name are both present, both are kept, so
         that the schema rejects the former one.

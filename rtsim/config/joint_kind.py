@@ -44,25 +44,28 @@ def unscaled(body: Any, factors: Array) -> dict[str, Any]:
 
 
 class JointKind(NamedTuple):
-    """One kind of joint; its constant in kernels/joints/kinds is its name in capitals, or CHAIN if it has
-    steps.
+    """One kind of joint. Its constant in kernels/joints/kinds has its name in capitals; a kind with `steps`
+    uses the constant CHAIN.
 
     angular : whether each of its named coordinates is an angle; None if the model's file states how many
         coordinates there are
     needs : required key of a body -> error text if it is missing
-    keys : keys that only this kind has -> their type; None if there are none
-    parameter : (body, directed) -> its parameters for the kernels, kernels/joints/tree.Tree.parameter
-    steps : (body, directed) -> elementary motions, for a chain; None for every other kind
-    neutral : unnamed coordinates in the neutral pose
-    offset : parameters -> (3,) position of the frame on the child in that on the parent, in the neutral pose
-        [m]
+    keys : keys that only this kind has -> their type; empty if there are none
+    parameter : function (body, directed) that returns its parameters for the kernels, as in
+        kernels/joints/tree.Tree.parameter
+    steps : function (body, directed) that returns the elementary motions of a chain; None for every other
+        kind
+    neutral : values of the unnamed coordinates in the neutral pose
+    offset : function of the parameters that returns the position (3,) of the frame on the child in that on
+        the parent, in the neutral pose [m]
     translation : index of the first of three translations along the axes of the frame on the parent; None =
         none
     rotation : index of the first component of its unit quaternion, and of the first component of its angular
-        velocity
-    slides : (body, k) -> the axis along which coordinate k translates the body
-    mirrors : whether it is the same kind between mirrored frames (rtsim/models/both_sides)
-    scaled : (body, (3,) factors of its parent) -> keys of the body that change with them
+        velocity; None = it has no quaternion
+    slides : function (body, k) that returns the axis along which coordinate k translates the body
+    mirrors : whether the mirrored joint is of the same kind (rtsim/models/both_sides)
+    scaled : function (body, factors) that returns the keys of the body that change if its parent is scaled by
+        the factors (3,)
     """
 
     angular: tuple[bool, ...] | None = ()

@@ -55,14 +55,14 @@ def bound_in_words(what: str) -> str:
 
 
 def quoted(what: str) -> str:
-    """Return the first word in quotation marks in the message of a schema."""
+    """Return the first word in quotation marks in the error message of a schema."""
     found = re.search(r"[`']([^`']*)[`']", what)
     return found.group(1) if found else ""
 
 
 def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:
-    """Return the key at the end of a schema's path, in which [...] stands for any key of a table, and the
-    type of that key.
+    """Return the key in a file to which the path in a schema's error message leads, and the type of that key.
+    [...] in the path stands for any key of a table; data : the tables of the file; kind : their schema
     """
     key = ""
     for name, index in STEP.findall(path):
@@ -81,11 +81,11 @@ def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:
 
 
 def plain_type(kind: Any, data: object) -> Any:
-    """Return a type without its limits and without None; of a union, the type with keys, to which a path
-    leads.
+    """Return a type without its limits (Annotated) and without None. Of a union, return the type that has
+    keys, such as a record, since the path of an error leads into it.
 
-    If several types have keys, the data state which kind is meant; for a list, the type with entries is
-    returned.
+    If several types have keys, the type that the data state is returned; if the data are a list, the list
+    type.
     """
     if get_origin(kind) is Annotated:
         return plain_type(get_args(kind)[0], data)
@@ -99,7 +99,9 @@ def plain_type(kind: Any, data: object) -> Any:
 
 
 def is_tagged_as(record: type[msgspec.Struct], data: object) -> bool:
-    """Return whether the tag of a record agrees with the type stated in the data."""
+    """Return whether the data state, by the key that tells kinds of records apart, that they are of this
+    record.
+    """
     said = record.__struct_config__
     return isinstance(data, dict) and said.tag is not None and data.get(said.tag_field) == said.tag
 

@@ -52,8 +52,9 @@ def shape(a: Ellipsoid, b: Plane) -> ContactShape:
 
 
 def volume(shape: ContactShape, depth: float) -> float:
-    """Return the volume of the part of the ellipsoid beyond the plane if the plane is perpendicular to the
-    smallest radius: a b c pi d^2 (3 - d)/3, with d the depth divided by that radius [m^3].
+    """Return the volume of the part of the ellipsoid beyond the plane [m^3], for a plane perpendicular to the
+    smallest radius: a b c pi d^2 (3 - d)/3, with the radii a, b, c and the depth d divided by the smallest
+    one.
     """
     d = min(depth / (1e-3 * min(shape.radii_a_mm)), 2.0)
     return 1e-9 * math.prod(shape.radii_a_mm) * math.pi * d * d * (1.0 - d / 3.0)

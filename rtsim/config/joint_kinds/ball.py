@@ -1,4 +1,4 @@
-"""A ball joint (kernels/joints/ball)."""
+"""A ball joint: the body rotates freely about a point of its parent (kernels/joints/ball)."""
 
 from rtsim.config.joint_kind import JointKind
 

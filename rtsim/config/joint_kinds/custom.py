@@ -1,4 +1,6 @@
-"""A custom joint: the motions that its table lists, by coordinates or functions (kernels/joints/chain)."""
+"""A custom joint: a sequence of rotations and translations that the model's file lists. The size of each is a
+coordinate, or a function of one (kernels/joints/chain).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A free joint (kernels/joints/free)."""
+"""A free joint: the body moves relative to its parent without constraint (kernels/joints/free)."""
 
 from rtsim.config.joint_kind import JointKind
 

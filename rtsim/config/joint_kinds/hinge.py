@@ -1,4 +1,4 @@
-"""A hinge (kernels/joints/hinge)."""
+"""A hinge: the body rotates about one axis fixed in its parent (kernels/joints/hinge)."""
 
 from __future__ import annotations
 

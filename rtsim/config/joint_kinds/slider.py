@@ -1,4 +1,4 @@
-"""A slider (kernels/joints/slider)."""
+"""A slider: the body translates along one axis fixed in its parent (kernels/joints/slider)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A weld: no motion."""
+"""A weld joint: the body does not move relative to its parent."""
 
 from rtsim.config.joint_kind import JointKind
 

@@ -34,10 +34,10 @@ class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
 
 
 def check_level(given: float | FunctionSpec, where: str, key: str) -> None:
-    """Raise ValueError for a constant activation or excitation outside 0 to 1, or a function with too large
-    values.
+    """Raise ValueError for an activation or excitation that is a constant outside 0 to 1, or a function with
+    too large values.
 
-    key : activation or excitation
+    key : "activation" or "excitation", for the message
     """
     if isinstance(given, FunctionSpec):
         require_function(given, where)

@@ -23,8 +23,9 @@ Range = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
 
 
 class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Axes of the joint coordinate system on both bodies. Each body states two directions among u, v, w of
-    its segment: the one that is kept exactly, and the one that completes the plane.
+    """Axes of the joint coordinate system on the proximal and the distal body. For each body two of the axes
+    u, v, w of its segment are named: the first is used as it is, and the second, together with the first,
+    spans the plane that defines the other axes.
     """
 
     proximal: tuple[Direction, Direction]

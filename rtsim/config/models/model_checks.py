@@ -147,7 +147,9 @@ def check_couplers(spec: ModelTables) -> None:
 
 
 def check_ranges(spec: ModelTables) -> None:
-    """Check that ranges of conditional points are in the unit of their coordinate."""
+    """Check that the coordinate range of each conditional path point is given in the unit of its coordinate:
+    degrees for an angle, millimetres for a length.
+    """
     units = {
         coordinate.name: "deg" if is_angular(body, k) else "mm"
         for body in spec.bodies

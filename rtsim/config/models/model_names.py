@@ -87,8 +87,8 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
 
 
 def check_reactions(spec: ModelTables) -> None:
-    """Check that each reaction names an element of the model that is a distance or a plane, and thus a single
-    scalar constraint. Check also that no two reactions name the same element.
+    """Check that each reaction names an element of the model that is a single scalar constraint, a distance
+    or a plane, and that no two reactions name the same element.
     """
     scalar = [element.name for element in spec.elements if element.kind in ("distance", "plane")]
     check_once([reaction.name for reaction in spec.reactions], "reactions")

@@ -19,11 +19,12 @@ from rtsim.config.models.place_schema import Name, NonNegative, Place, Positive,
 
 
 class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A constraint between two segments: one scalar equation, three where two points coincide, two where a
-    point stays on a line.
+    """A constraint between points a and b of two segments.
 
-    distance: a constant distance of two points; plane: point a at a distance before the plane through b;
-    point_on_line: point a stays on the line through b.
+    distance : the distance of the points is constant (one equation)
+    plane : point a has a constant distance from the plane through b (one equation)
+    point : the points coincide (three equations)
+    point_on_line : point a stays on the line through b (two equations)
     """
 
     name: Name
@@ -37,10 +38,11 @@ class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Reaction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The reaction of an element that acts in one direction only, such as a surface that can only push.
+    """The force of a constraint that acts in one direction only, such as that of a surface that can only
+    push.
 
-    If a method enforces the element as a constraint, recruitment determines its reaction like the force of
-    one more muscle of this strength.
+    If a method enforces the element as a constraint, muscle recruitment determines its reaction like the
+    force of one more muscle with this strength.
     """
 
     name: Name
@@ -73,8 +75,8 @@ class Roll(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A coordinate that is a function of another one [rad, m] or of time [s], constant, or prescribed by a
-    file or a stream; a function of time may be the fallback for the latter.
+    """A rule that determines a coordinate: a function of another coordinate [rad, m] or of time [s], a
+    constant, or a motion from a file or a stream.
     """
 
     coordinate: str
@@ -114,8 +116,10 @@ class Angle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Constraints of a marker method: hard elements are satisfied exactly, soft elements by a weight;
-    `joints` replaces joint kinds of the model.
+    """A marker method: the elements of the model that are constraints when the pose is fitted to markers.
+
+    Hard elements are satisfied exactly; soft ones enter the objective with a weight. `joints` replaces kinds
+    of joints of the model.
     """
 
     hard: tuple[str, ...] = ()

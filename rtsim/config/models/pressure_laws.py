@@ -13,10 +13,12 @@ OF_VOLUME = ("volumetric",)
 
 
 class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The pressure law of two surfaces.
+    """The pressure law of two surfaces in contact.
 
-    stiffness: volumetric N/m^3, kelvin_voigt N/m, hunt_crossley and power N/m^exponent
-    damping: volumetric s/m (-a_V), kelvin_voigt N s/m, hunt_crossley N s/m^(exponent + 1)
+    stiffness : in N/m^3 for the law volumetric, N/m for kelvin_voigt, N/m^exponent for hunt_crossley and
+        power
+    damping : in s/m for volumetric (coefficient a_V), N s/m for kelvin_voigt, N s/m^(exponent + 1) for
+        hunt_crossley
     """
 
     stiffness: Positive | None = None

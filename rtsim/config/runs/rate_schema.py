@@ -14,7 +14,9 @@ Gap = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
 class ButterworthSpec(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="butterworth"
 ):
-    """A recursive low-pass filter; its delay follows from cut-off and order."""
+    """A Butterworth filter: a recursive low-pass filter whose delay follows from cut-off frequency and
+    order.
+    """
 
     cutoff_hz: Positive = 6.0
     order: Literal[2, 4, 6, 8] = 2
@@ -25,8 +27,8 @@ class ButterworthSpec(
 class SavitzkyGolaySpec(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="savitzky_golay"
 ):
-    """A polynomial through the last frames, evaluated delay_s before the newest frame; by default in the
-    middle of these frames.
+    """A Savitzky-Golay filter: a polynomial fitted to the last frames and evaluated delay_s [s] before the
+    newest frame; by default in the middle of these frames.
     """
 
     window_s: Positive = 0.12
