@@ -16,10 +16,8 @@ for all processes of a machine. Python's monotonic clock ticks at 15.6 ms on Win
 
 
 def is_over(since_ns: int, span_ns: int, at_ns: int) -> bool:
-    """Return whether a time span is over at a given time [ns]. It also counts as over if the clock was set
-    back to before its beginning.
-
-    Otherwise a clock that was set back would prolong the span.
+    """Return whether a time span that began at `since_ns` is over at the time `at_ns` [ns]. It also counts as
+    over if the clock was set back to before its beginning, as the span would otherwise last longer.
     """
     return not 0 <= at_ns - since_ns < span_ns
 

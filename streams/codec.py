@@ -54,7 +54,9 @@ class _MessageHeader(msgspec.Struct):
 
 
 class _PlainMap(msgspec.Struct):
-    """Holder of the type of `meta` and `args`, so that it is not analysed anew at each check."""
+    """Wrapper of the type of `meta` and `args`; with it msgspec analyses this type once, not at each
+    check.
+    """
 
     value: PlainMap
 

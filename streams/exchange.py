@@ -51,11 +51,11 @@ Kind = TypeVar("Kind", Output, Device)
 
 
 class ExchangeIntake(Generic[Kind]):
-    """Checker of the messages of one kind in the exchange with a device; it has no sockets.
+    """Checker of the messages of one kind in the exchange with a device; it uses no sockets.
 
     Attributes
     ----------
-    counters : numbers of received and of unused messages, by the names of the protocol
+    counters : numbers of received and of unused messages, by the names in docs/protocol.md
     """
 
     def __init__(self, kind: type[Kind]) -> None:
@@ -268,7 +268,8 @@ class DevicePort(Closing):
 
 
 class ModelLink(Closing):
-    """The device's end of the exchange: connects, and connects again by itself; for use by one thread.
+    """The device's end of the exchange: it connects to the model, and reconnects by itself; for use by one
+    thread.
 
     Parameters
     ----------
@@ -278,7 +279,7 @@ class ModelLink(Closing):
 
     Attributes
     ----------
-    one_clock : whether stamps of the model are of this machine's clock
+    one_clock : whether the model's time stamps are of this machine's clock
 
     Raises StreamError for a bad address or key.
     """

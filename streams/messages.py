@@ -162,7 +162,9 @@ class Session(Message, frozen=True, kw_only=True):
 
 
 class _Frame(Message, frozen=True, kw_only=True):
-    """Fields that all frames share: seq from 0, t_capture [ns, source's clock], time in the trial [s]."""
+    """Keys that the messages of all frames have: sequence number from 0, t_capture (time of measurement on
+    the source's clock [ns]), time in the trial [s], and the data, field name -> bytes.
+    """
 
     seq: Count
     t_capture: Count
@@ -177,13 +179,15 @@ class Markers(_Frame, frozen=True, kw_only=True):
 
 
 class Forces(_Frame, frozen=True, kw_only=True):
-    """All samples of force plates since the message before; built as a marker frame."""
+    """All samples of the force plates since the previous message, in the form of a marker frame."""
 
     type: Literal["forces"] = "forces"
 
 
 class Result(_Frame, frozen=True, kw_only=True):
-    """One estimated frame; t_received, t_solved, t_published are the estimator's clock [ns]."""
+    """The results of one frame; t_received, t_solved and t_published are times on the estimator's clock
+    [ns].
+    """
 
     type: Literal["result"] = "result"
     t_received: Count

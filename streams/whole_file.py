@@ -1,5 +1,4 @@
-"""Files that get their name only when they are complete, so that a killed writer leaves the old file or the
-new one.
+"""Files that get their name only when they are complete, so that a file never has only a part of its content.
 
 If the writer is killed, the name refers to the old file or already to the new one. Temporary files of a
 killed writer have other names, and are removed by a later writer.

@@ -123,7 +123,7 @@ class AllowList:
 
 
 class ListedKeys(Mapping[str, Asker]):
-    """The part of an allow-list that one socket accepts, by public key.
+    """The keys of the allow-list that one socket accepts: public key -> name and role of its holder.
 
     listed : the whole list
     roles : roles that may connect
@@ -166,8 +166,8 @@ def _files(folder: Path) -> list[tuple[Role, Path]]:
 
 
 def _state_of(folder: Path) -> tuple[object, ...]:
-    """Return a state that changes whenever a file of the list does: path, time, size and permissions of all
-    files and folders.
+    """Return a value that changes whenever a file or folder of the allow-list does: path, time, size and
+    permissions of all of them.
     """
     paths = [folder, *(folder / name for name in FOLDERS), *(path for _, path in _files(folder))]
     state: list[tuple[object, ...]] = []

@@ -42,8 +42,8 @@ NOT_TOLD = Asker("a connection whose user the system does not reveal", "")
 class Askers:
     """Identifies the senders of messages at one bound socket.
 
-    guard : guard of the socket, None without
-    known : names and roles by public key, None without keys
+    guard : guard of the socket, None if it has none
+    known : names and roles by public key, None if no keys are used
     """
 
     def __init__(self, guard: Guard | None, known: Mapping[str, Asker] | None) -> None:

@@ -105,8 +105,8 @@ class AcceptedConnection:
         return n_new > 0
 
     def takes_nothing(self, now: int) -> bool:
-        """Return whether the peer reads nothing: data for it had waited too long at the last check; now :
-        present time [ns].
+        """Return whether the peer reads nothing: at the last check, data sent to it had waited too long for
+        its confirmation; now : present time [ns].
         """
         return now - self._took_ns > TAKES_NOTHING_NS
 

@@ -36,8 +36,8 @@ class SendingLimit(NamedTuple):
 
     part : largest part of a message [bytes]; a larger one closes the connection
     burst, rate : largest amount at once [bytes], and long-term rate [bytes/s]
-    buffer : receive buffer of the system [bytes]; the smallest one lets about 7 MB/s through on one machine,
-        so that little arrives between two checks
+    buffer : size of the operating system's receive buffer [bytes]; even the smallest one lets about 7 MB/s
+        through on one machine, so that little arrives between two checks
     """
 
     part: int
@@ -47,12 +47,13 @@ class SendingLimit(NamedTuple):
 
 
 class Guard:
-    """Watches the connections of a socket that is about to be bound.
+    """Watches the connections of a socket that is about to be bound, and shuts down those that exceed its
+    limits.
 
     Parameters
     ----------
     socket, allowance, admission : the socket, its sending limits and its admission
-    listed : keys that may be connected, None without keys
+    listed : public keys that may connect; None if no keys are used
 
     Attributes
     ----------

@@ -71,7 +71,9 @@ def own_name() -> str:
 
 
 def _place(name: tuple) -> Place:
-    """Return address and port from a socket's name; an IPv4 address that is written as IPv6 becomes IPv4."""
+    """Return the address and port in a socket's name; an IPv4 address in IPv6 notation is converted to
+    IPv4.
+    """
     return _plain(ipaddress.ip_address(name[0].partition("%")[0])), int(name[1])
 
 

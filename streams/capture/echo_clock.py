@@ -1,5 +1,5 @@
-"""A server's clock relative to ours by echoes; the shortest round trips are most accurate (F. Cristian,
-Distrib. Comput. 3 (1989) 146-158).
+"""Measures a server's clock relative to ours by echo requests; the shortest round trips give the most
+accurate readings (F. Cristian, Distrib. Comput. 3 (1989) 146-158).
 """
 
 from __future__ import annotations

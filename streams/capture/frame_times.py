@@ -66,8 +66,8 @@ class FrameTimes:
         self._skipped.clear()
 
     def place(self, frame: CaptureFrame, content: bytes, rate: float) -> tuple[int, float] | None:
-        """Return (t_capture [ns], time in the session [s]) of a frame; None for a frame that is not to be
-        published.
+        """Return the capture time of a frame on this machine's clock [ns], and its time in the session [s];
+        None for a frame that must not be published.
 
         content : bytes of its positions, by which a repeated frame is recognised
         rate : frames per second [Hz], 0 = not known
@@ -108,8 +108,9 @@ class FrameTimes:
         return False
 
     def _judged(self, stamp_ns: int, frame: CaptureFrame) -> int | None:
-        """Return the time stamp if it is usable, else None; if the system's clock was restarted, begin to
-        learn its relation to ours anew."""
+        """Return the time stamp of a frame if it is usable, else None. If it shows that the system's clock
+        was restarted, the relation of the clocks is learnt anew.
+        """
         before, number = self._stamp_ns, frame.number
         arrived_ns = frame.arrived_ns - frame.age_ns
         if before is not None and not self._anew:

@@ -24,7 +24,7 @@ MOST_NAMED = 8
 
 
 class SessionPace:
-    """Limits how soon the next session may begin."""
+    """Limits how many sessions may begin in a span of time."""
 
     def __init__(self) -> None:
         self._paid_ns = self._begun_ns = 0  # until when the sessions so far are paid for; the newest
@@ -73,7 +73,7 @@ class RowsByName:
 
 
 def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
-    """Pair each name with the number of times that it occurred before."""
+    """Return each name together with the number of its earlier occurrences in the list."""
     if len(set(names)) == len(names):
         return [(name, 0) for name in names]
     seen: Counter[str] = Counter()

@@ -173,7 +173,9 @@ class Relay:
             connection.close()
 
     def _tell_once(self, sentence: str, connected: bool = False) -> None:
-        """Report a change of the connection, unless the same message was reported since the last frame."""
+        """Report a sentence on the connection, unless the same sentence was reported since the last frame;
+        connected : whether the connection is established
+        """
         if sentence not in self._told:
             self._told.add(sentence)
             place = "" if sentence.startswith(self._address.text) else f"{self._address.text}: "

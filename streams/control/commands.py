@@ -173,8 +173,9 @@ class ControlServer(Closing):
         self.stop_by(f"a datagram from {self._stops.whence if self._stops is not None else 'somebody'}")
 
     def _look_up(self) -> None:
-        """Let the thread check that no message waits, so that messages that come later can be attributed to
-        their connections."""
+        """Let the server's thread record that no message waits at present, so that later messages can be
+        attributed to their connections.
+        """
         with suppress(OSError):  # it will look up already
             self._wake.send(b"x")
 
@@ -326,8 +327,9 @@ def _answer(socket: ZmqSocket, link: ClientLink, command: Command, due_ns: int) 
 
 
 def _send(socket: ZmqSocket, link: ClientLink, parts: list[bytes], due_ns: int) -> bool:
-    """Send a message; return whether that succeeded in time: there is no pipe to a peer with another
-    protocol."""
+    """Send a message; return whether that succeeded before the time `due_ns`. It fails, for example, if the
+    other side uses another protocol, as libzmq then has nowhere to send it.
+    """
     while True:
         try:
             socket.send_multipart(parts, zmq.DONTWAIT)

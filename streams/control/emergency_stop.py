@@ -54,7 +54,7 @@ class StopEndpoint(Closing):
 
     Parameters
     ----------
-    control : the control address as it is bound, tcp://HOST:PORT; host and port number are the same here
+    control : bound control address, tcp://HOST:PORT; stops are received at the same host and port number
     heard : called from the thread for each stop (in a flood, repeatedly); a stop is answered after this call
 
     Attributes

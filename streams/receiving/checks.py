@@ -119,7 +119,7 @@ class CaptureClockCheck:
 
 
 def clean(flat: FloatArray, sent: Iterable[bytes]) -> bool:
-    """Replace infinities by NaN in place; return whether there were any.
+    """Replace infinities in an array by NaN, in place; return whether there were any.
 
     sent : the same values as received bytes; they are searched first, which is faster
     """
@@ -161,7 +161,9 @@ SENTENCES = {
 
 
 class EventLog:
-    """Log of events in plain sentences, with their counts, each kind at most once per second."""
+    """Log of events in sentences, with their numbers; each kind of event is reported at most once per
+    second.
+    """
 
     def __init__(self, n_kept: int = 256) -> None:
         self.sentences: deque[str] = deque(maxlen=n_kept)

@@ -108,8 +108,9 @@ class Intake:
             self._read(parts, t_ns)
 
     def _may_be_read(self, parts: Sequence[bytes], t_ns: int) -> bool:
-        """Return whether there is time to read a message, or it may be a short one or one of the leading
-        session."""
+        """Return whether a message may be decoded: there is time for it, or a quick test shows that it may be
+        a short message or one of the leading session.
+        """
         of_session = parts[0] == b"session"
         if not of_session and self.strangers.left_ns > 0.0:
             return True
@@ -301,8 +302,8 @@ def _stamp(slot: ReceivedFrame, message: AnyFrame, t_arrived: int) -> None:
 
 
 def dearest_byte_ns(work: Callable[[], int]) -> float:
-    """Measure the largest processing time per byte of a large descriptor on this machine [ns], with one of
-    many small maps.
+    """Measure how long it takes at most to decode one byte of a large descriptor on this machine [ns], by
+    decoding one that consists of many small maps.
     """
     session = Session(
         session="0" * 16, stream="markers", t_start=0, rate=0.0, fields=(), meta={"maps": [{"a": 1}] * 1000}

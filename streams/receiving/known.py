@@ -73,7 +73,7 @@ class KnownSession:
             self._counted_ns = t_ns
 
     def excuse(self, busy_ns: int) -> None:
-        """Do not count as a pause of the session a time in which this receiver was busy."""
+        """Lengthen the session's permitted pause by a time in which this receiver was busy [ns]."""
         self._heard_ns += max(0, busy_ns)
 
     def pauses(self, t_ns: int) -> bool:
@@ -122,8 +122,8 @@ class KnownSession:
         return len(payload) <= 8 * self.layout.n_value + ROOM and self.word in payload
 
     def worth(self, t_ns: int) -> tuple[bool, int, int, int]:
-        """Return the sort key by which sessions are kept if there are too many: larger keys are kept
-        longer.
+        """Return the rank of this session for the choice which sessions are kept if there are too many: those
+        with the larger tuples.
         """
         return not self.pauses(t_ns), self._n_stretch, self._n_frame, self._heard_ns
 

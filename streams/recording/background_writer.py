@@ -78,8 +78,8 @@ class BackgroundWriter:
             self._ready.notify()
 
     def finish(self) -> str:
-        """Write waiting messages, as far as possible, and the index; return a sentence on lost messages, or
-        "".
+        """Write waiting messages, as far as possible, and the index, and close the file. Return a sentence on
+        lost messages, "" if none were lost.
         """
         self._over.set()
         with self._ready:

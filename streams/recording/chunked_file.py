@@ -1,5 +1,5 @@
-"""MCAP files whose newest chunk is complete after every message, so that a crash loses no message and chunks
-have their checksums.
+"""Writer of MCAP files whose newest chunk is complete after every message, so that a crash loses no message
+and chunks have their checksums.
 
 A message is appended to the open chunk, where it is a valid record by itself; then the head of the chunk is
 rewritten to include it. A reader between the two steps, or after a crash between them, finds the message in

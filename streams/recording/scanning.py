@@ -181,7 +181,9 @@ class RecordScan(Iterator[ScannedRecord]):
         return found._replace(skipped=n_skipped + found.skipped)
 
     def _waste(self, n_byte: int) -> None:
-        """Count bytes that contained no valid record; end the scan if there are too many."""
+        """Add to the number of bytes that contained no valid record, and end the scan if there are too
+        many.
+        """
         self._vain += n_byte
         if self._vain > VAIN * self.at + LEAST_VAIN:
             self._over = self.given_up = True
@@ -247,7 +249,9 @@ def read_content(opcode: int, content: bytes) -> tuple[Any, bool]:
 
 
 class _WholeReads(BytesIO):
-    """Reader that fails instead of returning fewer bytes than requested, as half a record is useless."""
+    """A reader of bytes that raises an error instead of returning fewer bytes than requested, as a part of a
+    record cannot be decoded.
+    """
 
     def read(self, size: int | None = -1) -> bytes:
         data = super().read(size)

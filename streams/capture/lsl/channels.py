@@ -96,7 +96,9 @@ def marker_channels(channels: Sequence[LslChannel], n_channel: int) -> MarkerCha
 
 
 def _marker_axis(channel: LslChannel) -> tuple[str, int]:
-    """Return name and axis of a marker's channel; an empty axis for a channel of something else."""
+    """Return the name of the marker to which a channel belongs, and the index of its axis; an empty name for
+    a channel of anything else.
+    """
     if channel.object and not channel.marker:
         return "", 0
     typed = POSITION.fullmatch(channel.type.strip())

@@ -180,6 +180,7 @@ def _channels(info: Any) -> tuple[LslChannel, ...]:
 
 
 def _up(info: Any) -> str:
-    """Return the axis that points up if the stream states it in the customary place, desc/setup/up; else
-    ""."""
+    """Return the axis that points up, if the stream's description states it at the customary place,
+    desc/setup/up; else "".
+    """
     return str(info.desc().child("setup").child_value("up")).strip().upper().lstrip("+")

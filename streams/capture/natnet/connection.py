@@ -218,8 +218,9 @@ class NatNetConnection:
         self._sentences.append(f"{self._info.application}, NatNet {version}, {where}.")
 
     def _ask(self, now: int) -> None:
-        """Send the requests that are due: identification, echo, definitions, a question, or a sign of
-        life."""
+        """Send the requests that are due: for identification, an echo, definitions or a setting, or a message
+        that shows the server that this client still exists.
+        """
         if now >= self._echo_due_ns:
             self._echo_due_ns = now + ECHO_NS
             if self._info is None or now - self._frame_ns > AGAIN_NS:
@@ -368,7 +369,9 @@ class NatNetConnection:
         self._definitions_due_ns = min(self._definitions_due_ns, max(soon_ns, now_ns()))
 
     def _believed(self, stamp_ns: int | None, arrived_ns: int) -> int | None:
-        """Return the stamp if it is valid, else None; a clock that was reset ends the connection later."""
+        """Return the time stamp of a frame if it is consistent with earlier ones, else None. If the server's
+        clock was reset, the connection is ended later.
+        """
         if stamp_ns is None:
             return None
         if not (0 < stamp_ns < LATEST_STAMP_NS and self._stamps.believed(stamp_ns, arrived_ns)):

@@ -57,14 +57,16 @@ class NatNetPlateSamples(NamedTuple):
 class NatNetFrame(NamedTuple):
     """One frame of markers and force plates of NatNet. All arrays are views of the packet.
 
-    number : frame number, which a server may hold or repeat
+    number : frame number; some servers repeat it or keep it constant
     sets : name of each marker set as sent -> (n, 3) positions [m]
-    labelled : (n,) of LABELLED; assets : number -> (n,) of LABELLED
+    labelled : (n,) labelled markers, of the dtype LABELLED; assets : number of the asset -> (n,) of its
+        markers
     plates : samples of force plates
-    timecode, subframe : as SMPTE packs it; 0 = none
+    timecode, subframe : SMPTE time code as packed by the server; 0 = none
     time : since the server began [s]
-    exposed, received, sent : middle of the exposure, data in the computer, packet on its way [ticks]
-    params : RECORDING, MODELS_CHANGED
+    exposed, received, sent : stamps of the middle of the exposure, of the data's arrival in the server's
+        computer, and of the sending of the packet [ticks]
+    params : bits RECORDING, MODELS_CHANGED
     """
 
     number: int
@@ -125,8 +127,11 @@ def decode_frame(packet: bytes, version: Version) -> NatNetFrame:
 
 
 def _begun(reader: ByteReader, sized: bool, n_least: int) -> tuple[int, int]:
-    """Read the head of a part; return the number of its items and the offset at which it ends as stated, or
-    -1."""
+    """Read the head of a part of a frame. Return the number of its items, and the offset at which the part
+    ends, or -1 if the head does not state it.
+
+    sized : whether the head states the size of the part; n_least : least size of an item [bytes]
+    """
     at = reader.at
     if sized:
         if at + 8 > reader.end:

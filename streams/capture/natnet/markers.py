@@ -64,7 +64,9 @@ class NamedRows:
 
 
 class _SetRows:
-    """Rows of one marker set in the published array, and whether its numbering is confirmed."""
+    """Assignment of one marker set to its rows of the published array; it also knows whether the numbers of
+    the labelled markers correspond to the markers of the set.
+    """
 
     def __init__(self, one: MarkerSet, rows: slice) -> None:
         self.rows = rows
@@ -77,7 +79,10 @@ class _SetRows:
         self._there = np.zeros(len(one.markers), np.bool_)
 
     def look_up(self, numbers: NDArray[np.int32], order: NDArray[np.intp]) -> None:
-        """Find this set's markers among the labelled markers of a frame."""
+        """Find the markers of this set among the labelled markers of a frame.
+
+        numbers : (n,) numbers of the labelled markers; order : (n,) indices that sort them
+        """
         self._there[:] = False
         if len(numbers):
             k = np.searchsorted(numbers, self._ids, sorter=order)
@@ -121,8 +126,11 @@ class _SetRows:
 
 
 def _agree(points: NDArray[Any], labelled: NDArray[Any], seen: NDArray[np.bool_]) -> bool | None:
-    """Return whether the labelled markers have the same positions as the markers of the set; None while none
-    is visible."""
+    """Return whether labelled markers have the same positions as the markers of the set with the same
+    numbers; None if no marker is visible.
+
+    points, labelled : (n, 3) positions [m]; seen : (n,) whether a marker is visible
+    """
     if not seen.any():
         return None
     with np.errstate(invalid="ignore"):

@@ -82,7 +82,8 @@ class PlateDefinition(NamedTuple):
     """A force plate, as C3D describes one.
 
     origin : (3,) vector from the sensors' origin to the middle of the surface, in the plate's axes
-    corners : (4, 3) in the laboratory's axes: of +x +y, -x +y, -x -y, +x -y of the plate
+    corners : (4, 3) corners in the laboratory's axes; by their directions in the plate's axes: +x +y, -x +y,
+        -x -y, +x -y
     calibrated : whether channels are forces and moments, not voltages; channels : their names
     """
 

@@ -1,4 +1,5 @@
-"""The queries to a NatNet server, sent one at a time: rate, axis, unit, samples.
+"""The queries for settings of a NatNet server, sent one at a time: frame rate, upward axis, unit of length,
+and sampling rate of the force plates.
 
 The words and the forms of the answers are those of NaturalPoint's SampleClient (NatNet SDK 4.1).
 """
@@ -63,8 +64,9 @@ class Questions:
         return self.rate * self._known.get(b"AnalogSamplesPerMocapFrame", 0.0)
 
     def next(self) -> bytes:
-        """Return the message with the next question; empty if every answer is known or was requested in
-        vain."""
+        """Return the message with the next query. It is empty if every answer is known, or if all queries
+        were sent often enough without an answer.
+        """
         unknown = [name for name in QUESTIONS if name not in self._known]
         if not unknown or self._n_asked >= ROUNDS * len(QUESTIONS):
             return b""

@@ -23,8 +23,8 @@ class StampCheck:
         self._n_odd = 0
 
     def believed(self, stamp_ns: int, arrived_ns: int) -> bool:
-        """Return whether a stamp is consistent with the clock so far; a frame with another stamp is treated
-        as one without a stamp.
+        """Return whether a time stamp is consistent with the server's clock so far. A frame whose stamp is
+        not is treated as a frame without a stamp.
         """
         newest = (stamp_ns, arrived_ns)
         if self._last is not None and _leap(self._last, newest):

@@ -22,12 +22,13 @@ BESIDE_M = 0.1
 
 
 class QtmForces:
-    """Samples of the plates of one description, in the laboratory's axes.
+    """Samples of the plates of one description, converted to the laboratory's axes.
 
     Parameters
     ----------
-    description : plates with their corners; the axis that points up is its `up`
-    numbers : numbers by which the data name the plates, in order; metres : per unit of application points
+    description : plates with their corners; its `up` is the axis that points up
+    numbers : numbers by which the data name the plates, in the order of the description
+    metres : length in metres of one unit of the application points
 
     Attributes
     ----------

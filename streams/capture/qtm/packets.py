@@ -1,7 +1,7 @@
 """Messages of Qualisys' real-time protocol as bytes, little-endian; a data packet decoded into arrays.
 
-Every message: uint32 size of all of it, uint32 type, body. Sources: the open client libraries of Qualisys
-(qtm-rt 3.1.0 and qualisys_cpp_sdk, MIT).
+Every message consists of its total size (uint32), its type (uint32) and its body. Sources: the open client
+libraries of Qualisys (qtm-rt 3.1.0 and qualisys_cpp_sdk, MIT).
 """
 
 from __future__ import annotations
@@ -59,14 +59,15 @@ class QtmPlateSamples(NamedTuple):
 
 
 class DataPacket(NamedTuple):
-    """A data packet of QTM.
+    """A data packet of QTM: one frame of markers and force samples.
 
     stamp_us, number : time since the measurement began [us]; frame number, which is unreliable
     markers : (n, 3) - [mm], in the order of the labels, NaN = missing; None = not in the packet
     unnamed : (n, 3) - [mm], trajectories without a label; None = not in the packet
-    dropped, out_of_sync : frames per thousand in the last second
+    dropped, out_of_sync : number of frames per thousand, in the last second, that were dropped or not
+        synchronised
     plates : samples of each force plate
-    timecodes : (type, high, low)
+    timecodes : time codes as (type, high, low) (`decode_timecodes`)
     """
 
     stamp_us: int

@@ -35,9 +35,9 @@ class PlainTree(TreeBuilder):
 class QtmSettings(NamedTuple):
     """Settings of QTM that describe its data.
 
-    description : of the markers and plates; plates : numbers by which the data name them, in their order
-
-    metres : metres per unit of the plates' lengths
+    description : description of the markers and plates
+    plates : numbers by which the data name the plates, in the order of the description
+    metres : length in metres of one unit of the plates' lengths
     """
 
     description: CaptureDescription

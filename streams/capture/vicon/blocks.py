@@ -1,9 +1,10 @@
-"""Blocks of Vicon's DataStream (CGStream): tracked objects and their positions, as arrays.
+"""Decodes blocks of Vicon's DataStream (CGStream): tracked objects and their positions, as arrays.
 
-A block is an unsigned number of four bytes, OBJECTS, and the bytes that follow; they are objects, each its
-kind and its bytes, all little-endian. Lists are a count and their elements, texts a count and their bytes.
-Fields as in the source of Vicon's DataStream SDK 1.11 (ViconCGStream/*.h, MIT licence). Objects that are not
-known here are passed over by their length, and so is what newer versions add to the end of those that are.
+A block begins with a number that marks it as a list of objects, OBJECTS, and its size in bytes. Each object
+in it begins with its kind and its size. All numbers are little-endian, lists begin with their count of
+elements, and texts with their count of bytes. The fields are those in the source of Vicon's DataStream SDK
+1.11 (ViconCGStream/*.h, MIT licence). Unknown objects are skipped by their size, and so are fields that newer
+versions append to known objects.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ class ViconSubject(NamedTuple):
 
 
 class DeviceSamples(NamedTuple):
-    """Samples of a device's channel, (n_component, n_sample)."""
+    """Samples of one channel of a device : (n_component, n_sample), with the numbers of frame, device and
+    channel.
+    """
 
     frame: int
     device: int
@@ -88,7 +91,9 @@ class DeviceSamples(NamedTuple):
 
 
 class PlatePose(NamedTuple):
-    """A force plate: device, translation (3,) [mm] and rotation (3, 3) to the world, bounds (2, 3) [mm]."""
+    """The pose of a force plate: number of its device, translation (3,) [mm] and rotation (3, 3) from its
+    axes to the world's axes, and the bounds of its surface (2, 3) [mm].
+    """
 
     device: int
     translation: NDArray[np.float64]
@@ -203,7 +208,9 @@ def read_latency_s(reader: ByteReader) -> float:
 
 
 def read_recons(block: bytes, start: int, end: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    """Return labelled or unlabelled markers (n,) as a view of the block."""
+    """Return the labelled or unlabelled markers in a part of a block as an array (n,) of the dtype `kind`, a
+    view of the block; start, end : offsets of the part
+    """
     if end - start < 4:
         raise malformed("a list of markers without a count")
     n = _COUNT.unpack_from(block, start)[0]

@@ -169,8 +169,9 @@ class ViconConnection:
         self._send(block((REQUEST_FRAME, b"\1")))
 
     def _doubt(self) -> None:
-        """Repeat the request from time to time: a changed request makes the server send all descriptions
-        again."""
+        """Request the data again from time to time, with a changed request, as this makes the server send all
+        descriptions again.
+        """
         if self._stream.offered is not None and now_ns() - self._wanted_ns > DOUBT_NS:
             self._counters["asked_again"] += 1
             self._want()

@@ -63,8 +63,9 @@ class ViconPlates:
         return ForceSamples(stamps, force, moment)
 
     def _of(self, device: int, frame: ViconFrame) -> tuple[FloatArray, FloatArray]:
-        """Return forces and moments (3, n) of a plate from the samples of its channels in a frame, in the
-        order of the channels' frames."""
+        """Return forces and moments (3, n) of a plate, joined from the samples of its device in a frame, in
+        the order of their frame numbers.
+        """
         return _joined(frame.samples["force"], device), _joined(frame.samples.get("moment", []), device)
 
     def _judge(self, force: FloatArray, moment: FloatArray) -> None:

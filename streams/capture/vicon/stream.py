@@ -72,10 +72,10 @@ class ViconStatics(NamedTuple):
 class ViconFrame(NamedTuple):
     """One frame of Vicon's DataStream; arrays are views of the block.
 
-    number : number of the frame; -1 = not told
-    labelled, unlabelled : (n,) of LABELLED and UNLABELLED; None = the frame has none of that kind
-    latency_s : its age when it was sent [s], 0 = not told
-    samples : "force", "moment", "pressure" -> samples of devices
+    number : number of the frame; -1 = not stated
+    labelled, unlabelled : (n,) markers, of the dtypes LABELLED and UNLABELLED; None = the frame has none
+    latency_s : age of the frame when it was sent [s], 0 = not stated
+    samples : samples of devices by kind: "force", "moment", "pressure"
     """
 
     number: int
