@@ -1,1 +1,3 @@
-"""Measured markers: their cost, their health, and positions that are filled in for missing markers."""
+"""Measured markers in the solver: their cost, the check of each for faults, and filling in of missing
+markers.
+"""

@@ -1,9 +1,9 @@
-"""Heel and tip of the toes of both feet, frame by frame, from the markers of a stream.
+"""Heel and tip of the toes of both feet in every frame, from the markers of a stream.
 
-Which markers are on the forefoot follows from the frames so far: those with a mean distance from the heel,
-along the floor, that is nearly as large as the largest one. Lengths are relative to the line from the heel to
-the mean of these markers, as in rtsim/subjects/feet/foot_lines. A marker farther away than any foot is long
-counts as occluded: a single such frame would distort the mean of many.
+A marker counts as one of the forefoot if its mean distance from the heel marker along the floor, over the
+frames so far, is nearly as large as that of the farthest marker. The tip of the toes lies on the line from
+the heel to the mean of the forefoot's markers, as in rtsim/subjects/feet/foot_lines. A marker farther from
+the heel than any foot is long counts as occluded: one such frame would distort the mean of many.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ LONGEST = 0.5
 
 
 class MarkedFeet(NamedTuple):
-    """Markers of the feet found in a stream, those of one foot in succession, the heel first."""
+    """Markers of the feet that a stream contains, foot after foot, the heel marker first, with their
+    distances so far.
+    """
 
     source: np.ndarray  # (n,) int64 - rows of the stream
     first: np.ndarray  # (n_foot + 1,) int64 - where each foot begins
@@ -35,7 +37,9 @@ class MarkedFeet(NamedTuple):
 
 
 class FootShape(NamedTuple):
-    """Position of the tip of the toes relative to the foot's markers, as ratios of lengths."""
+    """Ratios of lengths that give the tip of the toes from the foot's markers, and say which of these are on
+    the forefoot.
+    """
 
     forefoot: float  # least part of the farthest marker's distance
     toes: float  # from the heel to the tip, in lengths to the forefoot's middle
@@ -43,18 +47,19 @@ class FootShape(NamedTuple):
 
 
 def new_marked_feet(source, first, line, fifth):
-    """Allocate the MarkedFeet before their first frame; arguments as the fields of MarkedFeet."""
+    """Allocate the MarkedFeet before the first frame; the arguments become its fields of the same names."""
     n = len(source)
     return allocate(MarkedFeet, n=n, source=source, first=first, line=line, fifth=fifth)
 
 
 @njit
 def draw_feet(positions, scale, z_up, shape, feet, lines_out):
-    """Write heel and tip of the toes of both feet, where their markers are found; NaN otherwise.
+    """Write heel and tip of the toes of both feet in a frame; NaN for a foot with a marker missing that is
+    needed.
 
-    positions : (n_label, 3) - as received, in a unit of `scale` metres
+    positions : (n_label, 3) - all markers of the stream as received, in a unit of `scale` metres
     scale : float - metres per unit of the stream
-    z_up : int - 1 = turn Z up to Y up
+    z_up : int - 1 = the stream has Z up, which is rotated to Y up
     shape : FootShape - tip of the toes relative to the foot's markers
     feet : MarkedFeet - markers of the feet; its fields reach, n_seen and place are written
     lines_out : (2, 2, 3) - heel and tip of the toes of right and left foot [m], written
@@ -66,11 +71,11 @@ def draw_feet(positions, scale, z_up, shape, feet, lines_out):
 
 @njit
 def draw_foot(feet, f, shape, line_out):
-    """Write the heel and the tip of the toes of foot f; NaN where it is not known, or a marker that it needs
-    is occluded.
+    """Write the heel and the tip of the toes of foot f; NaN where no forefoot is known yet, or a needed
+    marker is occluded.
 
     feet : MarkedFeet - markers of the feet; its fields reach, n_seen and place are written
-    f : int - foot
+    f : int - index of the foot
     shape : FootShape - tip of the toes relative to the foot's markers
     line_out : (2, 3) - heel and tip of the toes [m], written
     """
@@ -104,5 +109,10 @@ def draw_foot(feet, f, shape, line_out):
 
 @njit
 def mean_reach(feet, k):
-    """Return the mean distance of marker k from the heel along the floor [m]; 0 until it was visible."""
+    """Return the mean distance of marker k from the heel along the floor [m]; 0 as long as the marker has not
+    been visible.
+
+    feet : MarkedFeet - markers of the feet, with the sums of these distances; k : int - row of the marker in
+        its fields.
+    """
     return feet.reach[k] / feet.n_seen[k] if feet.n_seen[k] > 0 else 0.0

@@ -1,11 +1,11 @@
-"""Markers on the bodies of a tree: cost, gradient and Hessian from composite moments.
+"""Cost of markers on the bodies of a joint tree, with gradient and Hessian, from moments of subtrees.
 
-The cost is 1/2 sum w |x - m|^2 over the visible markers (Sancisi et al. 2017, eq. 5; Lu and O'Connor 1999).
-With the weights taken as masses, the Gauss-Newton matrix J'WJ of all markers is the joint-space mass matrix
-of the tree, and the residuals w (x - m) act like forces: both follow from the moments of each subtree
-(composite rigid bodies, Featherstone 2008, table 6.2). The second-order part needs only the subtree's sum of
-x f'. The work per iteration therefore does not depend on the number of markers of a body, except for the
-moments themselves.
+The cost is 1/2 sum w |x - m|^2 over the visible markers, with the weight w, the model's marker x and the
+measured one m (Sancisi et al. 2017, eq. 5; Lu and O'Connor 1999). With the weights taken as masses, the
+Gauss-Newton matrix J'WJ of all markers is the joint-space mass matrix of the tree, and the weighted residuals
+f = w (x - m) act like forces: both follow from the moments of each subtree (composite rigid bodies,
+Featherstone 2008, table 6.2). The part with second derivatives needs only the subtree's sum of x f'. So apart
+from these sums the work of an iteration does not depend on the number of markers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ N_MOMENT = 25
 
 
 class ModelMarkers(NamedTuple):
-    """Markers of a model: the body of each and its position in it."""
+    """Markers of a model: the body of each, its position in that body, and its weight."""
 
     body: np.ndarray  # (n_marker,) int64
     position: np.ndarray  # (n_marker, 3) - in the body frame [m]
@@ -38,7 +38,7 @@ class ModelMarkers(NamedTuple):
 
 
 class MarkerWork(NamedTuple):
-    """Working space of the marker terms."""
+    """Working space of the marker cost: marker positions, moments of subtrees, and columns of the Hessian."""
 
     model: Annotated[np.ndarray, Floats("n_marker", 3)]  # model markers in ground [m]
     moments: Annotated[np.ndarray, Floats("n_body", N_MOMENT)]
@@ -49,21 +49,23 @@ class MarkerWork(NamedTuple):
 
 
 def new_marker_work(n_marker: int, n_body: int) -> MarkerWork:
-    """Allocate a MarkerWork: working space of the marker terms."""
+    """Allocate a MarkerWork, the working space of the marker cost."""
     return allocate(MarkerWork, n_marker=n_marker, n_body=n_body)
 
 
 @njit
 def model_markers(markers, pose, x_out):
-    """Write the model markers in ground [m] into x_out : (n_marker, 3)."""
+    """Write the positions of all model markers at a pose, in ground [m], into x_out : (n_marker, 3)."""
     for m in range(markers.body.shape[0]):
         point_in_ground(pose, markers.body[m], markers.position[m], x_out[m])
 
 
 @njit
 def weight_of(own, m, weight):
-    """Return the weight of marker m in the cost: its own,
-    own : (n_marker,), times that of the frame; own None = 1.
+    """Return the weight of marker m in the cost: its weight in the model times its weight in this frame.
+
+    own : (n_marker,) - weights in the model, None = all 1; weight : float - weight of the marker in this
+        frame.
     """
     if own is None:
         return weight
@@ -72,15 +74,17 @@ def weight_of(own, m, weight):
 
 @njit
 def marker_moments(tree, markers, pose, measured, weight, work):
-    """Write the moments of every subtree at a pose and return the cost 1/2 sum w |x - m|^2 [m^2].
+    """Write the moments of all subtrees at a pose, and return the marker cost 1/2 sum w |x - m|^2 [m^2].
+
+    The moments are sums over the markers of a subtree, in the columns WEIGHT to STRESS of this module.
 
     tree : Tree - joint tree of the bodies
     markers : ModelMarkers - markers of the model, with their bodies and positions
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     measured : (n_marker, 3) - measured marker positions in ground [m]
-    weight : (n_marker,) - of this frame, a factor of markers.weight; 0 = the marker is not used, as where
-        occluded
-    work : MarkerWork - working space of the marker terms; its fields model, moments and wrench are written
+    weight : (n_marker,) - weights of this frame, by which markers.weight is multiplied; 0 = the marker is not
+        used, for example because it is occluded
+    work : MarkerWork - working space of the marker cost; its fields model, moments and wrench are written
     """
     model_markers(markers, pose, work.model)
     moments, origin = work.moments, pose.position[0]
@@ -118,7 +122,10 @@ def marker_moments(tree, markers, pose, measured, weight, work):
 
 @njit
 def marker_gradient(tree, pose, work, gradient_out):
-    """Write J'W (x - m), the power of each subtree's wrench on its dof, into gradient_out : (n_v,)."""
+    """Write the gradient J'W (x - m) of the marker cost with respect to the dofs into gradient_out : (n_v,).
+
+    Entry d is the power of the wrench of d's subtree on the twist of d; work is as marker_moments leaves it.
+    """
     twist, wrench = pose.twist, work.wrench
     for d in range(tree.dof_body.shape[0]):
         gradient_out[d] = power(twist[d], wrench[tree.dof_body[d]])
@@ -126,14 +133,15 @@ def marker_gradient(tree, pose, work, gradient_out):
 
 @njit
 def marker_hessian(tree, pose, work, second_order, H_out):
-    """Write J'WJ + second_order * sum f . d2x, lower triangle.
+    """Write the lower triangle of the Hessian of the marker cost, J'WJ + second_order * sum f . d2x.
 
-    Entry (i, j), with i nearer to ground: with the motion w X x + v of dof i, it is w . moment + v . push of
-    column j (`column_vectors`); kernels/joints/kinds.order_joint then corrects for the dofs of one joint.
+    For a dof i with the motion a X x + v of a marker at x, nearer to ground than dof j, entry (j, i) is a .
+    moment + v . push, with the vectors of `column_vectors` for dof j; kernels/joints/kinds.order_joint then
+    corrects the entries between dofs of one joint.
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    work : MarkerWork - after marker_moments; push, moment written
+    work : MarkerWork - as marker_moments leaves it; its fields push and moment are written
     second_order : float - 0 = Gauss-Newton, 1 = all second derivatives
     H_out : (n_v, n_v) - written
     """
@@ -153,16 +161,16 @@ def marker_hessian(tree, pose, work, second_order, H_out):
 
 @njit
 def column_vectors(moments, twist, second_order, work):
-    """Write the force and the moment that give one column of the Hessian, from the moments of a dof's
-    subtree.
+    """Write the force and the moment from which one column of the Hessian of the marker cost follows.
 
-    They are work.push : (3,) = sum w J and work.moment : (3,) = sum w x X J + second_order * sum J X f,
-    where J = a X x + v is the motion of a marker by a dof with the twist (a, v).
+    They are work.push : (3,) = sum w J and work.moment : (3,) = sum w x X J + second_order * sum J X f, where
+    J = a X x + v is the motion of a marker at x by the dof with the twist (a, v), and f its weighted
+    residual.
 
-    moments : (N_MOMENT,) - of the dof's subtree
-    twist : (6,) - of the dof
-    second_order : float - 0 = Gauss-Newton
-    work : MarkerWork - working space of the marker terms; its fields push and moment are written
+    moments : (N_MOMENT,) - moments of the dof's subtree
+    twist : (6,) - twist of the dof
+    second_order : float - 0 = Gauss-Newton, 1 = all second derivatives
+    work : MarkerWork - working space of the marker cost; its fields push and moment are written
     """
     push, moment = work.push, work.moment
     a0, a1, a2, v0, v1, v2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]

@@ -1,8 +1,10 @@
-"""Health of single markers: gaps, usual residuals, expected positions, and which markers are at fault.
+"""State of every marker from frame to frame: gaps, mean residual, expected position, and the fault of this
+frame.
 
-Every marker's residual is averaged in its body's frame. Its mean (soft tissue artefact and error of the
-model) is kept near a slow mean, and that near the position of the calibration, so that no fault becomes usual
-by lasting. Markers at fault are not averaged. Faults are found by kernels/faults; on clean data all weights
+Every marker's residual is averaged in its body's frame. This mean, made of soft tissue artefact and error of
+the model, may not leave the neighbourhood of a mean over a longer time, and that one may not leave the
+neighbourhood of the calibrated position, so that a lasting fault is not learnt as normal. Frames in which a
+marker is at fault are left out of its mean. Faults are found by kernels/faults; on clean data all weights
 stay exactly 1.
 """
 
@@ -36,7 +38,9 @@ as it belongs to something else [m]."""
 
 
 class Health(NamedTuple):
-    """State of each marker that is kept from frame to frame."""
+    """State of each marker that is kept from frame to frame: weight, mean residual, expected position, fault,
+    gaps.
+    """
 
     weight: Annotated[np.ndarray, Floats("n_marker", fill=1.0)]  # weight of this frame; 0 = takes no part
     gap_age: Annotated[np.ndarray, Floats("n_marker")]  # time since last seen [s]
@@ -73,7 +77,9 @@ class Health(NamedTuple):
 
 
 class HealthOptions(NamedTuple):
-    """Settings of the checks of single markers."""
+    """Settings of the checks of single markers: allowed distances, times, and whether markers at fault are
+    left out.
+    """
 
     downweight: np.ndarray  # (1,) int64 - 1 = leave markers at fault out, 0 = only report; may change
     floor: float  # distance from the usual residual at the solution that is no fault [m]
@@ -100,8 +106,11 @@ def is_seen(measured, m):
 
 @njit
 def visibility(measured, dt, health):
-    """Set the weights of a new frame, 0 for occluded markers, reset the faults and advance the ages of gaps
-    by dt [s]; return how many markers are visible.
+    """Begin a new frame: set the weights, 0 for occluded markers and 1 for others, clear the faults, and
+    advance the ages of gaps; return the number of visible markers.
+
+    measured : (n_marker, 3) - measured positions [m], NaN = occluded; dt : float - time since the last frame
+        [s]; health : Health - state of each marker, written.
     """
     n_visible = 0
     for m in range(measured.shape[0]):
@@ -118,22 +127,23 @@ def visibility(measured, dt, health):
 def is_known(m, options, health):
     """Return whether marker m has been visible without a fault for enough frames that its mean residual can
     be used.
+
+    options : HealthOptions - its field n_learn is that number; health : Health - state of each marker.
     """
     return health.n_seen[m] >= options.n_learn
 
 
 @njit
 def expect(markers, pose, model, options, health):
-    """Write where each marker is expected into health.expected : (n_marker, 3) [m]: the model marker plus a
-    residual.
+    """Write the expected position of each marker, the model marker plus an expected residual, into
+    health.expected : (n_marker, 3) [m].
 
-    It is the last residual where that is recent, else the mean one. The first frames may be wrong: until a
-    marker is known it is expected at the position of the model.
+    The expected residual is the last one without a fault if that is recent, else the mean one. For a marker
+    that has not been visible for enough frames, it is the residual of the calibration.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
-    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs; its field
-        predicted is read
-    model : (n_marker, 3) - model markers in ground [m]
+    pose : Pose - predicted positions and orientations of the bodies in ground
+    model : (n_marker, 3) - model markers in the predicted pose, in ground [m]
     options : HealthOptions - settings of the checks of single markers
     health : Health - state of each marker, kept from frame to frame; its field expected is written
     """
@@ -160,16 +170,16 @@ def is_recent(m, health):
 
 @njit
 def expect_nothing(health):
-    """Write NaN into health.expected : (n_marker, 3), as there is no prediction."""
+    """Set all expected positions health.expected : (n_marker, 3) to NaN, for a frame without a prediction."""
     health.expected[:, :] = math.nan
 
 
 @njit
 def forget_unseen(health):
-    """Write NaN into health.expected : (n_marker, 3) for markers that were occluded in the last frame.
+    """Set health.expected : (n_marker, 3) to NaN for markers that were occluded in the last frame.
 
-    A dof that no marker determined was held fixed in that frame, so the positions of invisible markers are
-    not known.
+    It is called where a dof was held fixed in that frame because no visible marker determined it; then the
+    positions of the occluded markers are not known.
     """
     for m in range(health.gap_age.shape[0]):
         if health.gap_age[m] > 0.0:
@@ -184,7 +194,7 @@ def is_foreseen(m, health):
 
 @njit
 def innovation_of(m, measured, health):
-    """Return the distance of marker m from its expected position [m]."""
+    """Return the innovation of marker m: the distance of its measured from its expected position [m]."""
     total = 0.0
     for i in range(3):
         total += (measured[m, i] - health.expected[m, i]) ** 2
@@ -193,7 +203,9 @@ def innovation_of(m, measured, health):
 
 @njit
 def median(x, n):
-    """Return the lower median of x[:n], which is sorted in place (by insertion, as n is small)."""
+    """Return the lower median of x[:n], an array of floats, which is sorted in place (by insertion, as n is
+    small).
+    """
     for i in range(1, n):
         value, k = x[i], i
         while k > 0 and x[k - 1] > value:
@@ -205,11 +217,11 @@ def median(x, n):
 
 @njit
 def residuals(markers, pose, model, measured, health):
-    """Write the residuals measured - model at a pose into health.residual, in the bodies' frames; NaN where
-    occluded.
+    """Write the residuals at a pose, measured minus model marker, into health.residual : (n_marker, 3) [m],
+    in the axes of the markers' bodies; NaN for occluded markers.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
-    pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
+    pose : Pose - positions and orientations of the bodies in ground
     model : (n_marker, 3) - model markers in ground [m]
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     health : Health - state of each marker, kept from frame to frame; its field residual is written
@@ -225,12 +237,12 @@ def residuals(markers, pose, model, measured, health):
 
 @njit
 def unusual(m, options, health):
-    """Return how unusual the residual of marker m is, as a ratio to the allowed distance: above 1 it is a
-    fault.
+    """Return the deviation of marker m's residual from its usual value over the allowed distance; above 1 the
+    marker is at fault.
 
-    The distance is that between the residual and its mean, or its slow mean where that is nearer. A fault
-    that is noticed late has changed the mean, but hardly the slow mean. Until the marker is known the
-    distance from its calibrated position is taken.
+    The deviation is the distance of the residual from its mean or from its mean over a longer time, whichever
+    is smaller: a fault that is noticed late has changed the first mean, but hardly the second. For a marker
+    that has not been visible for enough frames, it is the distance from the calibrated position.
     """
     if is_known(m, options, health):
         r = health.residual[m]
@@ -247,7 +259,9 @@ def distance_between(a, b):
 
 @njit
 def keep_near(centre, radius, x):
-    """Move x : (3,), in place, to the nearest point within a radius [m] of centre : (3,)."""
+    """Limit x : (3,), in place, to a ball: if x is farther than radius [m] from centre : (3,), move it to the
+    nearest point of the ball.
+    """
     d = distance_between(x, centre)
     if d > radius:
         for i in range(3):
@@ -256,14 +270,15 @@ def keep_near(centre, radius, x):
 
 @njit
 def learn(markers, dt, options, health, silent):
-    """Update the mean residuals of the markers that are not at fault, after a solved frame and `residuals`.
+    """Update the mean residual of every marker that is not at fault; call it after a frame is solved and
+    `residuals` are written.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     dt : float - time since the last frame [s]
     options : HealthOptions - settings of the checks of single markers
     health : Health - state of each marker, kept from frame to frame, written
-    silent : (n_body,) int64 - 1 = means of the body's markers are not updated: other markers of it were
-        filled in by means so far, or its pose depends on a dof that was held
+    silent : (n_body,) int64 - 1 = the means of the body's markers are not updated, as its pose is no
+        measurement: missing markers of it were filled in, or a dof that moves it was held fixed
     """
     for m in range(health.weight.shape[0]):
         r = health.residual[m]
@@ -293,27 +308,33 @@ def learn(markers, dt, options, health, silent):
 
 @njit
 def is_wrong(m, options, health):
-    """Return whether marker m is at fault; a corrected label that is used does not count."""
+    """Return whether marker m is at fault in this frame.
+
+    A marker whose exchanged label has been corrected and that is used in the fit is not.
+    """
     put_right = health.fault[m] == EXCHANGED and health.weight[m] > 0.0 and options.downweight[0] == 1
     return health.fault[m] != 0 and not put_right
 
 
 @njit
 def is_blamed(m, health):
-    """Return whether marker m is at fault; a label that was corrected with certainty does not count."""
+    """Return whether marker m is at fault in this frame, except where its fault is an exchanged label that
+    has been corrected with certainty.
+    """
     certain = health.fault[m] == EXCHANGED and health.certain[m] == 1
     return health.fault[m] != 0 and not certain
 
 
 @njit
 def watch(m, dt, options, health):
-    """Observe marker m, which is at fault, and learn its position anew if it stays elsewhere on its body
-    long enough.
+    """Observe a marker at fault; if it stays long enough at one other place of its body, learn this as its
+    new position.
 
-    m : int - marker
+    m : int - index of the marker
     dt : float - time since the last frame [s]
     options : HealthOptions - settings of the checks of single markers
-    health : Health - still, still_at written; where it is learnt anew also mean, mean_residual, origin, fault
+    health : Health - fields still and still_at are written; where the marker is learnt anew, also mean,
+        mean_residual, origin and fault
     """
     r, at = health.residual[m], health.still_at[m]
     near = (

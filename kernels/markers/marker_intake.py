@@ -10,21 +10,21 @@ from kernels.markers.marker_limits import FARTHEST, FILLERS
 
 @njit
 def take_in(positions, source, scale, z_up, mirror, group, x_out):
-    """Write received markers into ground (Y up) [m].
+    """Convert received markers to the model's order and to ground axes with Y up, in metres.
 
-    A marker becomes NaN where the stream does not have it, where it is exactly 0, 0, 0 or three times one of
-    FILLERS, and where a coordinate is larger than FARTHEST.
+    A marker becomes NaN if the stream does not contain it, if its coordinates are all 0 or all the same
+    number of FILLERS (codes for occluded markers), or if one is larger than FARTHEST. Returns (length, rise,
+    sideways, n_far): of the vector from the mean of the lower group's visible markers to that of the upper
+    group's, before mirroring, its length and its components along Y and Z [m], NaN where a group has no
+    visible marker; and the number of markers farther than FARTHEST.
 
     positions : (n, 3) - as received, in a unit of `scale` metres
     source : (n_marker,) int64 - row of each model marker, -1 = not in the stream
     scale : float - metres per unit of the stream
-    z_up : int - 1 = turn Z up to Y up
-    mirror : int - 1 = mirror across the body (a left leg becomes a right one)
+    z_up : int - 1 = the stream has Z up, which is rotated to Y up
+    mirror : int - 1 = exchange left and right of the body (a left leg becomes a right one)
     group : (n_marker,) int64 - 1 = in the upper group, -1 = in the lower one, 0 = in neither
-    x_out : (n_marker, 3) - written
-    Returns (length, rise, sideways) of the line from the mean of the lower group's visible markers to that of
-    the upper one's, before mirroring [m], NaN where one has none; and the number of markers farther than
-    FARTHEST.
+    x_out : (n_marker, 3) - marker positions [m], written
     """
     n_marker = source.shape[0]
     top_x, top_y, top_z, n_top = 0.0, 0.0, 0.0, 0

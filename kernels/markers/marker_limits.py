@@ -1,4 +1,4 @@
-"""Limits on what counts as coordinates of a marker, in streams and in files."""
+"""Limits of marker coordinates in streams and files, beyond which a coordinate is no measurement."""
 
 FARTHEST = 1e9
 """Largest coordinate that is accepted [m]; squares and sums of smaller ones stay finite."""

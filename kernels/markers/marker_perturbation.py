@@ -1,4 +1,4 @@
-"""Derivatives of the cost's gradient with respect to the position of a measured marker."""
+"""Derivative of the gradient of the marker cost with respect to the position of a measured marker."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from kernels.joints.couplers import fold_vector
 
 @njit
 def perturbation_gradient(tree, b, w, place, i, solver, along_out):
-    """Write w J'e_i, the decrease of the cost's gradient per unit shift of a marker along axis i of ground.
+    """Write w J'e_i, by which the gradient of the marker cost decreases per metre that marker moves along
+    axis i.
+
+    J is the Jacobian of the model marker's position, e_i the unit vector of axis i of ground.
 
     tree : Tree - joint tree of the bodies
     b : int - body of the marker
     w : float - weight of the marker
-    place : (3,) - of the marker in ground [m]
-    i : int - axis
+    place : (3,) - position of the marker in ground [m]
+    i : int - axis of ground, 0 to 2
     solver : Work - working space of the solver; its fields pose and coupler are read
     along_out : (n_v,) - written
     """

@@ -1,14 +1,14 @@
-"""Markers of a segment that are missing for a while: they are filled in by the other markers of the segment.
+"""Filling in of markers that are missing for a while, from the other markers of their segment.
 
-The optimum over the remaining markers moves as soon as one is missing, by tens of degrees where a segment has
-three: every marker is some millimetres off the model for whole phases of a motion, and the fit depends on all
-of them. A marker that is occluded or left out is therefore kept for a while as one that is rigid with the
-others of its segment, with its mean residual. What these markers leave undetermined, the rotation about the
-line through two markers, continues at its last rate and comes to rest. The longer a gap lasts, the less
-certain the filled-in position is, and the less weight it has in the solver: the deviation of the place
-follows from the second moments of the visible markers and from how fast the segment has been turning. A
-segment with fewer than two markers left is determined by the joints, and by the weights that hold
-undetermined dofs (kernels/solver/track).
+The pose that fits the remaining markers changes as soon as one is missing, by tens of degrees for a segment
+with three markers: every marker is some millimetres off the model for whole phases of a motion, and the fit
+depends on all of them. A marker that is occluded or left out is therefore put, for a while, where it would be
+if it moved rigidly with the other markers of its segment, displaced by its mean residual. The other markers
+may leave a rotation undetermined, such as that about the line through two markers; it continues at its last
+rate and comes to rest. The longer a gap lasts, the less certain the filled-in position is, and the less
+weight it gets in the solver: its standard deviation follows from the second moments of the visible markers
+and from how fast the segment has been rotating. A segment with fewer than two markers left is determined by
+the joints, and by the weights that hold undetermined dofs (kernels/solver/track).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Segments(NamedTuple):
 
 
 class FillOptions(NamedTuple):
-    """Settings of how gaps are filled."""
+    """Settings for filling in missing markers: longest gap, time constants, and least misfit of markers."""
 
     longest: float  # a marker that is gone for longer is no more filled in [s]; 0 = none ever is
     smoothing: float  # time constant of the rate [s]
@@ -90,8 +90,8 @@ def new_segments(n_body: int, n_marker: int) -> Segments:
 
 @njit
 def fill_in(markers, measured, dt, options, health, segments, fit):
-    """Write the positions, weights and deviations of a frame's markers, with missing ones filled in, into
-    segments.
+    """Write the marker positions of a frame, with missing ones filled in, and their weights and standard
+    deviations into segments.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
@@ -122,7 +122,7 @@ def fill_in(markers, measured, dt, options, health, segments, fit):
 def is_missed(m, dt, options, health, segments):
     """Return whether marker m is unused in this frame, but was used recently enough to be filled in.
 
-    m : int - marker
+    m : int - index of the marker
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
     health : Health - state of each marker, kept from frame to frame
@@ -134,13 +134,14 @@ def is_missed(m, dt, options, health, segments):
 
 @njit
 def missed_for(markers, b, dt, options, health, segments):
-    """Return the time since all markers of a segment were last there together, without those long missing
-    [s]; 0 = they are there.
+    """Return the time since a segment was last complete [s]; 0 = it is complete now.
 
-    Markers that are missing in turn say little about a segment that is never completely visible.
+    A segment is complete while all of its markers are used that have not been missing for too long to be
+    filled in. If markers are missing alternately, the time runs on: one that has come back says little about
+    a segment that is never complete.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
-    b : int - body
+    b : int - index of the body
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
     health : Health - state of each marker, kept from frame to frame
@@ -154,9 +155,8 @@ def missed_for(markers, b, dt, options, health, segments):
 
 @njit
 def usual_place(markers, m, health, y_out):
-    """Write the usual position of marker m in its body's frame, that of the model plus its mean residual,
-    into
-    y_out : (3,).
+    """Write the usual position of marker m in its body's frame [m] into y_out : (3,): that of the model plus
+    the marker's mean residual.
     """
     for i in range(3):
         y_out[i] = markers.position[m, i] + health.mean[m, i]
@@ -164,19 +164,19 @@ def usual_place(markers, m, health, y_out):
 
 @njit
 def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
-    """Estimate the orientation of body b from its visible markers and the prediction, and write it; return
-    False with too few.
+    """Estimate the orientation of body b from its visible markers and the predicted orientation; return
+    whether it could.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
-    b : int - body
+    b : int - index of the body; with fewer than two visible markers nothing is estimated
     measured : (n_marker, 3) - measured marker positions in ground [m]
     age : float - time since the segment was complete [s]
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
     health : Health - state of each marker, kept from frame to frame
     segments : Segments - state of each segment, kept from frame to frame; its field turned[b] is written
-    fit : BodyFitWork - written: vectors[0], [1] mean of the markers in the body and in ground; matrices[4]
-        their second moments in the body
+    fit : BodyFitWork - written: vectors[0] and [1], means of the visible markers in the body and in ground;
+        matrices[4], their second moments in the body
     """
     local, middle, y = fit.vectors[0], fit.vectors[1], fit.vectors[2]
     local[:] = 0.0
@@ -212,8 +212,10 @@ def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
 
 @njit
 def predict_turn(b, time, segments, fit):
-    """Write the orientation of body b a time [s] after the last frame, at its rate,
+    """Write the orientation of body b at a time [s] after the last frame, if it rotates on at its last rate,
     into fit.matrices[2] : (3, 3).
+
+    segments : Segments - orientation in the last frame and angular velocity are read.
     """
     R, w, axis, ahead = segments.rotation[b], segments.rate[b], fit.vectors[3], fit.matrices[2]
     speed = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
@@ -226,10 +228,11 @@ def predict_turn(b, time, segments, fit):
 
 @njit
 def place_missed(markers, b, age, dt, options, health, segments, fit):
-    """Write the positions, weights and deviations of a segment's missing markers, after turn_segment.
+    """Write positions, weights and standard deviations of a segment's missing markers; call it after
+    turn_segment.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
-    b : int - body
+    b : int - index of the body
     age : float - time since the segment was complete [s]
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
@@ -265,12 +268,14 @@ def place_missed(markers, b, age, dt, options, health, segments, fit):
 
 @njit
 def spread_of_turn(moments, prior, spread_out):
-    """Write the covariance of a segment's rotation, as known from its markers and a prediction [rad^2].
+    """Write the covariance of a segment's estimated rotation, from the spread of its visible markers and the
+    prediction [rad^2].
 
-    It is the inverse of (tr(M) 1 - M) / WITHIN^2 + 1 / prior^2, with M the second moments of the markers.
+    It is the inverse of (tr(M) 1 - M) / WITHIN^2 + 1 / prior^2, with the second moments M of the markers and
+    the standard deviation WITHIN of one marker.
 
-    moments : (3, 3) - of the markers about their mean [m^2]
-    prior : float - standard deviation of the predicted turn [rad]
+    moments : (3, 3) - second moments M of the visible markers about their mean [m^2]
+    prior : float - standard deviation of the predicted rotation [rad]
     spread_out : (3, 3) - written
     """
     scale = 1.0 / (WITHIN * WITHIN)
@@ -291,13 +296,13 @@ def spread_of_turn(moments, prior, spread_out):
 
 @njit
 def find_silent(tree, is_open, floating_inner, segments):
-    """Mark the bodies with a pose that is no measurement: their markers are filled in, or a dof that moves
-    them was held.
+    """Mark the bodies whose pose is not wholly measured: markers of the body are filled in, or a dof that
+    moves it is held fixed.
 
     tree : Tree - joint tree of the bodies
-    is_open : (n_v,) int64 - 1 = held, as no marker determines it
-    floating_inner : (n_v,) int64 - 1 = undetermined in every frame
-    segments : Segments - filled; silent : (n_body,) int64 written
+    is_open : (n_v,) int64 - 1 = the dof is held fixed, as no marker determines it
+    floating_inner : (n_v,) int64 - 1 = the dof is undetermined in every frame; it marks no body
+    segments : Segments - its field filled is read, silent : (n_body,) int64 written
     """
     silent, parent = segments.silent, tree.parent
     silent[:] = 0
@@ -313,18 +318,20 @@ def find_silent(tree, is_open, floating_inner, segments):
 
 @njit
 def learn_segments(markers, pose, rms, dt, options, health, segments, fit):
-    """Update orientations, rates and ages after a frame; segments with missing markers do not update their
-    rate.
+    """Update the stored orientations, angular velocities and ages of gaps of all segments after a frame is
+    solved.
 
-    A segment with too few markers left to fill in the others keeps its orientation: the pose that the joints
-    give it may be far off.
+    The angular velocity of a segment with missing markers is not updated. A segment with too few markers left
+    to fill in the others also keeps its stored orientation: the pose that the joints alone give it may be far
+    off.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
-    pose : Pose - of the solution
-    rms : float - of the distances of markers from the model [m]; NaN = the frame was not solved
+    pose : Pose - solved positions and orientations of the bodies in ground
+    rms : float - root mean square of the distances of markers from the model [m]; NaN = the frame was not
+        solved
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
-    health : Health - weight of the markers
+    health : Health - its field weight is read
     segments : Segments - state of each segment, kept from frame to frame, written
     fit : BodyFitWork - working space of rigid fits, written
     """
@@ -351,12 +358,14 @@ def learn_segments(markers, pose, rms, dt, options, health, segments, fit):
 
 @njit
 def learn_rate(b, R, dt, smoothing, segments, fit):
-    """Update segments.rate[b] and swing[b] by the turn since the last frame.
+    """Update the smoothed angular velocity of body b and its mean square from the rotation since the last
+    frame.
 
-    b : int - body
+    b : int - index of the body
     R : (3, 3) - orientation of the body now
     dt : float - time since the last frame [s]
-    smoothing : float - time constant of the rate [s]; that of its mean square is ten times as long
+    smoothing : float - time constant of the angular velocity [s]; that of its mean square is ten times as
+        long
     segments : Segments - state of each segment, kept from frame to frame; its fields rate and swing are
         written
     fit : BodyFitWork - working space of rigid fits; its field matrices[1] is written

@@ -1,1 +1,3 @@
-"""Contact of triangle meshes: vertices of one surface in the other, with an elastic foundation."""
+"""Contact of triangle meshes by an elastic foundation: vertices of one surface that are inside the other are
+pressed out.
+"""

@@ -1,8 +1,9 @@
-"""Contact of two surfaces of triangles: wrench, patch, and the change of the wrench with the pose.
+"""Contact of two triangle surfaces: the wrench between them, size of the contact, and derivative of the
+wrench.
 
-Everything is about the origin of body A, in its axes. R and p are the pose of body B's surface in the axes of
-A's; the wrench (moment, force) acts on A; and the stiffness is the change of the wrench where B is displaced
-by a small twist (turned about A's origin, shifted), with A held fixed.
+All is about the origin of body A's surface, in its axes. R and p are rotation and position of body B's
+surface in these axes; the wrench (moment, force) acts on A; the stiffness is the derivative of the wrench
+with respect to a small twist of B (rotation about A's origin, translation), with A held fixed.
 """
 
 from __future__ import annotations
@@ -20,14 +21,18 @@ OK, NON_FINITE = 0, 1
 
 @njit
 def mesh_contact(meshes, contacts, e, modulus, R, p, work):
-    """Write work.wrench[e], work.patch[e] and the vertices in contact; return OK or NON_FINITE.
+    """Compute contact e: write its wrench, its patch (area, depth, centre of pressure) and its vertices in
+    contact into work.
+
+    Returns OK, or NON_FINITE if the pose is not finite; then all results are zero.
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
     e : int - index of the contact
     modulus : float - pressure per depth [N/m^3]
     R : (3, 3), p : (3,) - rotation and position of B's surface in the axes of A's [m]
-    work : MeshWork - written; from what it stores of the pose before, a pose nearby is computed fast
+    work : MeshWork - results and stored data, written; what was stored at the last pose makes a nearby pose
+        fast
     """
     a, b, passes = contacts.mesh_a[e], contacts.mesh_b[e], contacts.passes[e]
     clear_contact(e, work)
@@ -63,7 +68,7 @@ def mesh_contact(meshes, contacts, e, modulus, R, p, work):
 
 @inlined
 def clear_contact(e, work):
-    """Set the results of contact e to zero, as without touch."""
+    """Set the results of contact e in work : MeshWork to zero, as for surfaces that do not touch."""
     work.wrench[e, :], work.by_a[e, :], work.patch[e, :] = 0.0, 0.0, 0.0
     work.sums[:] = 0.0
     work.n_touch[e, 0], work.n_touch[e, 1] = 0, 0
@@ -71,10 +76,11 @@ def clear_contact(e, work):
 
 @njit
 def mesh_stiffness(contacts, e, modulus, R, p, work):
-    """Write work.stiffness[e] : (6, 6), after mesh_contact at the same pose.
+    """Write work.stiffness[e] : (6, 6), the derivative of the wrench on A with respect to a small twist of B,
+    after mesh_contact at the same pose.
 
-    Where B is displaced by x, the part of A's vertices is carried along, and changes as if A were displaced
-    by -x.
+    The part of the wrench that comes from A's vertices is in B's axes: where B is displaced by x, it moves
+    with B, and changes as if A were displaced by -x.
 
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
     e : int - index of the contact
@@ -100,7 +106,7 @@ def mesh_stiffness(contacts, e, modulus, R, p, work):
 
 @inlined
 def finite_pose(R, p):
-    """Return whether R : (3, 3) and p : (3,) are finite numbers."""
+    """Return whether all entries of the rotation R : (3, 3) and the position p : (3,) are finite."""
     total = 0.0
     for i in range(3):
         total += abs(p[i])
@@ -125,7 +131,7 @@ def turn_back(R, p, R_out, p_out):
 
 @inlined
 def carry_wrench(R, p, w, out):
-    """Convert a wrench to another origin and other axes; write it into out.
+    """Transform a wrench to another origin and other axes, and write it into out.
 
     R : (3, 3), p : (3,) - rotation and position of the wrench's own axes in those of out [m]
     w : (9,) - moment [N m], force [N], and three numbers that are not read
@@ -140,8 +146,9 @@ def carry_wrench(R, p, w, out):
 
 @njit
 def carry_stiffness(R, p, half, G):
-    """Convert a stiffness G to another origin and other axes, in place: G becomes X G X', where X w is the
-    wrench w converted by `carry_wrench`.
+    """Transform a stiffness matrix G to another origin and other axes, in place.
+
+    G becomes X G X', where X is the matrix by which `carry_wrench` transforms a wrench.
 
     R : (3, 3), p : (3,) - rotation and position of the axes in which G is given [m]
     half : (6, 6) - working space

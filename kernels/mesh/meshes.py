@@ -1,9 +1,11 @@
-"""Tables of triangle surfaces, and of the contacts between them with data that are stored from pose to pose.
+"""Tables of triangle surfaces and of the contacts between them, and what is stored of a contact from pose to
+pose.
 
-The surfaces of a model are in one group of arrays, one after the other; `table` shows where each begins.
-Vertices and triangles are in the order of two trees over space: node i has the children 2 i + 1 and 2 i + 2,
-and of n items at depth D leaf k has those from (k n) >> D up to ((k + 1) n) >> D. Numbers of vertices and
-triangles are indices of these arrays; rtsim/models/packing/meshes.py makes them.
+The surfaces of a model are in one group of arrays, one after the other; `table` states where each begins.
+Vertices and triangles are sorted by two binary trees over space, boxes around triangles and balls around
+vertices: node i has the children 2 i + 1 and 2 i + 2, and of n items, leaf k of a tree of depth D has the
+items (k n) >> D to ((k + 1) n) >> D, without the last. Vertices and triangles are numbered by their index in
+these arrays; rtsim/models/packing/meshes.py makes them.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ N_MESH_PATCH = 7
 
 
 class Meshes(NamedTuple):
-    """Surfaces of triangles, whose corners are counter-clockwise as seen from outside."""
+    """Triangle surfaces of a model; the corners of every triangle are in counter-clockwise order as seen from
+    outside.
+    """
 
     table: np.ndarray  # (n_mesh, N_TABLE) int64
     vertex: np.ndarray  # (n_vertex, 3) [m]
@@ -70,7 +74,9 @@ class Meshes(NamedTuple):
 
 
 class MeshContacts(NamedTuple):
-    """Pairs of surfaces in contact, and where the data of each pair are stored from pose to pose."""
+    """Pairs of surfaces that may touch, settings of each contact, and where its stored data begin in
+    MeshWork.
+    """
 
     mesh_a: np.ndarray  # (n_contact,) int64 - of Meshes
     mesh_b: np.ndarray  # (n_contact,) int64
@@ -84,7 +90,7 @@ class MeshContacts(NamedTuple):
 
 
 class MeshWork(NamedTuple):
-    """Results, stored values and working space of the contacts between meshes."""
+    """Results of the contacts between meshes, data stored from pose to pose, and working space."""
 
     wrench: Annotated[np.ndarray, Floats("n_contact", 6)]  # on A about its origin, in its axes [N m, N]
     by_a: Annotated[np.ndarray, Floats("n_contact", 6)]  # what A's vertices alone add to it
@@ -139,7 +145,12 @@ def new_mesh_contacts(
     offset: Sequence[float],
     depth_max: Sequence[float],
 ) -> MeshContacts:
-    """Return the MeshContacts of pairs of surfaces; each argument has one entry per contact."""
+    """Return the MeshContacts of pairs of surfaces; each argument but meshes has one entry per contact.
+
+    pairs : numbers of the surfaces A and B; passes : OF_A, OF_B or OF_BOTH; area and direction : one choice
+        for A's vertices, one for B's; offset [m] : by how much the surfaces grow together; depth_max [m] :
+        largest depth at which a vertex counts as inside.
+    """
     n_vertex, n_ball = meshes.table[:, N_VERTEX], (2 << meshes.table[:, BALL_DEPTH]) - 1
     vertex, ball = np.zeros((len(pairs), 3), np.int64), np.zeros((len(pairs), 3), np.int64)
     for table, sizes in ((vertex, n_vertex), (ball, n_ball)):

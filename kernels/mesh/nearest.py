@@ -1,9 +1,9 @@
-"""The closest point of a surface of triangles, and on which side of the surface a point is.
+"""Closest point of a triangle surface to a given point, and the side of the surface on which that point is.
 
-Closest point of a triangle: Ericson (2005), Real-Time Collision Detection, section 5.1.5, by the regions of
-its corners, edges and face. Side: Baerentzen, Aanaes (2005), IEEE Trans Vis Comput Graph 11:243-253: the sign
-of (point - closest) . N, with N the normal of the face, the sum of the normals at the edge, or the sum of the
-normals at the corner weighted by angle.
+The closest point of one triangle follows Ericson (2005), Real-Time Collision Detection, section 5.1.5, by the
+regions of its corners, edges and face. The side follows Baerentzen, Aanaes (2005), IEEE Trans Vis Comput
+Graph 11:243-253: it is the sign of (point - closest) . N, where N is the normal of the face, the sum of the
+normals at the edge, or the sum of the normals at the corner weighted by angle.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ FACE, EDGE, CORNER = 0, 1, 4
 
 @inlined
 def on_triangle(row, x, y, z):
-    """Find the point of a triangle closest to a point: return (squared distance [m^2], coordinates along ab
-    and ac [1], closest feature).
+    """Find the point of a triangle that is closest to a given point; return (squared distance [m^2], u, v,
+    feature).
+
+    u and v are its coordinates along the sides ab and ac [1]; feature is FACE, EDGE + k or CORNER + k.
 
     row : (N_TRIANGLE_ROW,) - the triangle's row of Meshes.triangle
-    x, y, z : float - the point [m]
+    x, y, z : float - the point, in the axes of the surface [m]
     """
     px, py, pz = x - row[ORIGIN], y - row[ORIGIN + 1], z - row[ORIGIN + 2]
     d1 = row[SIDE_AB] * px + row[SIDE_AB + 1] * py + row[SIDE_AB + 2] * pz
@@ -65,13 +67,14 @@ def on_triangle(row, x, y, z):
 
 @inlined
 def triangle_gap(row, px, py, pz, height):
-    """Return the squared distance of a triangle and a point [m^2], by its face or the nearest of its edges.
+    """Return the squared distance between a triangle and a point [m^2].
 
-    There are no branches: which of them is closest changes with every triangle, and a branch that a processor
-    predicts wrongly costs more than all of them.
+    The distances to the face and to all three edges are computed without branches, and one is chosen: which
+    one is closest changes from triangle to triangle, and a wrongly predicted branch would cost the processor
+    more.
 
     row : (N_TRIANGLE_ROW,) - the triangle's row of Meshes.triangle
-    px, py, pz : float - the point from corner a [m]
+    px, py, pz : float - vector from corner a to the point [m]
     height : float - height of the point above the triangle's plane [m]
     """
     d1 = row[SIDE_AB] * px + row[SIDE_AB + 1] * py + row[SIDE_AB + 2] * pz
@@ -91,14 +94,18 @@ def triangle_gap(row, px, py, pz, height):
 
 @inlined
 def gap_to(row, x, y, z):
-    """Return the squared distance of a point and the triangle row : (N_TRIANGLE_ROW,) [m^2]."""
+    """Return the squared distance [m^2] between the point x, y, z [m] and a triangle, row : (N_TRIANGLE_ROW,)
+    of Meshes.triangle.
+    """
     px, py, pz = x - row[ORIGIN], y - row[ORIGIN + 1], z - row[ORIGIN + 2]
     return triangle_gap(row, px, py, pz, row[NORMAL] * px + row[NORMAL + 1] * py + row[NORMAL + 2] * pz)
 
 
 @inlined
 def box_gap(box, x, y, z):
-    """Return the squared distance of a point and a box : (6,) [m^2]."""
+    """Return the squared distance [m^2] between a point and a box : (6,), lowest and highest x, y, z [m]; 0
+    inside.
+    """
     dx = max(box[0] - x, x - box[3], 0.0)
     dy = max(box[1] - y, y - box[4], 0.0)
     dz = max(box[2] - z, z - box[5], 0.0)
@@ -107,12 +114,13 @@ def box_gap(box, x, y, z):
 
 @inlined
 def in_leaf(triangles, first, end, x, y, z, found):
-    """Search some triangles for one closer than `found`; return squared distance and number of the closest.
+    """Search the triangles of one leaf for one closer to a point than `found`; return `found` or the closer
+    one.
 
     triangles : (n_triangle, N_TRIANGLE_ROW) - Meshes.triangle
-    first, end : int - the first of these triangles, and the one after the last
+    first, end : int - the leaf's first triangle, and the one after its last
     x, y, z : float - the point, in the axes of the surface [m]
-    found : (float, int) - squared distance [m^2] and number of the closest triangle so far
+    found : (float, int) - squared distance [m^2] and number of the closest triangle so far; returned likewise
     """
     gap, triangle = found
     for t in range(first, end):
@@ -128,13 +136,14 @@ def in_leaf(triangles, first, end, x, y, z, found):
 
 @njit
 def below(surface, top, x, y, z, found, node, gap):
-    """Search the boxes below a node for a triangle closer than `found`; return squared distance and number of
-    the closest.
+    """Search the boxes below a node of the tree for a triangle closer to a point than `found`; return `found`
+    or the closest one.
 
-    surface : (boxes, triangles, root, depth, first, n) - arrays of Meshes, and numbers of its table
-    top : int - the node, of which gap[0] is the squared distance [m^2]
+    surface : (boxes, triangles, root, depth, first, n) - Meshes.box and triangle; root and depth of the
+        surface's tree, its first triangle and number of triangles
+    top : int - the node from which the search starts; gap[0] is its squared distance [m^2]
     x, y, z : float - the point, in the axes of the surface [m]
-    found : (float, int) - squared distance [m^2] and number of the closest triangle so far
+    found : (float, int) - squared distance [m^2] and number of the closest triangle so far; returned likewise
     node : (N_STACK,) int64, gap : (N_STACK,) - working space, nodes and their squared distances
     """
     box, triangles, root, depth, first, n = surface
@@ -162,7 +171,8 @@ def below(surface, top, x, y, z, found, node, gap):
 def search(meshes, m, x, y, z, guess, node, gap):
     """Return (squared distance [m^2], number) of the triangle of a surface that is closest to a point.
 
-    From a guess the search climbs to the root, as most of what is beside is too far at the first look.
+    With a guess, the search begins in its leaf and climbs to the root of the tree of boxes; most of the other
+    branches are then discarded by their first box.
 
     meshes : Meshes - the surfaces of all meshes
     m : int - index of the surface
@@ -194,8 +204,8 @@ def search(meshes, m, x, y, z, guess, node, gap):
 
 @njit
 def nearest(meshes, m, x, y, z, guess, node, gap):
-    """Find the closest point of a surface: return (squared distance [m^2], along ab, along ac [1], triangle,
-    feature).
+    """Find the point of a surface that is closest to a point: return (squared distance [m^2], u, v, triangle,
+    feature), with its coordinates u and v along the triangle's sides ab and ac [1].
 
     meshes : Meshes - the surfaces of all meshes
     m : int - index of the surface
@@ -225,12 +235,12 @@ def way_from(row, u, v, x, y, z):
 
 @inlined
 def side_normal(meshes, t, what):
-    """Return the normal (x, y, z) that decides on which side a point is, and whether the feature is on the
-    surface's boundary.
+    """Return (x, y, z) of the normal that decides on which side of a surface a point is, and whether the
+    closest feature is on the boundary of an open surface.
 
     meshes : Meshes - the surfaces of all meshes
-    t : int - index of the triangle
-    what : int - the feature: FACE, EDGE + k or CORNER + k
+    t : int - index of the closest triangle
+    what : int - its closest feature: FACE, EDGE + k or CORNER + k
     """
     if what == FACE:
         row = meshes.triangle[t]
@@ -246,10 +256,10 @@ def side_normal(meshes, t, what):
 
 @entry
 def signed_distance(meshes, m, point, guess, work):
-    """Return the signed distance of a point from a surface: (distance [m], triangle, feature, 1 = beyond the
-    boundary).
+    """Return (signed distance of a point from a surface [m], closest triangle, closest feature, boundary).
 
-    The distance is negative inside; triangle and feature are the closest ones.
+    The distance is negative inside. boundary is 1 where the closest point is on the boundary of an open
+    surface; then the side has no meaning.
 
     meshes : Meshes - the surfaces of all meshes
     m : int - index of the surface

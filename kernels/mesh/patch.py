@@ -1,4 +1,6 @@
-"""The patch of two surfaces of triangles, as contacts need it, and how it changes as A moves."""
+"""The contact patch of two triangle surfaces (depth, volume, normal, point) and its derivatives with the
+motion of body A.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,10 @@ def relative_pose(pose, a, b, Q, R, p):
 
 @njit
 def write_patch(w, patch, Q, row):
-    """Convert a wrench between two meshes into depth, volume, normal and point of a patch; write them into
-    row.
+    """Convert the wrench between two meshes into largest depth, volume, normal and point of a contact patch;
+    write them into row.
 
-    w : (6,) - wrench on A for unit modulus, about its origin and in its axes [m^4, m^3]
+    w : (6,) - wrench on A for a modulus of 1, about A's origin and in its axes [m^4, m^3]
     patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch
     Q : (3, 3) - rotation of body A in ground
     row : (N_STATE,) - the contact's row of ContactWork.state, written
@@ -66,14 +68,14 @@ def write_patch(w, patch, Q, row):
 
 @njit
 def write_moved(w, patch, J, share, Q, moved):
-    """Write how the patch changes where A rotates about its origin and where that origin moves, along
-    ground's axes.
+    """Write the derivatives of a contact patch with respect to rotations of A about its origin and
+    translations of A, along ground's axes.
 
-    w : (6,), J : (6, 6) - wrench for unit modulus, and its change where B is displaced, in A's axes
+    w : (6,), J : (6, 6) - wrench on A for a modulus of 1, and its derivative by a twist of B, in A's axes
     patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch
-    share : float - part of A's vertices in what presses [1]
+    share : float - part of the pressing vertices that belongs to A: 0, 1/2 or 1
     Q : (3, 3) - rotation of body A in ground
-    moved : (6, N_MOVED) - ContactWork.moved, written
+    moved : (6, N_MOVED) - rows for 3 rotations and 3 translations (ContactWork.moved), written
     """
     M, F, c = w[:3], w[3:], patch[PRESSED_AT : PRESSED_AT + 3]
     square = F[0] * F[0] + F[1] * F[1] + F[2] * F[2]
@@ -107,15 +109,17 @@ def write_moved(w, patch, J, share, Q, moved):
 
 @inlined
 def changed(x, F, J, row, column, axis, turn, shift):
-    """Return the change of force or moment x of A's wrench where A rotates about an axis or shifts along it.
+    """Return the derivative of the force or the moment on A, a vector x, where A rotates about an axis or
+    moves along it.
 
     Body B is held fixed.
 
-    x, F : (3,) - the vector, and the force
-    J : (6, 6) - change of the wrench where B is displaced
-    row, column : int - first row of the vector in J, and first column of the motion
+    x, F : (3,) - the vector, and the force of the same wrench
+    J : (6, 6) - derivative of the wrench with respect to a twist of B
+    row, column : int - first row of x in J; first column of the rotation (0) or translation (3) in J
     axis : (3,) - the axis, in A's axes
-    turn, shift : float - turn = 1: x turns along; shift = 1: the point of the moment shifts
+    turn, shift : float - turn = 1: x rotates with A; shift = 1: the point about which a moment x is taken
+        moves with A
     """
     out = (
         turn * (axis[1] * x[2] - axis[2] * x[1]) + shift * (axis[1] * F[2] - axis[2] * F[1]),

@@ -1,11 +1,14 @@
-"""The wrench of vertices in contact, each pressed away by modulus x area x depth, and its stiffness.
+"""Wrench of an elastic foundation on the vertices in contact, and its stiffness: each vertex bears modulus x
+area x depth.
 
-f_i = p a_i d_i m (Andersen et al. 2017: f_i = p v_i, v_i = a_i d_i). Along the gradient n of the distance,
-m = n, the forces have a potential, the sum of p a_i d_i^2/2. Where the vertex moves by x, f_i changes by
--K x, K = p a_i (n n' - d_i B), with the curvature B of the distance: (1 - n n' - t t')/s at the distance s
-of an edge along t, (1 - n n')/s of a corner, 0 over a face. Against the vertex's own normal, m turns with its
-surface, and the sum is that of a pressure p d on it: it is continuous where n jumps from one closest triangle
-to the next, and it has no potential. Then f_i changes by -p a_i m n' x, and turns along.
+The force on vertex i is f_i = p a_i d_i m, with the modulus p, its area a_i and depth d_i and a unit
+direction m (Andersen et al. 2017: f_i = p v_i, v_i = a_i d_i). Two directions can be chosen. With m = n, the
+gradient of the distance from the surface, the forces have a potential, the sum of p a_i d_i^2/2. Where the
+vertex moves by x, f_i changes by -K x, K = p a_i (n n' - d_i B); the curvature B of the distance is (1 - n n'
+- t t')/s at the distance s from an edge along t, (1 - n n')/s at a corner, 0 over a face. With m opposite to
+the vertex's own normal, m rotates with its surface, and the sum is that of a pressure p d on that surface: it
+is continuous where n jumps from one closest triangle to the next, and has no potential. f_i then changes by
+-p a_i m n' x, and by the rotation of m.
 """
 
 from __future__ import annotations
@@ -30,16 +33,17 @@ from kernels.mesh.meshes import (
 
 @njit
 def add_pressed(touch, first, n, modulus, weight, patch, sums):
-    """Add the contributions of some vertices to the patch, except for its centre of pressure, and to the
-    sums.
+    """Add the forces on some vertices in contact to a wrench, and their areas, volumes and depths to the
+    patch.
 
     touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
     first, n : int - first row of touch, and number of rows
     modulus : float - pressure per depth [N/m^3]
-    weight : float - weight of the pass [1]
-    patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch
+    weight : float - weight of these vertices: 1/2 where those of both surfaces are used, else 1
+    patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch; all columns but the centre of pressure are
+        added to
     sums : (9,) - wrench on the vertices, about the origin of the surface that they touch and in its axes, and
-      first moment of the volume
+        first moment of the volume [m^4]; added to
     """
     for j in range(first, first + n):
         row = touch[j]
@@ -59,13 +63,14 @@ def add_pressed(touch, first, n, modulus, weight, patch, sums):
 
 @inlined
 def add_stiffness_of(direction, touch, first, n, modulus, G):
-    """Add the change of the wrench of these vertices, where their surface moves by a twist, to G : (6, 6).
+    """Add the derivative of the wrench on vertices in contact, with respect to a small twist of their
+    surface, to G : (6, 6).
 
-    direction : int - GRADIENT or OWN_NORMAL
+    direction : int - GRADIENT or OWN_NORMAL, the direction of the forces
     touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
     first, n : int - first row of touch, and number of rows
-    modulus : float - pressure per depth, times the weight of the pass [N/m^3]
-    G : (6, 6) - change of the wrench by a twist
+    modulus : float - pressure per depth, times the weight of these vertices [N/m^3]
+    G : (6, 6) - derivative of the wrench with respect to the twist
     """
     if direction == OWN_NORMAL:
         add_slope_of_pressure(touch, first, n, modulus, G)
@@ -75,12 +80,13 @@ def add_stiffness_of(direction, touch, first, n, modulus, G):
 
 @njit
 def add_slope_of_pressure(touch, first, n, modulus, G):
-    """Add the change of forces along the vertices' own normals, which rotate with the surface, to G.
+    """Add the derivative of the wrench of forces along the vertices' own normals, which rotate with their
+    surface, to G.
 
     touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
     first, n : int - first row of touch, and number of rows
-    modulus : float - pressure per depth, times the weight of the pass [N/m^3]
-    G : (6, 6) - change of the wrench by a twist
+    modulus : float - pressure per depth, times the weight of these vertices [N/m^3]
+    G : (6, 6) - derivative of the wrench with respect to a small twist of that surface
     """
     Mx, My, Mz, Fx, Fy, Fz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(first, first + n):
@@ -100,12 +106,12 @@ def add_slope_of_pressure(touch, first, n, modulus, G):
 
 @njit
 def add_slope_of_potential(touch, first, n, modulus, G):
-    """Add the change of forces along gradients to G.
+    """Add the derivative of the wrench of forces along the gradients of the vertices' depths to G.
 
     touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
     first, n : int - first row of touch, and number of rows
-    modulus : float - pressure per depth, times the weight of the pass [N/m^3]
-    G : (6, 6) - change of the wrench by a twist
+    modulus : float - pressure per depth, times the weight of these vertices [N/m^3]
+    G : (6, 6) - derivative of the wrench with respect to a small twist of the vertices' surface
     """
     for j in range(first, first + n):
         row = touch[j]
@@ -124,12 +130,12 @@ def add_slope_of_potential(touch, first, n, modulus, G):
 
 @inlined
 def add_square(weight, y, nx, ny, nz, G):
-    """Add weight w w' to G, with the wrench w = (y x n, n) of a unit force n at y.
+    """Add weight w w' to the matrix G, with the wrench w = (y x n, n) of a unit force along n at the point y.
 
-    weight : float - factor of the square
-    y : (3,) - place [m]
+    weight : float - factor of the product
+    y : (3,) - the point [m]
     nx, ny, nz : float - components of the direction n
-    G : (6, 6) - change of the wrench by a twist
+    G : (6, 6) - derivative of a wrench with respect to a twist
     """
     w = about_origin(y, nx, ny, nz)
     for i in range(6):
@@ -146,11 +152,11 @@ def about_origin(y, nx, ny, nz):
 
 @inlined
 def add_arm(y, fx, fy, fz, G):
-    """Add the change of the moment of a constant force, whose point moves by a twist, to G.
+    """Add to G the derivative of the moment of a constant force, whose point moves with a small twist.
 
     y : (3,) - the point [m]
     fx, fy, fz : float - components of the force [N]
-    G : (6, 6) - change of the wrench by a twist
+    G : (6, 6) - derivative of a wrench with respect to the twist
     """
     f = (fx, fy, fz)
     along = y[0] * fx + y[1] * fy + y[2] * fz
@@ -168,8 +174,10 @@ def add_arm(y, fx, fy, fz, G):
 
 @inlined
 def add_turned(w, J):
-    """Add the change of the wrench w, six numbers, where it is displaced by a twist as a whole, to J : (6,
-    6)."""
+    """Add to J : (6, 6) the derivative of a wrench w that is carried along by a small twist.
+
+    w : (6,) - moment about the origin [N m], and force [N], a tuple.
+    """
     for k in range(2):
         x, y, z = w[3 * k], w[3 * k + 1], w[3 * k + 2]
         J[3 * k, 1] += z

@@ -1,8 +1,9 @@
-"""Search for the closest triangles of several nearby vertices at once.
+"""Search for the closest triangles of several neighbouring vertices at once.
 
-Each vertex has the triangle that was closest before; no triangle farther away than the farthest of these can
-be closest now. The leaves of boxes within that distance of all these vertices are collected once. Then, for
-each vertex, discs around the triangles in the leaves show the few triangles that must be examined.
+Every vertex has a triangle that was closest to it before; no triangle farther away than the farthest of these
+can be closest now. The leaves of the tree of boxes within that distance of all the vertices are collected
+once. Then, for each vertex, its distances from discs around the triangles in these leaves show which few
+triangles must be examined.
 """
 
 from __future__ import annotations
@@ -40,11 +41,12 @@ def add_to_room(x, y, z, first, room):
 
 @inlined
 def gather(meshes, row, reach, work):
-    """Collect the leaves of boxes within reach of work.room; return their number, -1 if they are too many.
+    """Collect the leaves of a surface's tree of boxes within a distance of the box work.room; return their
+    number, -1 if too many.
 
     meshes : Meshes - the surfaces of all meshes
     row : (N_TABLE,) int64 - the surface's row of Meshes.table
-    reach : float - square of the reach [m^2]
+    reach : float - square of the distance [m^2]
     work : MeshWork - room is read; near, near_disc and node are written
     """
     n = leaves_within(meshes.box[row[BOX] :], row[BOX_DEPTH], reach, work.room, work.node, work.near)
@@ -54,11 +56,12 @@ def gather(meshes, row, reach, work):
 
 @njit
 def leaves_within(boxes, depth, reach, room, node, near):
-    """Write the leaves within reach of a box; return their number, -1 if they are too many to be collected.
+    """Find the leaves of a tree of boxes within a distance of a box; return their number, -1 if too many to
+    be stored.
 
     boxes : (n_box, 6) - Meshes.box, from the root of a surface on
     depth : int - depth of the tree of boxes
-    reach : float - square of the reach [m^2]
+    reach : float - square of the distance [m^2]
     room : (6,) - lowest and highest x, y, z of the box [m]
     node : (N_STACK,) int64 - working space
     near : (N_NEAR,) int64 - numbers of the leaves, written
@@ -120,13 +123,15 @@ def screen(disc, n, x, y, z, gap):
 
 @njit
 def closest_of(triangles, leaves, gaps, x, y, z, found):
-    """Return the number of the triangle closest to a point: the one found before, or one of those collected.
+    """Return the number of the triangle closest to a point, among those in the collected leaves and the one
+    found before.
 
     triangles : (n_triangle, N_TRIANGLE_ROW) - Meshes.triangle
-    leaves : (near, n, first, number, depth) - leaves and how many; first triangle, number of triangles, depth
-    gaps : (N_NEAR_TRIANGLE,) - squared distances of the discs, by screen [m^2]
+    leaves : (near, n, first, number, depth) - numbers of the leaves, and how many they are; first triangle,
+        number of triangles and depth of the tree of the surface
+    gaps : (N_NEAR_TRIANGLE,) - squared distances of the point from the triangles' discs, from `screen` [m^2]
     x, y, z : float - the point, in the axes of the surface [m]
-    found : (float, int) - squared distance [m^2] and number of a triangle that may be closest
+    found : (float, int) - squared distance [m^2] and number of the triangle found before
     """
     near, n, first, number, depth = leaves
     gap, triangle = found

@@ -1,11 +1,11 @@
-"""Which vertices of one surface are inside another, how deep, and in which direction.
+"""Search for the vertices of one surface that are inside another, with their depths and directions.
 
-A vertex at the distance s from a surface cannot reach it before it has moved by s. So every vertex stores its
-position at its last examination, and its distance from touching there; and every ball around neighbouring
+A vertex at the distance s from a surface cannot touch it before it has moved by s. So every vertex stores its
+position at its last examination and its distance from touching there, and every ball around neighbouring
 vertices stores the motion up to which none of them touches. By this exact rule few vertices are examined
-where little moves. A ball is examined as a whole until a vertex in it may touch; then its vertices are
-examined one by one. If the box around the other surface, or a nearby triangle, decides, no search is needed.
-The last closest triangle bounds the next search.
+where surfaces move little. A ball is examined as a whole until a vertex in it may touch; from then on its
+vertices are examined one by one. No search is needed where the box around the other surface, or a triangle
+found before, shows that nothing touches; otherwise that triangle bounds the search.
 """
 
 from __future__ import annotations
@@ -56,11 +56,12 @@ TINY = 1e-10
 
 @inlined
 def moved_by(last, R, p, ball):
-    """Return how far a point in a ball may have moved between two poses [m].
+    """Return an upper bound of the way that a point in a ball has moved between two poses of its surface [m].
 
-    It is |dR c + dp| + |dR| r, with the norm of a difference of rotations, its Frobenius norm over sqrt(2).
+    It is |dR c + dp| + |dR| r, with the changes dR and dp of rotation and position, and for |dR| the
+    Frobenius norm over sqrt(2).
 
-    last : (4, 3) - rotation, then place, of the pose before [m]
+    last : (4, 3) - rotation, then position, of the last pose [m]
     R : (3, 3), p : (3,) - rotation and position of the pose now [m]
     ball : (4,) - centre c and radius r of the ball [m]
     """
@@ -86,7 +87,9 @@ def remember(R, p, last):
 
 @inlined
 def seen(R, p, x):
-    """Return the point R x + p, as seen in the other surface's axes, as three numbers."""
+    """Return the point R x + p: a point x : (3,) of one surface in the axes of the other one [m], as three
+    numbers.
+    """
     return (
         R[0, 0] * x[0] + R[0, 1] * x[1] + R[0, 2] * x[2] + p[0],
         R[1, 0] * x[0] + R[1, 1] * x[1] + R[1, 2] * x[2] + p[1],
@@ -96,12 +99,12 @@ def seen(R, p, x):
 
 @njit
 def find_touching(meshes, contacts, e, k, source, target, R, p, work):
-    """Find the vertices of source that touch target, in pass k of contact e; write touch, touching and
-    n_touch of work.
+    """Find the vertices of the surface `source` that are inside the surface `target`; write them into touch,
+    touching and n_touch of work.
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e, k : int - indices of the contact and of the pass, 0 = vertices of A, 1 = of B
+    e, k : int - index of the contact; 0 = vertices of A in B, 1 = vertices of B in A
     source, target : int - numbers of the surfaces
     R : (3, 3), p : (3,) - rotation and position of source in the axes of target [m]
     work : MeshWork - results and working space of the mesh contacts, written
@@ -143,12 +146,16 @@ def find_touching(meshes, contacts, e, k, source, target, R, p, work):
 
 @inlined
 def after(i, balls, wake):
-    """Return the next node after node i and all below it, in the order of parents before children; -1 after
-    the last one.
+    """Return the node of a tree of balls to visit after node i if its children are left out; -1 after the
+    last one.
+
+    The order is parents before children. Parents that are left for good get the smaller wake value of their
+    two children.
 
     i : int - index of the node
-    balls : int - position of the root in wake
-    wake : (n_kept_ball,) - MeshWork.ball_wake; nodes that are left get the value of their first child to wake
+    balls : int - position of the tree's root in wake
+    wake : (n_kept_ball,) - MeshWork.ball_wake, the motion up to which no vertex of a ball touches [m],
+        written
     """
     while i > 0 and i % 2 == 0:
         wake[balls + i // 2 - 1] = min(wake[balls + i - 1], wake[balls + i])
@@ -158,7 +165,7 @@ def after(i, balls, wake):
 
 @inlined
 def forget(contacts, e, k, work):
-    """Clear what is stored for pass k of contact e from earlier poses."""
+    """Clear what work stores from earlier poses about the vertices of A (k = 0) or B (k = 1) in contact e."""
     for j in range(contacts.vertex[e, k], contacts.vertex[e, k + 1]):
         work.clear[j], work.guess[j] = 0.0, -1
     for j in range(contacts.ball[e, k], contacts.ball[e, k + 1]):
@@ -167,13 +174,14 @@ def forget(contacts, e, k, work):
 
 @inlined
 def clearance(meshes, target, x, y, z, reach, guess, work):
-    """Return (distance a point may move before it touches [m], closest triangle); negative where it is deep
-    inside.
+    """Return (distance that a point may move before it touches a surface [m], closest triangle).
+
+    The distance is negative for a point that touches.
 
     meshes : Meshes - the surfaces of all meshes
-    target : int - index of the surface that is pressed
-    x, y, z : float - the point, in the axes of target [m]
-    reach : (float, float) - distances at which it may touch, above the surface and beyond the boundary [m]
+    target : int - index of the surface
+    x, y, z : float - the point, in the axes of that surface [m]
+    reach : (float, float) - distance at which a point touches: above the surface, and beyond its boundary [m]
     guess : int - index of a triangle that may be close, -1 = none
     work : MeshWork - results and working space; node and gap are written
     """
@@ -188,10 +196,11 @@ def clearance(meshes, target, x, y, z, reach, guess, work):
 
 @inlined
 def surroundings(meshes, contacts, e, target):
-    """Return the box : (6,) around a surface [m], and how far outside it a vertex may still touch [m].
+    """Return (box : (6,) around a surface [m], distance outside the box within which a vertex may still touch
+    [m]).
 
-    That is infinite where a vertex may touch anywhere. Behind an open surface, a vertex outside the box is
-    deep, too.
+    Behind an open surface a vertex may be deep although it is outside the box; with an unlimited depth that
+    distance is infinite.
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
@@ -204,8 +213,8 @@ def surroundings(meshes, contacts, e, target):
 
 @inlined
 def aside(around, x, y, z):
-    """Return a lower bound of a point's distance from touching [m], from the box around the surface; 0 or
-    less inside.
+    """Return a lower bound of the distance of a point from touching a surface [m], from the box around it; 0
+    or less = may touch.
 
     around : (box, reach) - box of the surface, and how far outside a vertex may touch [m] (`surroundings`)
     x, y, z : float - the point, in the axes of the surface [m]
@@ -215,24 +224,28 @@ def aside(around, x, y, z):
 
 @inlined
 def rim_reach(contacts, e):
-    """Return the distance to the boundary within which a sideways motion leads into contact [m]."""
+    """Return how far from the boundary of an open surface a vertex may be and still come into contact by
+    moving sideways [m].
+
+    contacts : MeshContacts - offsets and largest depths; e : int - index of the contact.
+    """
     return max(contacts.offset[e], contacts.depth_max[e] - contacts.offset[e])
 
 
 @inlined
 def ask(meshes, R, p, leaf, around, guess, work):
-    """Find which vertices of a leaf must be examined; return (n, kept, clear, reach, guess).
+    """Select the vertices of a leaf that must be examined; return (n, kept, clear, reach, guess).
 
-    n is their number, kept is where vertex 0 is stored, clear a lower bound of the other vertices' distances
-    from touching [m], reach the squared distance of the farthest triangle that they begin with [m^2], and
-    guess the given one.
+    n is their number, kept the index at which vertex 0 is stored, clear a lower bound of the other vertices'
+    distances from touching [m], reach the largest squared distance of a selected vertex from its last closest
+    triangle [m^2], and guess the argument.
 
     meshes : Meshes - the surfaces of all meshes
     R : (3, 3), p : (3,) - rotation and position of source in the axes of target [m]
-    leaf : (first, end, kept) - its first vertex, the one after its last, and where vertex 0 is stored
+    leaf : (first, end, kept) - its first vertex, the one after its last, and the index at which vertex 0 is
+        stored
     around : (box, reach) - of the surface that is pressed, as `surroundings` returns it
-    guess : int - index of a triangle that was closest to something nearby, for vertices that have none of
-      their own
+    guess : int - index of a triangle close to these vertices, for those without a last closest triangle
     work : MeshWork - asked, bound, at, guess and room are written
     """
     first, end, kept = leaf
@@ -261,14 +274,12 @@ def ask(meshes, R, p, leaf, around, guess, work):
 
 @inlined
 def touch_asked(meshes, contacts, e, k, target, asked, work):
-    """Examine the selected vertices of a leaf; return (least distance from touching [m], last closest
-    triangle).
-
-    The distance is a lower bound for all vertices of the leaf.
+    """Examine the selected vertices of a leaf; return (least distance of the leaf's vertices from touching
+    [m], triangle closest to the last one).
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e, k : int - indices of the contact and of the pass, 0 = vertices of A, 1 = of B
+    e, k : int - index of the contact; 0 = vertices of A in B, 1 = vertices of B in A
     target : int - index of the surface that is pressed
     asked : (int, int, float, float, int) - the vertices, as `ask` returns them
     work : MeshWork - results and working space of the mesh contacts, written
@@ -294,17 +305,18 @@ def touch_asked(meshes, contacts, e, k, target, asked, work):
 
 @inlined
 def touch_vertex(meshes, contacts, e, k, i, at, t, work):
-    """Examine vertex i: return how far it is from touching [m]; if it touches, write a row of work.touch and
-    return 0.
+    """Examine vertex i: return how far it is from touching [m]; if it touches, write its row of work.touch
+    and return 0.
 
-    It is 0, too, where the next motion may bring it into contact beside the boundary.
+    0 is also returned for a vertex near the boundary of an open surface that may come into contact by moving
+    sideways.
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e, k : int - indices of the contact and of the pass, 0 = vertices of A, 1 = of B
-    i : int - index of the vertex in the source
-    at : (x, y, z) - its position in the axes of target [m]
-    t : int - index of the closest triangle
+    e, k : int - index of the contact; 0 = vertices of A in B, 1 = vertices of B in A
+    i : int - index of the vertex
+    at : (x, y, z) - its position in the axes of the surface that is pressed [m]
+    t : int - index of that surface's closest triangle
     work : MeshWork - results and working space of the mesh contacts, written
     """
     x, y, z = at
@@ -346,10 +358,11 @@ def touch_vertex(meshes, contacts, e, k, i, at, t, work):
 
 @inlined
 def against(pose, normal):
-    """Return the opposite (x, y, z) of a vertex normal of the source, in the axes of the target.
+    """Return (x, y, z) of the direction opposite to a vertex normal, rotated into the axes of the other
+    surface.
 
-    pose : (4, 3) - pose of the source there, rotation and then place [m]
-    normal : (3,) - unit normal in the axes of the source
+    pose : (4, 3) - rotation, then position, of the vertex's surface in the axes of the other one [m]
+    normal : (3,) - unit normal in the axes of the vertex's own surface
     """
     x, y, z = normal[0], normal[1], normal[2]
     return (
@@ -361,8 +374,11 @@ def against(pose, normal):
 
 @inlined
 def write_edge(row, what, touch):
-    """Write the direction of a triangle's closest edge into touch[ALONG:]; zeros if the closest feature is no
-    edge."""
+    """Write the unit direction of a triangle's closest edge into touch[ALONG:]; zeros if the closest feature
+    is no edge.
+
+    row : (N_TRIANGLE_ROW,) - the triangle's row of Meshes.triangle; what : int - its closest feature.
+    """
     x, y, z = 0.0, 0.0, 0.0
     if EDGE <= what < CORNER:
         b, c = (1.0, 0.0) if what == EDGE else ((-1.0, 1.0) if what == EDGE + 1 else (0.0, 1.0))
