@@ -1,1 +1,3 @@
-"""Hill-type muscles: curves, rigid and elastic tendon, strengths of all muscles of a model, activation."""
+"""Hill-type muscles: their curves, forces with a rigid or an elastic tendon, the strengths of all muscles of
+a model, and activation dynamics.
+"""

@@ -1,9 +1,11 @@
-"""Activation dynamics of first order, from excitation to activation; activation is faster than deactivation.
+"""Activation dynamics of muscles: activation a follows excitation e by a differential equation of first
+order.
 
 De Groote et al. (2016), Ann Biomed Eng 44:2922-2936, after Winters (1995):
   da/dt = ((1/2 + f) / (tau_a g) + (1/2 - f) g / tau_d) (e - a),  f = tanh(b (e - a)) / 2,  g = 1/2 + 3 a / 2
-It is chosen rather than Thelen (2003) as the transition between both time constants is smooth. With the
-paper's b = 0.1 there is hardly any (f < 0.05: both directions have the mean of both rates); with b = 10, as
+tau_a and tau_d are the time constants of activation and deactivation. The law is chosen rather than that of
+Thelen (2003) as the transition between both time constants is smooth. With the paper's b = 0.1 the time
+constants hardly differ (f < 0.05: rising and falling both have the mean of the two rates); with b = 10, as
 here, each direction has its own time constant.
 """
 
@@ -19,19 +21,22 @@ SWITCH = 10.0
 
 @njit
 def asked_activation(muscles, m, excitation):
-    """Return the activation that a constant excitation leads to: min_activation for excitation 0, up to 1 for
-    1."""
+    """Return the activation to which a constant excitation leads: from min_activation for excitation 0 to 1
+    for excitation 1.
+
+    muscles : Muscles or Generators - with min_activation; m : int - index; excitation : float [1].
+    """
     least = muscles.min_activation[m]
     return least + (1.0 - least) * held(excitation)[0]
 
 
 @njit
 def activations_of_step(muscles, m, excitation, activation, h):
-    """Return the activations in the middle and at the end of a step over which the excitation is constant.
+    """Return (activation in the middle, activation at the end) of a time step with constant excitation.
 
-    At any instant the law is an exponential approach to the activation of `asked_activation`; the midpoint
-    rule is applied to its rate. The method is of second order, and never goes beyond that activation, however
-    long the step.
+    With its rate frozen, the law is an exponential approach to the activation of `asked_activation`; the
+    midpoint rule is applied to that rate. The method is of second order, and never passes beyond that
+    activation, however long the step.
 
     muscles : Muscles or Generators - with min_activation, activation_time and deactivation_time
     m : int - index of the muscle or generator
@@ -51,10 +56,11 @@ def activations_of_step(muscles, m, excitation, activation, h):
 
 @njit
 def activation_rate(muscles, m, excitation, activation):
-    """Return da/dt of muscle m [1/s] and its derivatives with respect to activation and excitation [1/s].
+    """Return (da/dt of muscle m, its derivative with respect to activation, that with respect to excitation)
+    [1/s].
 
-    Excitations of 0 to 1 lead to activations of min_activation to 1, which are the bounds of the activation
-    for any course of the excitation.
+    Excitations from 0 to 1 lead to activations from min_activation to 1; the activation never leaves these
+    bounds.
     """
     least = muscles.min_activation[m]
     up, down = 1.0 / muscles.activation_time[m], 1.0 / muscles.deactivation_time[m]

@@ -1,12 +1,13 @@
-"""Dimensionless curves of a Hill-type muscle, each with its slope, finite and smooth everywhere.
+"""Dimensionless curves of a Hill-type muscle, each returned with its derivative (slope), finite and smooth
+everywhere.
 
-Source: De Groote, Kinney, Rao, Fregly (2016), Ann Biomed Eng 44:2922-2936, supplement S1-S4, with these
-changes:
-b11, d1 and d4 are solved for so that f_L(1) = 1, f_V(0) = 1 and f_V(-1) = 0 hold exactly, not to three digits
-(the other digits are those of the code that the authors published with the paper).
-f_V and f_T pass through `positive_part`: neither the contractile element nor the tendon ever pushes.
-f_P is the exponential alone, without the shift that makes the published curve negative for short fibres.
-f_T has c2 = 1 and c3 = c1, so that it starts at slack length; its parameter is the strain at force 1.
+f_L is the active force-length curve, f_V the force-velocity curve, f_P the passive force-length curve, f_T
+that of the tendon. Source: De Groote, Kinney, Rao, Fregly (2016), Ann Biomed Eng 44:2922-2936, supplement
+S1-S4, with these changes: b11, d1 and d4 are solved for so that f_L(1) = 1, f_V(0) = 1 and f_V(-1) = 0 hold
+exactly, not to three digits (the other digits are those of the code that the authors published with the
+paper). f_V and f_T pass through `positive_part`: neither the contractile element nor the tendon ever pushes.
+f_P is the exponential alone, without the shift that makes the published curve negative for short fibres. f_T
+has c2 = 1 and c3 = c1, so that it starts at slack length; its parameter is the strain at force 1.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ RANGE = 1000.0
 
 @njit
 def limited(x):
-    """Return (x limited to -RANGE..RANGE, its slope: 1 inside, 0 outside); NaN stays NaN."""
+    """Return (x limited to the range from -RANGE to RANGE, derivative of this: 1 inside, 0 outside); NaN
+    stays NaN.
+    """
     if x > RANGE:
         return RANGE, 0.0
     if x < -RANGE:
@@ -57,7 +60,9 @@ def limited(x):
 
 @njit
 def held(x):
-    """Return (an activation x limited to 0 to 1, its slope: 1 inside, 0 outside); NaN stays NaN."""
+    """Return (activation x limited to the range from 0 to 1, derivative of this: 1 inside, 0 outside); NaN
+    stays NaN.
+    """
     if x > 1.0:
         return 1.0, 0.0
     if x < 0.0:
@@ -67,9 +72,10 @@ def held(x):
 
 @njit
 def positive_part(x, width):
-    """Return max(x, 0) with a rounded corner, width log(1 + exp(x / width)), slope and curvature.
+    """Return a smooth version of max(x, 0), width log(1 + exp(x / width)), with its first and second
+    derivative.
 
-    The function is infinitely smooth, increasing, positive (zero only where it underflows), and at most
+    The function is infinitely smooth, increasing and positive (zero only where it underflows), and at most
     log(2) width above max(x, 0).
     """
     t = x / width
@@ -85,9 +91,10 @@ def positive_part(x, width):
 
 @njit
 def growth(x):
-    """Return exp(x) and its slope, continued above LARGEST_EXPONENT by a parabola, which cannot overflow.
+    """Return (exp(x), its derivative); above LARGEST_EXPONENT a parabola replaces exp(x), so that nothing
+    overflows.
 
-    The parabola is the second-order expansion there.
+    The parabola is the expansion of exp(x) at LARGEST_EXPONENT to second order.
     """
     if x > LARGEST_EXPONENT:
         t = x - LARGEST_EXPONENT
@@ -98,10 +105,11 @@ def growth(x):
 
 @njit
 def bell(x, b1, b2, b3, b4):
-    """Return one bell-shaped term of f_L and its slope; where its denominator is 0, term and derivatives are
-    0.
+    """Return (one bell-shaped term of f_L, its derivative): b1 exp(-((x - b2) / (b3 + b4 x))^2 / 2).
 
-    x : float - fibre length relative to the optimal one [1]
+    Both are 0 where the denominator b3 + b4 x is 0.
+
+    x : float - fibre length / optimal fibre length [1]
     b1, b2, b3, b4 : float - parameters of the term [1]
     """
     numerator, denominator = x - b2, b3 + b4 * x
@@ -114,7 +122,7 @@ def bell(x, b1, b2, b3, b4):
 
 @njit
 def force_length(x):
-    """Return the active force-length multiplier f_L and its slope (supplement S2).
+    """Return (active force-length multiplier f_L, its derivative with respect to x) (supplement S2).
 
     x : float - fibre length / optimal fibre length [1]
     """
@@ -126,11 +134,11 @@ def force_length(x):
 
 @njit
 def force_velocity(v):
-    """Return the force-velocity multiplier f_V and its slope (supplement S4).
-
-    v : float - lengthening speed / maximum contraction speed [1]
+    """Return (force-velocity multiplier f_V, its derivative with respect to v) (supplement S4).
 
     It increases everywhere, f_V(0) = 1, and decays to zero for v below -1.
+
+    v : float - lengthening speed of the fibre / maximum contraction speed [1]
     """
     x = D2 * v + D3
     root = math.sqrt(x * x + 1.0)
@@ -142,7 +150,8 @@ def force_velocity(v):
 
 @njit
 def passive_force(x):
-    """Return the passive force multiplier f_P = exp(kPE ((x - 1) / e0 - 1)) and its slope (supplement S3).
+    """Return (passive force multiplier f_P = exp(kPE ((x - 1) / e0 - 1)), its derivative with respect to x)
+    (supplement S3).
 
     x : float - fibre length / optimal fibre length [1]
     """
@@ -152,9 +161,10 @@ def passive_force(x):
 
 @njit
 def tendon_force(strain, strain_at_max_force):
-    """Return the tendon force multiplier f_T and its slope (supplement S1).
+    """Return (tendon force multiplier f_T, its derivative with respect to strain) (supplement S1).
 
-    f_T = c1 (exp(kT strain) - 1), with a rounded corner at slack length.
+    f_T = c1 (exp(kT strain) - 1), with a rounded corner at slack length; strain_at_max_force is the strain
+    [1] at which f_T is 1.
     """
     stiffness = TENDON_EXPONENT / strain_at_max_force
     grown, slope = growth(stiffness * strain)

@@ -1,9 +1,10 @@
-"""Muscle with an elastic tendon, with one state: the fibre length x along the tendon.
+"""Muscle with an elastic tendon; its only state is x, the fibre length along the tendon.
 
-The tendon, of which the length is that of the path minus x, bears the same force as the fibre (damped
+The length of the tendon is that of the path minus x. Fibre and tendon bear the same force (damped
 equilibrium, Millard et al. 2013, J Biomech Eng 135:021005), which determines the speed u of the fibre:
   r(u) = l' (a f_L f_V(l' u) + f_P) + beta u - f_T = 0,   dr/du >= beta > 0
-The state x has no bounds, unlike the fibre's own length or the tendon's force: a fibre exists for every x.
+with activation a, cosine l' of the pennation, damping beta and the curves f of kernels/muscle/curves. The
+state x has no bounds, unlike the fibre's own length or the tendon's force: a fibre exists for every x.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ SPEED_TOLERANCE, LENGTH_TOLERANCE = 1e-12, 1e-14
 
 @njit
 def guarded_step(x, r, slope, low, high, last):
-    """Return the step to a root of r: Newton's step, or else that to the middle of the bracket.
+    """Return the next step towards a root of r in a bracket: a Newton step, or else a step to the bracket's
+    middle.
 
-    r(low) < 0 < r(high) is required.
-
-    The bracket is halved where Newton's step leaves it, or where it is more than half of the step before, so
-    that the iteration ends. Source: Press et al. (2007), Numerical Recipes, section 9.4.
+    r(low) < 0 < r(high) is required. The bracket is halved where the Newton step leaves it or is more than
+    half of the last step, so that the iteration ends. Source: Press et al. (2007), Numerical Recipes, section
+    9.4.
 
     x : float - present estimate of the root
     r : float - residual at x
     slope : float - dr/dx at x
     low : float - lower end of the bracket
     high : float - upper end of the bracket
-    last : float - the step before
+    last : float - the last step
     """
     leaves = ((x - high) * slope - r) * ((x - low) * slope - r) > 0.0
     if leaves or abs(2.0 * r) > abs(last * slope):
@@ -43,15 +44,16 @@ def guarded_step(x, r, slope, low, high, last):
 
 @njit
 def fibre_speed(active, passive, cosine, damping, tendon):
-    """Return u of r(u) = active f_V(cosine u) + passive + damping u - tendon = 0, and a status.
+    """Return (u, status): the fibre speed u at which active f_V(cosine u) + passive + damping u - tendon = 0.
 
-    The bracket requires only 0 <= f_V, and f_V <= 1 for u <= 0.
+    u is the speed along the tendon over the maximum contraction speed [1]; the status is OK or NOT_CONVERGED.
+    The bracket of the search only requires 0 <= f_V, and f_V <= 1 for u <= 0.
 
     active : float - l' a f_L [1]
     passive : float - l' f_P [1]
     cosine : float - cosine l' of the pennation angle [1]
-    damping : float - damping of the fibre, relative to its maximum force [1]
-    tendon : float - force of the tendon, relative to the maximum force [1]
+    damping : float - damping of the fibre, in maximum isometric forces at maximum contraction speed [1]
+    tendon : float - force of the tendon over the maximum isometric force [1]
     """
     high = (tendon - passive) / damping
     low = min(0.0, high - active / damping)
@@ -75,18 +77,19 @@ def fibre_speed(active, passive, cosine, damping, tendon):
 
 @njit
 def elastic_tendon(muscles, m, length, activation, fibre_along):
-    """Return tendon force of muscle m, speed of its fibre, and their derivatives, for any speed of the path.
+    """Return the tendon force of muscle m, the speed of its fibre, their derivatives, and a status.
 
-    Returns force [N], never negative; dx/dt [m/s]; derivative of the force with respect to length [N/m] (by
-    x it is the negative of this, by activation 0); derivatives of dx/dt with respect to length and x [1/s],
-    and to activation [m/s];
-    status : OK, or NOT_CONVERGED (only where an input is not a number, or fibre_damping is not positive).
+    Seven values are returned: the force [N], never negative; dx/dt [m/s]; the derivative of the force with
+    respect to length [N/m] (with respect to x it is the opposite, with respect to activation 0); the
+    derivatives of dx/dt with respect to length and x [1/s], and to activation [m/s]; and OK, or NOT_CONVERGED
+    (only where an input is not a number, or fibre_damping is not positive). None depends on the speed of the
+    path.
 
     muscles : Muscles - parameters of the muscle-tendon units
     m : int - index of the muscle
     length : float - length of the whole path [m]
     activation : float - 0 to 1
-    fibre_along : float - the state: fibre length along the tendon, x [m]
+    fibre_along : float - the state x: fibre length along the tendon [m]
     """
     full = muscles.max_isometric_force[m]
     optimal, slack = muscles.optimal_fibre_length[m], muscles.tendon_slack_length[m]
@@ -120,12 +123,13 @@ def elastic_tendon(muscles, m, length, activation, fibre_along):
 
 @njit
 def fibre_equilibrium(muscles, m, length, activation):
-    """Return the fibre length along the tendon [m] at which muscle m is in static equilibrium, and a status.
+    """Return (fibre length along the tendon [m] at which muscle m is in static equilibrium, status).
 
-    For a short fibre the stretched tendon is stronger, for a long one the parallel element. So there is a
-    root between them, and one at which r increases, which is a stable equilibrium. It is the only one, unless
-    the tendon is so long (20 optimal fibre lengths) and compliant that it outweighs the descending limb of
-    f_L; then one of two is returned.
+    The muscle has a path of the given length [m] and an activation in [0, 1]. For a short fibre the force of
+    the stretched tendon exceeds that of the fibre, for a long fibre the force of its parallel element exceeds
+    the tendon's; so there is an equilibrium between them, and a stable one. It is the only one, unless the
+    tendon is so long (20 optimal fibre lengths) and compliant that it outweighs the descending limb of f_L;
+    then one of two is returned.
     """
     optimal, slack = muscles.optimal_fibre_length[m], muscles.tendon_slack_length[m]
     strain_at_max = muscles.tendon_strain_at_max_force[m]

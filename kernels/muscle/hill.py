@@ -1,12 +1,12 @@
-"""Hill-type muscle-tendon unit: its parameters, its fibre, and its force where the tendon is rigid.
+"""Hill-type muscle-tendon unit: its parameters, the geometry of its fibre, and its force with a rigid tendon.
 
-Along the tendon, with the fibre length x along it, the length l(x) of the fibre itself, and speeds relative
-to the maximum contraction speed (u that of x, so that the fibre's own is l'(x) u):
+x is the fibre length along the tendon, l(x) the length of the fibre itself, u the speed of x over the maximum
+contraction speed, so that the fibre's own speed is l'(x) u. The force F along the tendon at activation a is
   F / F_max = l'(x) (a f_L(l) f_V(l' u) + f_P(l)) + beta u
 Sources: Zajac (1989), Crit Rev Biomed Eng 17:359-411; damping beta of Millard, Uchida, Seth, Delp (2013), J
-Biomech Eng 135:021005, but along the tendon, so that it does not vanish with the fibre's inclination.
-The fibre acts along the tendon by the factor l'(x), which is cos(alpha): the power of the tendon is that of
-the fibre for any x, also where x is bounded.
+Biomech Eng 135:021005, but along the tendon, so that it does not vanish with the fibre's inclination. The
+factor l'(x) is cos(alpha), with the pennation angle alpha: the power of the tendon is that of the fibre for
+any x, also where x is limited to SHORTEST.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ class Muscles(NamedTuple):
 
 @njit
 def fibre(x, thickness):
-    """Return fibre length l(x), l'(x) = cos(alpha) and l''(x), all in optimal fibre lengths.
+    """Return (fibre length l(x), l'(x) = cos(alpha), l''(x)) for a muscle of constant thickness; unit of
+    length: optimal fibre length.
 
-    The thickness of the muscle is constant.
+    l = sqrt(X^2 + h^2) with the thickness h = sin(alpha_opt) (Zajac 1989). X is x limited to values above
+    SHORTEST, with a rounded corner: l never becomes zero, and l' goes to zero where the path is too short for
+    any x.
 
-    l = sqrt(X^2 + h^2) with h = sin(alpha_opt) (Zajac 1989, constant thickness), where X is x bounded below
-    by SHORTEST, with a rounded corner: l never becomes zero, and l' goes to zero where the path is too short
-    for x.
+    x : float - fibre length along the tendon; thickness : float - h.
     """
     above, slope, curvature = positive_part(x - SHORTEST, SHORTEST_CORNER)
     bounded = SHORTEST + above
@@ -61,12 +62,12 @@ def fibre(x, thickness):
 
 @njit
 def rigid_tendon(muscles, m, length, speed):
-    """Return the forces of muscle m on a rigid tendon and their slopes: F = activation strength + passive.
+    """Return the active strength and passive force of muscle m with a rigid tendon, and their derivatives.
 
-    length and speed are those of the whole path [m], [m/s], lengthening positive. Six numbers are returned:
-    strength - active force along the tendon at activation 1 [N], never negative, dF/d(activation);
-    passive - force of parallel element and damping [N], never negative;
-    their derivatives: strength by length and by speed, passive by length and by speed [N/m], [N s/m].
+    The force is F = activation * strength + passive. Six numbers are returned: strength, the active force
+    along the tendon at activation 1 [N], never negative; passive, the force of parallel element and damping
+    [N], never negative; the derivatives of strength with respect to length and speed, and those of passive
+    [N/m], [N s/m]. length [m] and speed [m/s] are those of the whole path, lengthening positive.
     """
     full = muscles.max_isometric_force[m]
     optimal = muscles.optimal_fibre_length[m]

@@ -1,5 +1,6 @@
-"""Forces that all muscles of a model can exert at present, for recruitment: activation times strength, plus
-passive force."""
+"""Forces that the muscles of a model can exert at present lengths and speeds, as muscle recruitment needs
+them: activation * strength + passive force.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ from kernels.muscle.hill import PASSIVE_CORNER, fibre, rigid_tendon
 
 @njit
 def resting_force(muscles, m, length, activation):
-    """Compute the static force of muscle m on an elastic tendon; return (force, fibre length along the tendon
-    [m], status).
+    """Compute the force of muscle m with an elastic tendon in static equilibrium; return (force, fibre length
+    along the tendon [m], status).
 
-    The force is relative to the muscle's maximum isometric force [1].
+    The force is over the muscle's maximum isometric force [1]; length is that of the path [m].
     """
     x, status = fibre_equilibrium(muscles, m, length, activation)
     slack = muscles.tendon_slack_length[m]
@@ -27,15 +28,15 @@ def resting_force(muscles, m, length, activation):
 
 @njit
 def elastic_strength(muscles, m, length, speed):
-    """Compute strength and passive force of muscle m on an elastic tendon; return (strength [N], passive
-    force [N], status).
+    """Compute what muscle m with an elastic tendon can exert; return (strength [N], passive force [N],
+    status).
 
-    No state of the fibre is needed.
+    The state of its fibre need not be known. The passive force is that of static equilibrium at activation 0,
+    plus damping. The strength is the difference of the static forces at activation 1 and 0, times f_V. So for
+    a muscle at rest the force is exact at both activations, and linear between them, as recruitment needs it.
+    The speed of the path is taken as that of the fibre, as if the tendon kept its length during the frame.
 
-    The passive force is that of static equilibrium at activation 0, plus damping. The strength is the
-    difference of the static forces at activation 1 and 0, times f_V. So the force is exact at both
-    activations for a muscle at rest, and linear between, as recruitment needs it. The speed of the path is
-    taken as that of the fibre, as if the tendon kept its length during the frame.
+    length, speed : float - of the path [m], [m/s], lengthening positive
     """
     optimal = muscles.optimal_fibre_length[m]
     relaxed, _, status = resting_force(muscles, m, length, 0.0)
@@ -50,15 +51,14 @@ def elastic_strength(muscles, m, length, speed):
 
 @njit
 def all_strengths(muscles, length, speed, strength_out, passive_out):
-    """Compute strength and passive force of all muscles for given path lengths and speeds; return the worst
-    status.
+    """Compute strength and passive force of all muscles for given path lengths and speeds; return a status.
 
-    It is OK, or NOT_CONVERGED where the equilibrium of an elastic muscle was not found (an input is not a
-    number).
+    It is OK, or NOT_CONVERGED if the equilibrium of any muscle with an elastic tendon was not found (an input
+    is not a number).
 
     muscles : Muscles - parameters of the muscle-tendon units
     length, speed : (n_muscle,) - of the paths [m], [m/s], lengthening positive
-    strength_out, passive_out : (n_muscle,) - forces along the tendon [N], never negative
+    strength_out, passive_out : (n_muscle,) - forces along the tendon [N], never negative, written
     """
     worst = OK
     for m in range(length.shape[0]):
