@@ -1,8 +1,8 @@
-"""Allocation of a record of arrays by the shapes that are stated beside its fields, with sizes given by name.
+"""Allocation of named tuples of NumPy arrays, by the shapes that are stated beside their fields.
 
 A field states its shape and type, `Annotated[np.ndarray, Floats("n_body", 3)]`, and `allocate(Pose,
-n_body=4)` makes the record. No array is given by its position in a list, where a field that is added or moved
-would shift the others without an error.
+n_body=4)` makes the named tuple with all of its arrays. No array is given by its position in a list, where a
+field that is added or moved would shift the others without an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Record = TypeVar("Record", bound=tuple[Any, ...])
 
 
 class Floats:
-    """Annotation of a field: an array of float64.
+    """Annotation of a field of a named tuple: the field is an array of float64 with these sizes.
 
     sizes : size of each axis: a number, the name of a size that `allocate` is given, or a sum or product of
       these
@@ -32,7 +32,9 @@ class Floats:
 
 
 class Integers(Floats):
-    """Annotation of a field: an array of int64, with sizes and fill as of Floats."""
+    """Annotation of a field of a named tuple: the field is an array of int64; sizes and fill are those of
+    Floats.
+    """
 
     dtype = np.int64
 
@@ -41,8 +43,9 @@ class Integers(Floats):
 
 
 def allocate(record: type[Record], **given: Any) -> Record:
-    """Return a new record, with arrays by their annotations; records inside it are made in the same way.
+    """Return a new named tuple, whose arrays have the shapes and initial values that its annotations state.
 
+    record : class of the named tuple; named tuples among its fields are made in the same way
     given : sizes, and the values of fields that have no annotation or that shall have other values, by their
       names
     Raise TypeError for a size that is missing, for a field without a shape that is not given, and for a name
@@ -58,8 +61,9 @@ def allocate(record: type[Record], **given: Any) -> Record:
 
 
 def _make(record: type[Record], given: Mapping[str, Any]) -> tuple[Record, set[str]]:
-    """Return a new record with all arrays allocated, and the names of the given sizes and values that it
-    uses."""
+    """Return a new named tuple with all arrays allocated, and the names of those given sizes and values that
+    were used for it.
+    """
     values, used = {}, set()
     for name, kind in _fields(record).items():
         array = next((x for x in get_args(kind) if isinstance(x, Floats)), None)
@@ -79,7 +83,9 @@ def _make(record: type[Record], given: Mapping[str, Any]) -> tuple[Record, set[s
 
 
 def _size(size: int | str, given: Mapping[str, Any], where: str) -> int:
-    """Return the number of entries along one axis; where : record and field, for messages."""
+    """Return the number of entries along an axis whose size is a number or an expression of given sizes;
+    where : name of the named tuple and field, for error messages.
+    """
     if isinstance(size, int):
         return size
     try:

@@ -1,4 +1,4 @@
-"""Copies by plain loops: a slice assignment would also compile the text of its error message."""
+"""Copies of arrays in kernels, by loops: with a slice assignment Numba also compiles its error messages."""
 
 from __future__ import annotations
 

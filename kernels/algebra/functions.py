@@ -1,4 +1,5 @@
-"""Scalar functions of one coordinate, with slope and curvature, for joints, couplers and moving points.
+"""Scalar functions of one coordinate, with their first and second derivative (slope and curvature), for
+joints, couplers between coordinates and moving points.
 
 A new kind of function needs one constant, one branch in `evaluate` and in kernels/dynamics/third_derivative,
 and a row in tests/kernels/algebra/test_functions.py. A kind without a branch gives NaN.
@@ -34,7 +35,9 @@ class Functions(NamedTuple):
 
 @njit
 def evaluate(functions, f, x):
-    """Return (value, slope, curvature) of function f at x, which is (x, 1, 0) for f = IDENTITY."""
+    """Return (value, first derivative, second derivative) at x of function f, an index into the table
+    functions; for f = IDENTITY or functions = None they are (x, 1, 0).
+    """
     if functions is None or f < 0:
         return x, 1.0, 0.0
     kind, start, data = functions.kind[f], functions.start[f], functions.data
@@ -60,10 +63,10 @@ def evaluate(functions, f, x):
 
 @njit
 def knot_before(data, low, high, x):
-    """Return the index of the last entry of data[low..high-1], which increases, that is not above x; low if
-    there is none.
+    """Return the index of the last number of data[low] to data[high - 1], in increasing order, that is at
+    most x; low if there is none.
 
-    In a spline it is the knot at which the piece that contains x begins.
+    It is found by bisection. In a spline it is the knot at which the piece that contains x begins.
     """
     while high - low > 1:
         middle = (low + high) // 2
@@ -76,7 +79,9 @@ def knot_before(data, low, high, x):
 
 @njit
 def cubic_spline(data, start, n, x):
-    """Return (value, slope, curvature) of a cubic spline with n knots; outside them it is straight."""
+    """Return (value, first derivative, second derivative) at x of the cubic spline of n knots that begins at
+    data[start]: n abscissae, n values, n second derivatives. Outside its knots it is a straight line.
+    """
     low, high = start, start + n - 1
     outside = 0.0
     if x < data[low]:

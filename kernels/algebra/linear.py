@@ -32,11 +32,12 @@ def cholesky(A, n, pivot_floor):
 
 @njit
 def cholesky_leaves_first(A, n, pivot_floor):
-    """Replace the lower triangle of A : (n, n) by L of A = L'L, its diagonal by the inverses of L's pivots.
+    """Factorise A = L'L : (n, n), from the last row to the first; the lower triangle of A is replaced by L,
+    with the inverses of L's diagonal entries on the diagonal.
 
-    Where the leaves of a tree are eliminated before their root, entries between two branches stay zero, and
-    are skipped (Featherstone 2008, Rigid Body Dynamics Algorithms, section 6.5).
-    Return False at a pivot <= pivot_floor.
+    For the mass matrix of a joint tree the dofs of its leaves are thus eliminated before those of its root;
+    entries that couple two branches stay zero, and are skipped (Featherstone 2008, Rigid Body Dynamics
+    Algorithms, section 6.5). Return False at a pivot <= pivot_floor.
     """
     for j in range(n - 1, -1, -1):
         if not A[j, j] > pivot_floor:  # also catches NaN

@@ -3,7 +3,7 @@
 A primal-dual interior-point method with a predictor and a corrector (Mehrotra 1992, SIAM J Optim 2:575-601;
 Nocedal & Wright 2006, Numerical Optimization, algorithm 16.4) solves them, for a few unknowns and hundreds of
 rows: each iteration factorises one matrix of the size of the unknowns. The start may be any point, and H may
-be singular as far as the rows determine the solution.
+be singular as long as the inequalities determine the solution.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FIRM = 1e-13
 
 
 class Quadratic(NamedTuple):
-    """A quadratic program of n unknowns and m rows."""
+    """A quadratic program of n unknowns and m inequalities: min y'Hy/2 + h'y subject to G y + b >= 0."""
 
     H: Annotated[np.ndarray, Floats("n", "n")]
     h: Annotated[np.ndarray, Floats("n")]
@@ -42,7 +42,7 @@ class Quadratic(NamedTuple):
 
 
 class QuadraticWork(NamedTuple):
-    """State of the method: y is the start, and afterwards the solution."""
+    """State of the interior-point method: y holds the start, and afterwards the solution."""
 
     y: Annotated[np.ndarray, Floats("n")]
     slack: Annotated[np.ndarray, Floats("m")]
@@ -57,7 +57,7 @@ class QuadraticWork(NamedTuple):
 
 
 def new_quadratic(n: int, m: int) -> tuple[Quadratic, QuadraticWork]:
-    """Allocate program and state for n unknowns and m rows."""
+    """Allocate a quadratic program of n unknowns and m inequalities, and the state of its solution."""
     program = allocate(Quadratic, n=n, m=m)
     work = allocate(QuadraticWork, n=n, m=m)
     return program, work
@@ -65,7 +65,9 @@ def new_quadratic(n: int, m: int) -> tuple[Quadratic, QuadraticWork]:
 
 @njit
 def solve_quadratic(program, work):
-    """Solve the program from the start work.y; return SOLVED, or UNSOLVED where y is the last iterate.
+    """Solve a quadratic program by an interior-point method from the start work.y.
+
+    Return SOLVED, or UNSOLVED where work.y is the last iterate and no solution.
 
     program : Quadratic - the quadratic program
     work : QuadraticWork - its y and multiplier are the solution
@@ -101,7 +103,7 @@ def solve_quadratic(program, work):
 
 @njit
 def row_value(program, y, j):
-    """Return row j of the inequality constraints G y + b, which must not be negative."""
+    """Return the value of inequality j, row j of G y + b, which is not negative at a feasible y : (n,)."""
     value = program.b[j]
     for k in range(y.shape[0]):
         value += program.G[j, k] * y[k]
@@ -110,8 +112,10 @@ def row_value(program, y, j):
 
 @njit
 def residuals(program, work):
-    """Return the mean of slack times multiplier and the largest violation of a row; write the residuals of
-    the rows and of stationarity into work.open and work.slope.
+    """Return the mean product of slack and multiplier, and the largest relative violation of an inequality.
+
+    The residuals G y + b - slack are written into work.open, and the gradient H y + h - G' multiplier of the
+    Lagrangian into work.slope.
     """
     n, m = work.y.shape[0], program.b.shape[0]
     for i in range(n):
@@ -130,7 +134,9 @@ def residuals(program, work):
 
 @njit
 def factorise(program, work):
-    """Compute the Cholesky factor of H + G' (multiplier / slack) G in work.M; return False without one."""
+    """Compute the Cholesky factor of H + G' (multiplier / slack) G in work.M; return False if it is not
+    positive definite.
+    """
     n, m = work.y.shape[0], program.b.shape[0]
     for i in range(n):
         for k in range(i + 1):
@@ -148,7 +154,11 @@ def factorise(program, work):
 
 @njit
 def direct(program, work):
-    """Compute the Newton steps with which the residuals and the work's `product` vanish to first order."""
+    """Compute the Newton steps of unknowns, slacks and multipliers, after `residuals` and `factorise`.
+
+    To first order they make the residuals zero, and lessen each product of slack and multiplier by
+    work.product.
+    """
     n, m = work.y.shape[0], program.b.shape[0]
     for i in range(n):
         work.y_step[i] = -work.slope[i]
@@ -168,9 +178,8 @@ def direct(program, work):
 
 @njit
 def longest(work, part):
-    """Return the fraction of the steps that may be taken without a negative slack or multiplier, at most 1.
-
-    It is `part` of the fraction at which a slack or a multiplier becomes zero.
+    """Return the fraction, at most 1, of the computed steps that may be taken so that no slack and no
+    multiplier becomes negative: it is `part` of the fraction at which the first of them becomes zero.
     """
     nearest = 1.0 / part
     for j in range(work.slack.shape[0]):
@@ -183,7 +192,7 @@ def longest(work, part):
 
 @njit
 def go(work, alpha):
-    """Move the solution, slacks and multipliers by the fraction alpha of their steps."""
+    """Add the fraction alpha of their computed steps to the unknowns, slacks and multipliers."""
     for i in range(work.y.shape[0]):
         work.y[i] += alpha * work.y_step[i]
     for j in range(work.slack.shape[0]):

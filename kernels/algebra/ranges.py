@@ -1,4 +1,4 @@
-"""Comparison of numbers with their ranges."""
+"""Check of numbers, such as joint angles, against their allowed ranges."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from kernels.compiler.jit import njit
 
 @njit
 def find_outside(raw, index, sign, low, high, ignored, value_out, outside_out):
-    """Write numbers with their signs, and whether each is outside its range; return how many are outside.
+    """Multiply selected numbers by their signs, and mark those outside their ranges; return how many these
+    are.
 
-    NaN is never outside.
+    A number that is NaN is never counted as outside.
 
     raw : (n_raw,) - numbers of which some are selected [rad, m]
     index : (n,) int64 - indices of the selected numbers

@@ -1,9 +1,10 @@
-"""Samples of one rate at the times of another: the mean of their linear interpolant over a time span.
+"""Resampling of a signal at other times: the mean of the linear interpolant x of its samples over a time
+span.
 
     y(start, stop) = 1 / (stop - start) * integral of x from start to stop, x(start) where both are the same
-x is linear between samples, so that the phase between samples and spans does not matter. The span (t - T, t]
-has the delay T / 2; the span t +- T / 2 has no delay, but its result is available T / 2 later; start = stop =
-t has no delay and does not average. All need a sample at or after their end.
+x is linear between samples, so that spans may begin and end between samples. The span (t - T, t] has the
+delay T / 2; the span t +- T / 2 has no delay, but its result is available T / 2 later; start = stop = t has
+no delay and does not average. All spans need a sample at or after their end.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ GAP = 3
 
 
 class RecentSamples(NamedTuple):
-    """The newest samples, allocated by new_held."""
+    """The newest samples of several signals with their times, in a ring buffer."""
 
     times: Annotated[np.ndarray, Floats("n_keep")]  # in a ring, increasing from the oldest [s]
     values: Annotated[np.ndarray, Floats("n_keep", "n_value", fill=math.nan)]
@@ -31,7 +32,7 @@ class RecentSamples(NamedTuple):
 
 
 def new_held(n_keep: int, n_value: int) -> RecentSamples:
-    """Allocate RecentSamples for up to n_keep samples of n_value values each, still empty."""
+    """Allocate an empty buffer RecentSamples for up to n_keep samples, each of n_value numbers."""
     return allocate(RecentSamples, n_keep=n_keep, n_value=n_value)
 
 
@@ -42,7 +43,7 @@ def hold_samples(times, values, held):
     times : (n,) - times of the samples [s]
     values : (n, n_value) - values of the samples, NaN = missing
     held : RecentSamples - the newest samples, updated
-    Return how many samples were left out, since their time is not finite or not after that of the newest.
+    Return how many samples were not stored because their time is not finite or not after that of the newest.
     """
     n_keep = held.times.shape[0]
     n_out = 0
@@ -129,8 +130,9 @@ def wrenches_at(held, longest, slack, wrench, t, force_out, moment_out):
 
 @njit
 def find_after(held, time):
-    """Return the index, counted from the oldest, of the first sample at or after a time [s]; -1 if there is
-    none."""
+    """Return the index, counted from the oldest sample in the buffer held, of the first sample at or after a
+    time [s]; -1 if there is none.
+    """
     n_keep = held.times.shape[0]
     found = -1
     for k in range(held.ends[1] - 1, -1, -1):

@@ -96,7 +96,7 @@ def quaternion_difference(a, b, delta_out):
 
 @njit
 def rotate(R, x, y_out):
-    """Compute y_out : (3,) = R x."""
+    """Compute y_out : (3,) = R x, with the rotation matrix R : (3, 3) and the vector x : (3,)."""
     for i in range(3):
         y_out[i] = R[i, 0] * x[0] + R[i, 1] * x[1] + R[i, 2] * x[2]
 

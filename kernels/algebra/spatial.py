@@ -1,4 +1,5 @@
-"""Spatial vectors (angular, linear): motions and wrenches, all about one fixed point and in ground axes.
+"""Products of spatial vectors (angular part, linear part): motions and wrenches, about one fixed point, in
+ground axes.
 
 Source: Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 2.
 """
@@ -15,7 +16,7 @@ def add_cross(velocity, wx, wy, wz, ux, uy, uz, bias):
     velocity : (6,) - spatial velocity, first factor [rad/s, m/s]
     wx, wy, wz : float - angular part of the second factor [rad/s]
     ux, uy, uz : float - linear part of the second factor [m/s]
-    bias : (6,) - spatial acceleration at v_dot = 0, updated [rad/s^2, m/s^2]
+    bias : (6,) - spatial acceleration at zero generalized acceleration, updated [rad/s^2, m/s^2]
     """
     vx, vy, vz = velocity[0], velocity[1], velocity[2]
     bias[0] += vy * wz - vz * wy
@@ -48,14 +49,14 @@ def cross(a, b, c_out):
 
 @njit
 def add_scaled_cross(scale, a, b, c_out):
-    """Add scale a x b of two motions : (6,) to c_out : (6,)."""
+    """Add the spatial cross product a x b of two motions : (6,), times the number scale, to c_out : (6,)."""
     w0, w1, w2 = scale * b[0], scale * b[1], scale * b[2]
     add_cross(a, w0, w1, w2, scale * b[3], scale * b[4], scale * b[5], c_out)
 
 
 @njit
 def crossed(a, b, w):
-    """Return (a x b) . w, the power of a wrench w on the cross product of two motions a and b : (6,)."""
+    """Return (a x b) . w, the power of a wrench w : (6,) on the cross product of two motions a and b : (6,)."""
     return (
         (a[1] * b[2] - a[2] * b[1]) * w[0]
         + (a[2] * b[0] - a[0] * b[2]) * w[1]
@@ -68,5 +69,5 @@ def crossed(a, b, w):
 
 @inlined
 def power(a, w):
-    """Return the power a . w of a motion and a wrench : (6,)."""
+    """Return the power a . w of a wrench w : (6,) on a motion a : (6,)."""
     return a[0] * w[0] + a[1] * w[1] + a[2] * w[2] + a[3] * w[3] + a[4] * w[4] + a[5] * w[5]
