@@ -1,7 +1,8 @@
 """Chains of Bezier corners: curves with slope, curvature, and derivatives with respect to parameters.
 
-On a segment x(u) and y(u) are polynomials; y' = Y'/X', y'' = (Y'' X' - Y' X'') / X'^3. Outside its knots a
-curve is the tangent at its end, y'' = 0, so that both derivatives are continuous everywhere.
+On a segment, x(u) and y(u) are polynomials X and Y of a parameter u from 0 to 1; y' = Y'/X', y'' = (Y'' X' -
+Y' X'') / X'^3. Outside its knots a curve is the tangent at its end, y'' = 0, so that both derivatives are
+continuous everywhere.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ MOST_STEPS = 60
 
 
 class BezierCurves(NamedTuple):
-    """A table of curves; the segments of a curve are contiguous, from the lowest x to the highest.
+    """A table of curves y(x); the segments of a curve are contiguous, from the lowest x to the highest.
 
-    `BezierCurves` also hold derivatives of all these numbers with respect to a parameter
+    A second table of the same class may hold the derivatives of all these numbers with respect to a parameter
     (`write_chain_slope`).
     """
 
@@ -46,7 +47,7 @@ class BezierCurves(NamedTuple):
 
 
 def new_curves(n_segments: tuple[int, ...]) -> BezierCurves:
-    """Allocate curves of so many segments each."""
+    """Allocate a table of curves; n_segments : number of segments of each curve."""
     first = np.concatenate([[0], np.cumsum(n_segments)]).astype(np.int64)
     n = int(first[-1])
     return allocate(BezierCurves, n_curve=len(n_segments), n_segment=n, first=first)
@@ -54,10 +55,11 @@ def new_curves(n_segments: tuple[int, ...]) -> BezierCurves:
 
 @njit
 def write_chain(knots, shapes, c, ends, curves):
-    """Write curve c; return OK, or NO_CORNER where no corner exists between two knots.
+    """Compute the segments of curve c from its knots; return OK, or NO_CORNER where no monotonic segment
+    exists between two of them.
 
     knots : (n + 1, 3) - x, y and slope of each knot, x increasing
-    shapes : (n,) - shape of each corner, 0 to 1 [1]
+    shapes : (n,) - shape of each segment, from 0 = straight to 1 = a sharp corner [1]
     c : int - index of the curve
     ends : (6,) - working space
     curves : BezierCurves - curve c is written
@@ -77,7 +79,7 @@ def write_chain_slope(knots, shapes, by, c, scratch, slopes):
     """Write the derivatives of curve c with respect to a parameter on which its knots depend.
 
     knots, by : (n + 1, 3) - x, y and slope of each knot, and their derivatives with respect to the parameter
-    shapes : (n,) - shape of each corner [1]
+    shapes : (n,) - shape of each segment, from 0 = straight to 1 = a sharp corner [1]
     c : int - index of the curve
     scratch : (2, 6) - working space
     slopes : BezierCurves - derivatives of all numbers of curve c are written
@@ -93,22 +95,22 @@ def write_chain_slope(knots, shapes, by, c, scratch, slopes):
 
 @njit
 def join(knots, i, j, ends_out):
-    """Write the knots i and j of a curve, one after the other, into ends_out : (6,), as `write_corner` needs
-    them."""
+    """Write x, y and slope of the knots i and j of a curve, one after the other, into ends_out : (6,)."""
     for k in range(3):
         ends_out[k], ends_out[3 + k] = knots[i, k], knots[j, k]
 
 
 @njit
 def write_corner_of(ends, shape, segment, curves):
-    """Write one segment of a table of curves from its end knots : (6,) and the shape of its corner; return OK
-    or NO_CORNER."""
+    """Compute one segment of a table of curves from x, y and slope of both ends : (6,) and from its shape;
+    return OK or NO_CORNER.
+    """
     return write_corner(ends, shape, curves.x[segment], curves.y[segment])
 
 
 @njit
 def evaluate(curves, c, x):
-    """Return (value, slope, curvature) of curve c at x."""
+    """Return (value, first derivative, second derivative) of curve c at x."""
     ends = curves.ends[c]
     if x <= ends[X0]:
         return ends[Y0] + ends[S0] * (x - ends[X0]), ends[S0], 0.0
@@ -119,7 +121,7 @@ def evaluate(curves, c, x):
 
 @njit
 def evaluate_segment(curves, segment, x):
-    """Return (value, slope, curvature) of one segment at an x within it."""
+    """Return (value, first derivative, second derivative) at x, which must be within the segment."""
     a, b = curves.x[segment], curves.y[segment]
     u = parameter(a, x)
     _, X1u, X2u = powers(a, u)
@@ -134,7 +136,8 @@ def evaluate_by(curves, slopes, c, x):
     """Return the derivative of curve c at a fixed x with respect to the parameter to which `slopes` :
     BezierCurves belong.
 
-    For a curve y(x, p) in the form X(u, p), Y(u, p) this derivative is Y_p - y' X_p at the same u.
+    For a curve y(x, p) that is given as x = X(u, p), y = Y(u, p), this derivative is dY/dp - dy/dx dX/dp at
+    the same u.
     """
     ends, by = curves.ends[c], slopes.ends[c]
     if x <= ends[X0]:
@@ -172,7 +175,7 @@ def powers(a, u):
 def parameter(a, x):
     """Return u in 0 to 1 with x(u) = x, for an increasing polynomial x(u) of coefficients a : (6,).
 
-    It is found by Halley's method, which is kept in the interval.
+    It is found by Halley's method, with bisection where a step would leave the interval that contains it.
     """
     low, high = 0.0, 1.0
     u = (x - a[0]) / (a[1] + a[2] + a[3] + a[4] + a[5])

@@ -28,12 +28,13 @@ PARALLEL = 1.5e-8
 
 @njit
 def write_corner(ends, c, x_out, y_out):
-    """Compute the coefficients of x(u) and y(u), lowest power first; u is 0 at the start and 1 at the end.
+    """Compute the coefficients of x(u) and y(u) of a segment, lowest power first; u is 0 at the start and 1
+    at the end.
 
     Return OK, or NO_CORNER where the point in which the tangents meet is farther from an end than the other
     end is: then no curve is monotonic between them.
 
-    ends : (6,) - columns X0 to S1
+    ends : (6,) - x, y and slope at the start, then x, y and slope at the end
     c : float - shape, 0 to 1 [1]
     x_out, y_out : (6,) - coefficients
     """
@@ -50,7 +51,9 @@ def write_corner(ends, c, x_out, y_out):
 
 @njit
 def meeting(ends):
-    """Return (x, y) of the point in which the tangents at both ends of a corner, ends : (6,), meet."""
+    """Return (x, y) of the point in which the tangents at both ends of a corner meet; ends : (6,) - x, y and
+    slope at the start, then at the end.
+    """
     difference = ends[S0] - ends[S1]
     if abs(difference) <= PARALLEL:
         x = 0.5 * (ends[X0] + ends[X1])
@@ -61,10 +64,11 @@ def meeting(ends):
 
 @njit
 def write_coefficients(first, meet, last, c, out):
-    """Compute the coefficients of one coordinate of a corner, in powers of u.
+    """Compute the coefficients, in powers of u, of one coordinate (x or y) of a corner.
 
-    first, meet, last : float - the coordinate at the start, at C and at the end
-    c : float - shape [1]
+    first, meet, last : float - the coordinate at the start, at the meeting point of the tangents and at the
+        end
+    c : float - shape, 0 to 1 [1]
     out : (6,) - coefficients, written
     """
     p1, p4 = first + c * (meet - first), last + c * (meet - last)
@@ -79,11 +83,11 @@ def write_coefficients(first, meet, last, c, out):
 
 @njit
 def write_corner_slope(ends, c, by, x_out, y_out):
-    """Compute the derivatives of the coefficients with respect to a parameter on which the ends depend, but
-    not the shape.
+    """Compute the derivatives of the coefficients of x(u) and y(u) with respect to a parameter on which the
+    ends of the corner depend, but not its shape.
 
-    ends : (6,) - columns X0 to S1
-    c : float - shape [1]
+    ends : (6,) - x, y and slope at the start, then x, y and slope at the end
+    c : float - shape, 0 to 1 [1]
     by : (6,) - derivatives of ends with respect to the parameter
     x_out, y_out : (6,) - derivatives of the coefficients
     """
