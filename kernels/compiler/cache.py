@@ -47,26 +47,27 @@ _faults: list[str] = []
 
 
 def cache_root() -> Path:
-    """Return the folder with one sub-folder per version of a module (NUMBA_CACHE_DIR overrides its
-    parent).
+    """Return the path of the cache of compiled kernels, with one sub-folder per version of a module; the
+    environment variable NUMBA_CACHE_DIR overrides its parent folder.
     """
     base = os.environ.get("NUMBA_CACHE_DIR")
     return Path(base if base else AppDirs(appname="rtsim", appauthor=False).user_cache_dir) / "kernels"
 
 
 def n_cached() -> int:
-    """Return how many kernels of any version are in the cache."""
+    """Return the number of compiled kernels in the cache, of all versions of their modules."""
     return sum(1 for _ in cache_root().glob(f"*/*{CODE_SUFFIX}"))
 
 
 def cache_mb() -> float:
-    """Return the size of the kernels of all versions in the cache [MB]."""
+    """Return the size on disk of all compiled kernels in the cache, of all versions of their modules [MB]."""
     return 1e-6 * sum(path.stat().st_size for path in cache_root().glob(f"*/*{CODE_SUFFIX}"))
 
 
 def cache_fault() -> str:
-    """Return the reason why compiled kernels cannot be stored or are not used, with the remedy; empty if all
-    is well."""
+    """Return a sentence that says why compiled kernels cannot be stored or are not used, and the remedy; ""
+    if they can and are.
+    """
     if not _faults:
         probe = f"probe-{uuid.uuid4().hex}"
         try:
@@ -80,8 +81,9 @@ def cache_fault() -> str:
 
 
 def is_complete(group: str) -> bool:
-    """Return whether all kernels of a group are in the cache, compiled from the present sources for this
-    processor."""
+    """Return whether a group of kernels was marked as complete in the cache, by mark_complete, for the
+    present sources and this processor.
+    """
     folder = _group_folder(group)
     try:
         with opened(folder.parent, folder.name):
@@ -95,7 +97,7 @@ def is_complete(group: str) -> bool:
 
 
 def mark_complete(group: str) -> None:
-    """Record that all kernels of a group are in the cache."""
+    """Record on disk that all kernels of a group, which is a named set of kernels, are in the cache."""
     folder = _group_folder(group)
     try:
         with opened(folder.parent, folder.name, make=True):
@@ -105,10 +107,10 @@ def mark_complete(group: str) -> None:
 
 
 def prune_cache(keep_s: float = KEEP_S) -> int:
-    """Remove module versions that no process has used for `keep_s` [s]; return how many were removed.
+    """Delete stored module versions that no process has used for `keep_s` [s]; return how many were deleted.
 
-    Only folders of this user, in a cache that is private, are removed; behind a symbolic link nothing is
-    removed.
+    Only folders of this user, in a cache that only this user can write to, are deleted; nothing behind a
+    symbolic link is.
     """
     old = time.time() - keep_s
     try:
@@ -124,8 +126,10 @@ def prune_cache(keep_s: float = KEEP_S) -> int:
 
 
 def _is_ours(path: Path, status: os.stat_result) -> bool:
-    """Return whether a folder is private and belongs to this cache, as that of a module's version or of a
-    group."""
+    """Return whether a folder belongs to this user and to this cache, judged by its name, its owner and its
+    mode;
+    status : the result of os.lstat for it.
+    """
     if not _FOLDER.fullmatch(path.name) or not stat.S_ISDIR(status.st_mode):
         return False
     try:
@@ -137,24 +141,24 @@ def _is_ours(path: Path, status: os.stat_result) -> bool:
 
 
 def tell_compiled(listener: Callable[[str], None]) -> Callable[[], None]:
-    """Call `listener` with the name of every kernel compiled from now on; return a function that ends
-    this.
+    """Register a function that is called with the name of every kernel that is compiled from now on; return a
+    function that removes it again.
     """
     _on_compiled.append(listener)
     return lambda: _on_compiled.remove(listener)
 
 
 class KernelCache(FunctionCache):
-    """The compiled versions of one kernel on disk, one file for each tuple of argument types."""
+    """Cache on disk of the compiled versions of one kernel: one file for each tuple of argument types."""
 
     class _Placed(CompileResultCacheImpl):
         _locator_classes: list[Any] = []  # noqa: RUF012  (below, where its one entry is known)
 
         def reduce(self, cres: Any) -> Any:
-            """Return the compiled result reduced to its machine code, for storage.
+            """Return what is stored of a compiled kernel: its machine code, without the intermediate code.
 
-            Numba stores the intermediate code beside it, for callers; an entry has none, and parsing it would
-            slow every start.
+            Numba would store the intermediate code, too, for kernels that call this one; no kernel calls an
+            entry, and parsing the code would slow down every start.
             """
             (name, kind, (code, _)), *rest = super().reduce(cres)
             return ((name, kind, (code, names_alone(cres))), *rest)
@@ -171,7 +175,8 @@ class KernelCache(FunctionCache):
         self._cache_file: Any = _CodeFiles(Path(self.cache_path), self._impl.filename_base)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load a kernel's stored machine code.
+        """Load the stored machine code of a kernel for the argument types sig; return None where there is
+        none.
 
         Numba's own method would first import all that it can compile, SciPy's linear algebra among it, which
         takes longer than everything else that a start loads.
@@ -180,7 +185,10 @@ class KernelCache(FunctionCache):
             return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Store a kernel's machine code; where the disk refuses it, note this once for `cache_fault`."""
+        """Store the compiled result data of a kernel for the argument types sig.
+
+        An error of the disk raises no exception: `cache_fault` reports the first one.
+        """
         for listener in _on_compiled:
             listener(f"{self._py_func.__module__}.{self._py_func.__qualname__}")
         if not _faults:
@@ -195,7 +203,7 @@ class KernelCache(FunctionCache):
 
 
 class _Folder(_CacheLocator):
-    """Numba cache locator: names the folder in which a module's machine code is stored."""
+    """Numba cache locator: an object that tells Numba in which folder the machine code of a module is stored."""
 
     def __init__(self, function: Any, path: str) -> None:
         self._py_file = path
@@ -225,10 +233,10 @@ KernelCache._Placed._locator_classes = [_Folder]
 
 
 class InnerCache(KernelCache):
-    """A KernelCache for an inner kernel, which has no machine code of its own.
+    """Cache of an inner kernel, one that only other kernels call and that has no machine code of its own.
 
-    Its file names the files of the kernels it calls; where one of them is missing, the kernel is compiled
-    again.
+    Its file contains the intermediate code and the names of the files of all kernels that it calls; where one
+    of these files is missing, the kernel is compiled again.
     """
 
     class _Placed(KernelCache._Placed):
@@ -268,8 +276,8 @@ def _put_in_use(place: tuple[str, str], result: Any) -> None:
 
 
 def _rebuilt_with_calls(target_context: Any, payload: Any) -> Any:
-    """Rebuild an inner kernel from its file's payload, with all kernels that it calls; return None if one is
-    not stored.
+    """Return an inner kernel rebuilt from the content of its file, with all kernels that it calls; None if
+    one of these is not stored.
     """
     calls = []
     for place in places_of_calls(payload):
@@ -285,10 +293,10 @@ def _rebuilt_with_calls(target_context: Any, payload: Any) -> Any:
 
 
 class _CodeFiles:
-    """The files in which machine code is stored, one for each tuple of argument types.
+    """The files that store compiled code of one kernel, one file for each tuple of argument types.
 
-    Each file holds its key, and no file depends on another, so that any number of processes may write at the
-    same time.
+    Each file contains its key (types and processor) and does not depend on others, so that several processes
+    may write at the same time.
     """
 
     def __init__(self, folder: Path, base: str) -> None:
@@ -301,19 +309,20 @@ class _CodeFiles:
             folder.write(name, HEAD + self._checksum(name, payload) + payload)
 
     def load(self, key: Any) -> Any:
-        """Return the code that is stored for a key; None where there is none, it is damaged, or others may
-        write to the file.
+        """Return the code that is stored for a key (argument types and processor); None where there is none,
+        where its file is damaged, or where other users may write to it.
         """
         found, data = self.read(self._name(key)) or (None, None)
         return data if found == key else None
 
     def place(self, key: Any) -> tuple[str, str]:
-        """Return folder and file of a key, below the root of the cache."""
+        """Return the names of the folder and of the file in which the code for a key is stored."""
         return self._folder.name, self._name(key)
 
     def read(self, name: str) -> tuple[Any, Any] | None:
-        """Return key and code of a file; None where there is none, it is damaged, or others may write to
-        it."""
+        """Return the key and the code that a file contains; None where there is no such file, it is damaged,
+        or other users may write to it.
+        """
         try:
             with opened(self._folder.parent, self._folder.name) as folder:
                 kept = memoryview(folder.read(name))
@@ -342,14 +351,14 @@ class _CodeFiles:
         return f"{self._base}.{digest}{CODE_SUFFIX}"
 
     def _checksum(self, name: str, payload: bytes | memoryview) -> bytes:
-        """Return the checksum of the bytes and of the file's name, so that a moved file is detected."""
+        """Return the checksum of a file's content and name, so that a renamed file is rejected as well."""
         digest = hashlib.sha256(f"{self._folder.name}/{name}\n".encode())
         digest.update(payload)
         return digest.digest()
 
 
 def _group_folder(group: str) -> Path:
-    """Return the path of the empty folder that marks a group of which all kernels are compiled."""
+    """Return the path of the empty folder whose existence says that all kernels of a group are compiled."""
     return cache_root() / f"group.{group}-{group_hash()}"
 
 
@@ -370,9 +379,9 @@ def _note_fault(fault: OSError) -> None:
 
 
 def _mark_used(folder: Path) -> None:
-    """Update the time of a folder, where it exists, so that it is not pruned.
+    """Set the time stamp of a folder, if it exists, to now, so that prune_cache keeps it.
 
-    A folder of another user is pruned by its owner.
+    For a folder of another user this fails and is ignored, as only its owner's processes may delete it.
     """
     try:
         os.utime(folder, follow_symlinks=os.utime not in os.supports_follow_symlinks)

@@ -1,4 +1,4 @@
-"""Groups of arrays, passed from kernel to kernel as one pointer.
+"""Groups of arrays (named tuples with arrays), passed from kernel to kernel as one pointer.
 
 Numba passes a named tuple by value: every array of it, and of the groups in it, is seven arguments of each
 call, up to 1 500 of them, which took two thirds of the compile time. Here a named tuple of package `kernels`
@@ -15,8 +15,8 @@ row holds, one after the other for the fields:
 An attribute is a load. The words never change while a kernel runs, and the loads are marked as invariant for
 the compiler: without this every store into an array might change the address of another one. Named tuples
 that hold numbers alone are passed by value, as Numba does, and may be returned; a group may not
-(`check_returned`). A group that is made in a loop has the same words each time round, so that none may be
-kept for the next iteration.
+(`check_returned`). A group that is made in a loop uses the same memory in each iteration, so that it must not
+be used in the next one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class GroupType(types.Type):
-    """Numba type of a named tuple that holds arrays; its value is the address of its words.
+    """Numba type of a named tuple that holds arrays; its value is the address of a row of 64-bit words.
 
     The name identifies the whole type, so that comparing two types costs as much as comparing two short
     strings, however deeply a group is nested.
@@ -86,7 +86,9 @@ class GroupClass(types.Callable, types.Opaque):
 
 
 def kind_of(instance_class: type, kinds: Iterable[types.Type]) -> types.Type:
-    """Return the Numba type of a named tuple of this package that has fields of the given types."""
+    """Return the Numba type of a named tuple class whose fields have the types `kinds`: a GroupType if it
+    contains arrays, else Numba's own type.
+    """
     kinds = tuple(kinds)
     if any(map(_holds_arrays, kinds)):
         return GroupType(instance_class, kinds)
@@ -94,9 +96,10 @@ def kind_of(instance_class: type, kinds: Iterable[types.Type]) -> types.Type:
 
 
 def check_returned(name: str, kind: types.Type) -> None:
-    """Raise TypeError where the kernel `name` would return a group, which is the return type `kind`.
+    """Raise TypeError if a compiled kernel returns a group of arrays; name : the kernel, kind : its return
+    type.
 
-    The words of that group might be on the kernel's own stack.
+    The memory of a group that a kernel makes is on its stack, and is released when it returns.
     """
     if _holds_groups(kind):
         raise TypeError(
@@ -106,12 +109,13 @@ def check_returned(name: str, kind: types.Type) -> None:
 
 
 def words(kind: Any, value: Any, rows: list[np.ndarray]) -> bytes:
-    """Return a value as words.
+    """Return the bytes of the 64-bit words that represent a value, an array or a group for instance, in
+    memory.
 
     kind : Numba's type of the value
     value : the value
-    rows : list to which the rows of groups in the value are appended; they have to be kept as long as the
-      words are used
+    rows : list to which the rows of words of all groups in the value are appended; the caller must keep them
+      alive as long as the words are used
     """
     if isinstance(kind, GroupType):
         return _address(row_of(kind, value, rows))
@@ -126,7 +130,9 @@ def words(kind: Any, value: Any, rows: list[np.ndarray]) -> bytes:
 
 
 def row_of(kind: GroupType, value: Any, rows: list[np.ndarray]) -> np.ndarray:
-    """Return the row of a group, and append it to `rows`, which has to be kept as long as the row is used."""
+    """Return the row of 64-bit words of a group, and append it to `rows`, which the caller must keep alive as
+    long as the row is used.
+    """
     content = b"".join(words(part, one, rows) for part, one in zip(kind.kinds, value, strict=True))
     row = np.frombuffer(content, np.int64).copy()
     rows.append(row)
@@ -134,9 +140,9 @@ def row_of(kind: GroupType, value: Any, rows: list[np.ndarray]) -> np.ndarray:
 
 
 def load(context: Any, builder: Any, kind: Any, at: Any) -> Any:
-    """Generate code that loads the value of this type from the words that begin at an address.
+    """Generate LLVM code that loads a value of Numba type `kind` from memory; return the loaded value.
 
-    at : pointer to the words
+    at : pointer to the first of its 64-bit words
     """
     if isinstance(kind, GroupType):
         return _load(builder, at, WORD.as_pointer())
@@ -151,7 +157,9 @@ def load(context: Any, builder: Any, kind: Any, at: Any) -> Any:
 
 
 def load_all(context: Any, builder: Any, kinds: tuple[types.Type, ...], at: Any) -> list[Any]:
-    """Generate code that loads values of these types, of which the words follow one another."""
+    """Generate LLVM code that loads values of several Numba types, stored one after the other from the
+    pointer `at` on; return the loaded values.
+    """
     return [
         load(context, builder, kind, _after(builder, at, first))
         for kind, first in zip(kinds, _starts(kinds), strict=True)
@@ -159,7 +167,9 @@ def load_all(context: Any, builder: Any, kinds: tuple[types.Type, ...], at: Any)
 
 
 def _load_array(context: Any, builder: Any, kind: types.Array, at: Any) -> Any:
-    """Generate Numba's structure of an array without reference counting."""
+    """Generate LLVM code that makes Numba's array structure from the stored words; reference counting is left
+    out.
+    """
     numbers = context.get_data_type(kind.dtype)
     array = context.make_array(kind)(context, builder)
     intp = context.get_value_type(types.intp)
@@ -185,7 +195,7 @@ def _load_array(context: Any, builder: Any, kind: types.Array, at: Any) -> Any:
 
 
 def _store(context: Any, builder: Any, kind: Any, value: Any, at: Any) -> None:
-    """Generate code that writes a value as words from an address on."""
+    """Generate LLVM code that stores a value of Numba type `kind` as 64-bit words, from the pointer `at` on."""
     if isinstance(kind, GroupType):
         builder.store(value, builder.bitcast(at, value.type.as_pointer()))
     elif isinstance(kind, types.Array):
@@ -207,7 +217,9 @@ def _store(context: Any, builder: Any, kind: Any, value: Any, at: Any) -> None:
 
 
 def n_words(kind: Any) -> int:
-    """Return the number of words of a value of this type; raise TypeError where a group cannot hold it."""
+    """Return the number of 64-bit words of a value of this Numba type; raise TypeError for types that a group
+    cannot contain.
+    """
     if isinstance(kind, types.Array):
         return 1 + kind.ndim * (1 if kind.layout == "C" else 2)
     if isinstance(kind, types.NoneType):
@@ -222,7 +234,9 @@ def n_words(kind: Any) -> int:
 
 
 def _starts(kinds: tuple[types.Type, ...]) -> list[int]:
-    """Return the index of the first word of each value, for values of these types one after the other."""
+    """Return the index of the first 64-bit word of each value, where values of these types are stored one
+    after the other.
+    """
     return [sum(map(n_words, kinds[:k])) for k in range(len(kinds))]
 
 
@@ -241,7 +255,7 @@ def _address(row: np.ndarray) -> bytes:
 
 
 def _is_tuple(kind: Any) -> bool:
-    """Return whether a type is that of a tuple, or of a named one that is passed by value."""
+    """Return whether a Numba type is a tuple, or a named tuple without arrays, which is passed by value."""
     return isinstance(kind, types.BaseTuple)
 
 
@@ -313,9 +327,10 @@ def _attribute(context: Any, builder: Any, group: GroupType, at: Any, name: str)
 
 @unbox(GroupType)
 def _from_python(group: GroupType, value: Any, at: Any) -> NativeValue:
-    """Convert a named tuple of Python to words on the stack of the function that Python calls.
+    """Generate the code that converts a Python named tuple into a row of words, on the stack of the function
+    that Python calls.
 
-    What this function calls is not inlined into it.
+    What this function calls must not be inlined into it.
     """
     builder, api = at.builder, at.pyapi
     row = cgutils.alloca_once(builder, WORD, size=sum(map(n_words, group.kinds)))

@@ -1,9 +1,10 @@
-"""Arguments of a kernel that stay the same from frame to frame, stored as the machine code takes them.
+"""Calls of kernels with arguments that are stored once, in the form that the machine code reads, and reused
+for every frame.
 
 Numba's wrapper examines every array of every call: for the 183 arrays of a marker solver this takes 2 us, and
-30 us where they are not in the processor's cache, a fifth of the call. Here it is done once: the arguments
-are stored as words one after the other (`kernels.compiler.groups`), each group in a row of its own, from
-which the code loads what it needs.
+30 us where they are not in the processor's cache, a fifth of the call. Here the arguments are examined once:
+the arguments are stored as words one after the other (`kernels.compiler.groups`), each group in a row of its
+own, from which the code loads what it needs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from kernels.compiler.groups import WORD, load_all, words
 
 
 class WordsType(types.Type):
-    """Numba type of the address of words that hold values of some types; in Python it is an integer.
+    """Numba type of the address at which values of known types are stored as 64-bit words; in Python it is an
+    integer.
 
     kinds : types of the values
     """
@@ -61,7 +63,7 @@ class HeldCall:
 
     Parameters
     ----------
-    code : machine code, called with the address of the words and the arguments given
+    code : machine code, called with the address of the stored arguments and the remaining arguments
     arguments : the stored arguments; they are kept alive
     kinds : Numba's types of the stored arguments, for which the code was made
     """
@@ -96,9 +98,9 @@ class HeldCall:
 
 
 class PlainHeldCall(HeldCall):
-    """A HeldCall for the case that the compiler is off: it calls the Python function itself.
+    """The replacement of HeldCall when Numba's compiler is switched off: it calls the Python function itself.
 
-    code : function, called with the stored arguments themselves and those given
+    code : Python function, called with the tuple of stored arguments and the remaining arguments
     """
 
     __slots__ = ()

@@ -1,9 +1,9 @@
 """Kernels that only kernels call (inner kernels), kept as the compiler's intermediate code.
 
-Numba would optimise each of them together with all that it calls, and compile the whole to machine code that
-only its callers use; this is repeated for every level of calls. Here an inner kernel is simplified by itself
-and kept alone, with a list of the kernels it calls. An entry collects all that it reaches, each once, and the
-whole is optimised and compiled to machine code together.
+Numba would optimise each of them together with all that it calls, and compile this to machine code, again at
+every level of calls. Here an inner kernel is simplified by itself and kept alone, with a list of the kernels
+it calls. An entry (a kernel that Python calls) collects all kernels that it calls, directly or not, and is
+optimised and compiled to machine code together with them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,18 @@ FIELDS = ("fndesc", "environment", "signature", "objectmode", "lifted", "reload_
 
 
 class _Library(JITCodeLibrary):
-    """Intermediate code of one kernel, and the inner kernels that it calls."""
+    """Numba's container for the intermediate code of one kernel, with a list of the inner kernels that it
+    calls.
+    """
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
         self.calls: dict[InnerLibrary, None] = {}
 
     def add_linking_library(self, library: Any) -> None:
-        """Note an inner kernel that is called; merge any other library into this one, as Numba does."""
+        """Add a library that this kernel calls: note it if it is an inner kernel, else merge its code as
+        Numba does.
+        """
         if isinstance(library, InnerLibrary):
             self.calls[library] = None
             self._reload_init.update(library._reload_init)
@@ -43,12 +47,17 @@ class _Library(JITCodeLibrary):
 
 
 class InnerLibrary(_Library):
-    """Intermediate code of an inner kernel alone; `place` is the file in which it is kept, or None."""
+    """Intermediate code of an inner kernel, without that of the kernels it calls.
+
+    place : folder and file in which it is stored, or None
+    """
 
     place: tuple[str, str] | None = None
 
     def _optimize_functions(self, module: Any) -> None:
-        """Run the passes that make the code small; the entry optimises it later together with its callers."""
+        """Run only those LLVM passes that make the code smaller; the entry that calls the kernel is optimised
+        later, together with it.
+        """
         passes = binding.create_new_function_pass_manager()
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
@@ -60,7 +69,7 @@ class InnerLibrary(_Library):
             passes.run(function, builder)
 
     def _optimize_final_module(self) -> None:
-        """Do nothing: an inner kernel is optimised as a part of the entry that calls it."""
+        """Do nothing: an inner kernel is optimised together with the entry that calls it."""
 
     def _finalize_final_module(self) -> None:
         for function in self._final_module.functions:
@@ -88,10 +97,10 @@ class EntryLibrary(_Library):
 
 
 def _reached(library: _Library) -> Iterator[InnerLibrary]:
-    """Yield the inner kernels that a library calls, directly or not, each once and after a kernel that calls
-    it.
+    """Yield the inner kernels that a library calls, directly or not: each once, and only after a kernel that
+    calls it.
 
-    Code that nothing references yet would not be linked.
+    This order is needed because the linker leaves out code to which nothing refers yet.
     """
     ahead, seen = list(library.calls), set(library.calls)
     for called in ahead:
@@ -101,7 +110,7 @@ def _reached(library: _Library) -> Iterator[InnerLibrary]:
 
 
 class _Compiler(Compiler):
-    """Numba's compiler, for kernels whose symbol names are the same in every process."""
+    """Numba's compiler, changed so that a kernel gets the same symbol name in every process."""
 
     library_class: type[_Library]
 
@@ -120,18 +129,20 @@ class _Compiler(Compiler):
 
 
 class EntryCompiler(_Compiler):
-    """Numba's compiler up to machine code."""
+    """Numba's compiler for entries (kernels that Python calls): it compiles to machine code."""
 
     library_class = EntryLibrary
 
 
 class InnerCompiler(_Compiler):
-    """Numba's compiler up to the intermediate code."""
+    """Numba's compiler for inner kernels (kernels that kernels call): it ends at the intermediate code."""
 
     library_class = InnerLibrary
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile a kernel; the library of code takes the place of the function that Python would call."""
+        """Compile a kernel to intermediate code and return Numba's result, whose entry point is this code
+        instead of a function that Python can call.
+        """
         self.state.flags.no_compile = True
         result = super().compile_extra(func)._replace(entry_point=self.state.library)
         result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
@@ -139,11 +150,10 @@ class InnerCompiler(_Compiler):
 
 
 def _lasting_id(function: Any) -> int:
-    """Return a number that is the same in every process and differs from that of any other kernel of the same
-    name.
+    """Return an integer that identifies a kernel: a hash of its source and code, the same in every process.
 
-    Numba numbers functions in the order in which they come: callers and called kernels that are kept in
-    separate files would not fit together.
+    Numba numbers functions in the order in which they are compiled. With those numbers in symbol names,
+    callers and called kernels that are stored in separate files would not fit together.
     """
     code = function.__code__
     made_from = module_hash(Path(code.co_filename).resolve())
@@ -155,8 +165,8 @@ def _lasting_id(function: Any) -> int:
 
 
 def reduced(result: Any) -> tuple[Any, ...]:
-    """Return the part of a compiled inner kernel that its file stores: its code, and the files of the kernels
-    it calls.
+    """Return what is stored of a compiled inner kernel: its intermediate code, and folder and file of each
+    kernel that it calls.
     """
     result.fndesc.typemap = result.fndesc.calltypes = None  # of use to the compiler only, not to be written
     library = result.library
@@ -166,23 +176,28 @@ def reduced(result: Any) -> tuple[Any, ...]:
 
 
 def names_alone(result: Any) -> bytes:
-    """Return the intermediate code of an empty entry, from which Numba reads the names that an entry
-    defines."""
+    """Return intermediate code that defines only the symbol names of a compiled entry, with empty functions.
+
+    Numba reads from it which names the stored machine code defines.
+    """
     names = (result.fndesc.llvm_func_name, result.fndesc.llvm_cpython_wrapper_name)
     text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
     return binding.parse_assembly(text).as_bitcode()
 
 
 def places_of_calls(kept: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
-    """Return folder and file of each inner kernel that a kernel calls; kept : what `reduced` returned for
-    it."""
+    """Return folder and file of each inner kernel that a kernel calls; kept : what `reduced` returned for the
+    kernel.
+    """
     places: tuple[tuple[str, str], ...] = kept[2]
     return places
 
 
 def rebuilt(target_context: Any, kept: tuple[Any, ...], calls: list[InnerLibrary]) -> Any:
-    """Rebuild a compiled inner kernel from its stored part; kept : what `reduced` returned, calls : the inner
-    kernels it calls."""
+    """Return a compiled inner kernel that is rebuilt from what was stored of it.
+
+    kept : what `reduced` returned for the kernel; calls : the inner kernels that it calls
+    """
     name, bitcode, _, *values = kept
     fields = dict(zip(FIELDS, values, strict=True))
     for start_anew in fields["reload_init"]:

@@ -1,4 +1,4 @@
-"""The decorators that compile kernels, and the ban on compilation after warm-up."""
+"""Decorators that compile kernels with Numba, and functions that forbid compilation once all are compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Flags(set[str]):
-    """Flags with a text that is the same in every process, since Numba makes it a part of symbol names."""
+    """A set of compiler flags whose text is the same in every process, as Numba writes it into symbol names."""
 
     def __str__(self) -> str:
         return " ".join(sorted(self))
@@ -32,35 +32,42 @@ _COMPILED: list[Any] = []
 
 
 def njit(function: Function) -> Function:
-    """Compile a kernel that other kernels call: cached, without the interpreter lock, IEEE guards kept.
+    """Decorate a function as a kernel that other kernels call. Its code is cached on disk, runs without
+    Python's interpreter lock, and keeps tests for NaN and infinity.
 
     Without Numba's runtime (_nrt=False) an allocation in a kernel is a compile error, and no array is
     reference counted on its way through the calls. The kernel has no wrapper for Python and no machine code
-    of its own (`kernels.compiler.inner`). Where Python calls it all the same, as tests do, an entry is made
-    at that call.
+    of its own (`kernels.compiler.inner`). If Python calls it all the same, as tests do, an entry (a kernel
+    that Python can call) is made at that call.
     """
     return _kernel(function)
 
 
 def inlined(function: Function) -> Function:
-    """Compile as njit does, but merge into its callers: for a few operations that are called often."""
+    """Decorate a function as `njit` does, but merge its code into its callers: for short functions that are
+    called often.
+    """
     return _kernel(function, inline=True)
 
 
 def entry(function: Function) -> Function:
-    """Compile a kernel that Python calls, once per frame, and that no kernel calls."""
+    """Decorate a function as a kernel that Python calls, once per frame, and that no other kernel calls."""
     return _kernel(function, is_entry=True)
 
 
 class Kernel:
-    """A kernel; Numba's dispatcher of it is made at first use, as a run calls ten of a thousand kernels."""
+    """A decorated function. Numba's dispatcher for it, which compiles it, is made at first use, as a run uses
+    only some ten of a thousand kernels.
+    """
 
     def __init__(self, function: Callable[..., Any], inline: bool, is_entry: bool) -> None:
         functools.update_wrapper(self, function)
         self.py_func, self.is_entry, self._inline = function, is_entry, inline
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the dispatcher, where the kernel itself has none of that name."""
+        """Return an attribute of Numba's dispatcher, for names that the kernel itself lacks; the dispatcher
+        is made if there is none yet.
+        """
         if name.startswith("__"):
             raise AttributeError(name)
         if name == "_numba_type_" and self.is_entry:
@@ -81,7 +88,7 @@ class Kernel:
 
     @property
     def is_used(self) -> bool:
-        """Return whether the dispatcher was made."""
+        """Return whether Numba's dispatcher for this kernel has been made."""
         return "_dispatcher" in self.__dict__
 
 
@@ -94,13 +101,15 @@ def _kernel(function: Function, is_entry: bool = False, inline: bool = False) ->
 
 
 def _let_python_call(kernel: Any) -> None:
-    """Let Python call an inner kernel directly, through an entry that does nothing but call it."""
+    """Change the dispatcher of an inner kernel so that Python can call it, through an entry that only calls
+    it.
+    """
     compiled = kernel._dispatcher
     compile_kernel = compiled._compile_for_args
 
     def keep(result: Any) -> None:
-        """Store a compiled version of a kernel as Dispatcher.add_overload does, without the wrapper for
-        Python, which it lacks.
+        """Add a compiled version to the dispatcher's table, as Dispatcher.add_overload does, but without a
+        wrapper for calls from Python, which an inner kernel does not have.
         """
         compiled.overloads[tuple(result.signature.args)] = result
 
@@ -115,14 +124,17 @@ def _let_python_call(kernel: Any) -> None:
 
 @functools.cache
 def _entry_of(kernel: Any) -> Any:
-    """Return an entry that calls a kernel with its own arguments; its source file is that of the kernel."""
+    """Return an entry with the same arguments as a kernel, that does nothing but call it; its code is cached
+    with the kernel's source file.
+    """
     names = ", ".join(inspect.signature(kernel.py_func).parameters)
     return _entry_from(kernel, f"def from_python({names}):\n    return kernel({names})\n")
 
 
 def _entry_from(kernel: Any, text: str) -> Any:
-    """Return an entry compiled from the given source text, which calls `kernel`; its source file is that of
-    the kernel."""
+    """Return an entry made from the source text of a function that calls `kernel`; its code is cached with
+    the kernel's source file.
+    """
     function = getattr(kernel, "py_func", kernel)
     unpack = tuple if function is kernel else contents  # the compiler is off, or not
     scope: dict[str, Any] = {"kernel": kernel, "contents": unpack, "__name__": function.__module__}
@@ -149,15 +161,17 @@ def _new_dispatcher(function: Callable[..., Any], inline: bool, is_entry: bool) 
 
 
 def _call_of_any_value(template: Callable[..., Any], args: Any, kws: Any) -> Any:
-    """Return the template for Numba's type inference, with the types of constants made general.
+    """Return the result of Numba's type inference for a call, with constants among the argument types
+    replaced by their general types.
 
-    So one version serves all integers; Numba would compile another one for calls with a constant.
+    One compiled version then serves all integers; Numba would compile another one for each constant argument.
     """
     return template([types.unliteral(a) for a in args], {k: types.unliteral(a) for k, a in kws.items()})
 
 
 def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return the machine code of a kernel for arguments of these types, compiled now, without dispatch.
+    """Return the machine code of a kernel for arguments of the types of these, compiled now; a call of it
+    does not look at the types again.
 
     Numba's dispatcher examines the type of every array of every call, which takes 15 us for a hundred arrays;
     this is left out. The caller guarantees that later arguments have the same types and layouts.
@@ -172,10 +186,10 @@ def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
 
 
 def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -> HeldCall:
-    """Return a kernel that other kernels call, compiled now for Python with these arguments stored.
+    """Return a HeldCall: a kernel that is compiled now and called with these arguments, which are stored.
 
-    `given` lists the indices of the arguments that are left out, to be passed, in order and of the same
-    types, with every call.
+    given : indices of the arguments that are not stored but passed with every call, in this order and with
+        the same types
     """
     held = tuple(argument for k, argument in enumerate(arguments) if k not in given)
     call = _held_entry_of(kernel, len(arguments), given)
@@ -189,8 +203,9 @@ def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -
 
 @functools.cache
 def _held_entry_of(kernel: Any, n: int, given: tuple[int, ...]) -> Any:
-    """Return an entry that calls a kernel of n arguments: some of them stored, the others given with each
-    call."""
+    """Return an entry that calls a kernel of n arguments: those with the indices `given` are passed with each
+    call, the others are read from stored words.
+    """
     places = {k: f"held[{place}]" for place, k in enumerate(k for k in range(n) if k not in given)}
     head = ", ".join(["at", *(f"x{k}" for k in given)])
     names = ", ".join(places.get(k, f"x{k}") for k in range(n))
@@ -199,8 +214,8 @@ def _held_entry_of(kernel: Any, n: int, given: tuple[int, ...]) -> Any:
 
 
 def reachable(kernels: Iterable[Any], without: Iterable[Any] = ()) -> list[Any]:
-    """Return the given kernels and all that they call, directly or not, except `without`; none if the
-    compiler is off.
+    """Return the given kernels and all that they call, directly or not, except `without`; an empty list if
+    Numba's compiler is off.
     """
     left_out = {id(kernel) for kernel in without}
     found: dict[int, Any] = {}
@@ -216,7 +231,9 @@ def reachable(kernels: Iterable[Any], without: Iterable[Any] = ()) -> list[Any]:
 
 
 def freeze_compilation() -> None:
-    """Forbid further compilation: an argument of a new type raises TypeError instead of delaying a frame."""
+    """Forbid further compilation: a call with arguments of new types raises TypeError instead of delaying a
+    frame.
+    """
     for kernel in _used():
         if kernel.signatures:
             kernel.disable_compile()
@@ -229,7 +246,9 @@ def allow_compilation() -> None:
 
 
 def n_compiled() -> int:
-    """Return the number of compiled versions in this process, which is constant after warm-up."""
+    """Return the number of kernel versions that this process has compiled or loaded; after warm-up it is
+    constant.
+    """
     return sum(len(kernel.signatures) for kernel in _used())
 
 

@@ -1,16 +1,16 @@
-"""A folder that nobody but its user can write to, since whoever can write there decides which code is run.
+"""Access to a folder, such as the cache of machine code, that only its user may be able to write to, since
+whoever can write there decides which code is run.
 
 The folder and its content must belong to the user of this process, must not be writable by group or others,
 and must not be symbolic links. Each is opened first and examined by its descriptor, and the next one is
 opened relative to that descriptor, so that nothing can be exchanged between the check and the read. A folder
 of root's is refused to other users as well: code is run only for the user who compiled it. The folders above,
 up to the root of the file system, must belong to this user, to root or to the owner of `/`, and must not be
-writable by others unless they are sticky, as sshd demands (StrictModes). They could only be used to put
-another folder in place of this one, which would have another owner, so that they are examined once per
-process.
+writable by others unless they are sticky, as sshd demands (StrictModes). Through them this folder could only
+be replaced by another one, which would have another owner; they are therefore examined only once per process.
 
 Windows has neither numeric owners nor these modes: there the user's profile protects the folder, and nothing
-is checked. `streams/access/ownership.py` has the rule for key files, which their library reads by path.
+is checked. The corresponding rule for key files is in `streams/access/ownership.py`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ _AS_FILE = _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotPrivateError(OSError):
-    """Error for a file or folder that another user may have put there or may change: `what` it is, and the
-    `remedy`."""
+    """Error for a file or folder that another user may have put there or may change.
+
+    what : sentence that names the file and the reason; remedy : what the user can do, or ""
+    """
 
     def __init__(self, what: str, remedy: str = "") -> None:
         super().__init__(what)
@@ -42,21 +44,23 @@ class NotPrivateError(OSError):
 
 
 class Folder:
-    """An open private folder; its files are read and written relative to its descriptor (None on Windows)."""
+    """An open folder to which only its user can write; its files are read and written relative to its open
+    descriptor (None on Windows).
+    """
 
     def __init__(self, path: Path, descriptor: int | None) -> None:
         self.path, self.descriptor = path, descriptor
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of a private file.
+        """Return the bytes of a file that only its user can write.
 
-        Raise NotPrivateError where it is not private, OSError where it cannot be read.
+        Raise NotPrivateError where other users can write it, OSError where it cannot be read.
         """
         with os.fdopen(_opened(self.path / name, self.descriptor, _AS_FILE), "rb") as file:
             return file.read()
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file completely or not at all, accessible to this user alone."""
+        """Write a file completely or not at all; only this user can read and write it."""
         part = f"{name}.{uuid.uuid4().hex[:8]}.part"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _AS_FILE
         try:
@@ -69,17 +73,17 @@ class Folder:
             raise
 
     def remove(self, name: str) -> None:
-        """Remove a file, or the link in its position."""
+        """Delete a file; if the name is a symbolic link, the link itself is deleted."""
         os.unlink(self._at(name), dir_fd=self.descriptor)
 
     def entries(self) -> list[tuple[str, os.stat_result]]:
-        """Return the names in the folder with the status of each itself: links are not followed."""
+        """Return the names in the folder, each with its status; symbolic links are not followed."""
         with os.scandir(self.path if self.descriptor is None else self.descriptor) as found:
             return [(entry.name, entry.stat(follow_symlinks=False)) for entry in found]
 
     def check_entries(self, folders: re.Pattern[str], suffix: str) -> None:
-        """Raise NotPrivateError where a folder of such a name, or a file of that suffix in it, is open to
-        others.
+        """Raise NotPrivateError if other users can write to a sub-folder whose name matches `folders`, or to
+        a file in it whose name ends in `suffix`.
         """
         if not HAS_OWNERS:
             return
@@ -96,7 +100,7 @@ class Folder:
 
 @contextmanager
 def opened(root: Path, name: str = "", make: bool = False) -> Iterator[Folder]:
-    """Open the private folder `root`, or its sub-folder `name`.
+    """Context manager that opens the folder `root`, or its sub-folder `name`, and closes it at the end.
 
     make : whether they are created where they do not exist, accessible to this user alone
     Raise NotPrivateError where one of them is not private, OSError where one cannot be opened or created.
@@ -125,7 +129,9 @@ def opened(root: Path, name: str = "", make: bool = False) -> Iterator[Folder]:
 
 
 def check_private(path: Path, status: os.stat_result) -> None:
-    """Raise NotPrivateError where a file or folder is a link, of another user, or writable by others."""
+    """Raise NotPrivateError if a file or folder is a symbolic link, belongs to another user, or can be
+    written by others; status : the result of os.lstat or os.fstat for it.
+    """
     what = ""
     if stat.S_ISLNK(status.st_mode):
         what = f"{path} is a link"
@@ -147,8 +153,10 @@ def _below(folder: Folder, name: str) -> Iterator[Folder]:
 
 
 def _opened(path: Path, above: int | None, flags: int) -> int:
-    """Open a private file or folder and return its descriptor; `above` is that of the folder that contains
-    it."""
+    """Open a file or folder, check that only this user can write to it, and return its descriptor.
+
+    above : descriptor of the open folder that contains it, or None; flags : flags of os.open
+    """
     place = path if above is None else path.name
     try:
         descriptor = os.open(place, os.O_RDONLY | flags, dir_fd=above)
@@ -166,8 +174,8 @@ def _opened(path: Path, above: int | None, flags: int) -> int:
 
 
 def _make(root: Path) -> None:
-    """Create a folder and those above it that do not exist, writable by this user alone, whatever the
-    umask.
+    """Create a folder and all missing folders above it, writable by this user alone whatever the process's
+    umask is.
     """
     missing = []
     for folder in (root, *root.parents):
@@ -181,7 +189,9 @@ def _make(root: Path) -> None:
 
 @functools.cache
 def _check_above(root: Path) -> None:
-    """Raise NotPrivateError where another user may exchange a folder above this one; links are followed."""
+    """Raise NotPrivateError if another user could replace one of the folders above `root`; symbolic links are
+    followed.
+    """
     trusted = {os.geteuid(), 0, os.stat("/").st_uid}
     above = Path(os.path.realpath(root.parent))
     for folder in (above, *above.parents):
@@ -197,8 +207,10 @@ def _check_above(root: Path) -> None:
 
 
 def _name_of(user: int) -> str:
-    """Return the name of the user with this number; Windows lacks the module that finds it, so it is imported
-    here."""
+    """Return the name of the user with this numeric id.
+
+    The module that finds it is imported here, as Windows lacks it.
+    """
     import pwd
 
     try:

@@ -1,6 +1,7 @@
-"""Sources of a kernel's machine code: its module, the modules that it imports, and the flags of the compiler.
+"""Hashes of everything that determines the machine code of a kernel: its module, the modules that it imports,
+and the compiler's flags.
 
-A hash of all of them names the folder in which the code is kept (`kernels.compiler.cache`).
+Such a hash names the folder in which the code is stored (`kernels.compiler.cache`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _IMPORT = re.compile(
 
 @functools.cache
 def module_hash(path: Path) -> str:
-    """Return a hash of a module's source, of all it imports from the same packages, and of the code flags."""
+    """Return a hash of a module's source, of all modules of this package that it imports, and of the
+    compiler's flags.
+    """
     digest = hashlib.sha256()
     for source in sorted(_reached(path)):
         digest.update(hashlib.sha256(_text(source)).digest())
@@ -37,7 +40,7 @@ def module_hash(path: Path) -> str:
 
 @functools.cache
 def package_hash() -> str:
-    """Return a hash of all sources of this package and of the code flags."""
+    """Return a hash of all sources of package `kernels` and of the compiler's flags."""
     digest = hashlib.sha256(_flags())
     for source in sorted(PACKAGE.rglob("*.py")):
         digest.update(hashlib.sha256(_text(source)).digest())
@@ -45,16 +48,17 @@ def package_hash() -> str:
 
 
 def group_hash() -> str:
-    """Return a hash of all sources of this package, of the code flags and of the processor.
+    """Return a hash of all sources of package `kernels`, of the compiler's flags and of the processor.
 
-    Computers of different processors may share a home directory, and with it the cache.
+    Computers with different processors may share a home directory, and with it the cache.
     """
     return hashlib.sha256(f"{package_hash()} {_processor()}".encode()).hexdigest()[:HASH_LENGTH]
 
 
 def _processor() -> str:
-    """Return a description of the processor for which Numba compiles: name, instruction set, and settings
-    that override them."""
+    """Return a text that describes the processor for which Numba compiles: its name, its instruction set, and
+    settings that override them.
+    """
     flags = [f"{flag}={os.environ.get(flag, '')}" for flag in PROCESSOR_FLAGS]
     try:
         features = binding.get_host_cpu_features().flatten()
@@ -64,7 +68,9 @@ def _processor() -> str:
 
 
 def _flags() -> bytes:
-    """Return everything besides the sources that changes the code."""
+    """Return as bytes everything besides the sources that changes the machine code, such as versions and
+    settings.
+    """
     flags = [f"{flag}={os.environ.get(flag, '')}" for flag in CODE_FLAGS]
     return " ".join([numba.__version__, str(sys.version_info[:3]), *flags]).encode()
 
@@ -76,7 +82,9 @@ def _text(path: Path) -> bytes:
 
 @functools.cache
 def _imports(path: Path) -> frozenset[Path]:
-    """Return the files that a module names in its imports, of package `kernels` and of its own package."""
+    """Return the files of the modules that a module imports, if they belong to package `kernels` or to its
+    own package.
+    """
     own = _top(path)
     roots = {PACKAGE, own} if own else {PACKAGE}
     found = set()
@@ -89,7 +97,11 @@ def _imports(path: Path) -> frozenset[Path]:
 
 
 def _files(parent: Path, package: str, names: list[str]) -> set[Path]:
-    """Return the files of a module, of its packages, and of those imported names that are modules."""
+    """Return the files of an imported module, of the packages that contain it, and of those imported names
+    that are modules.
+
+    parent : folder of the outermost package; package : dotted name after `from`; names : names after `import`
+    """
     parts = package.split(".")
     candidates = [parent.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts) + 1)]
     candidates.append(parent.joinpath(*parts).with_suffix(".py"))
@@ -98,7 +110,7 @@ def _files(parent: Path, package: str, names: list[str]) -> set[Path]:
 
 
 def _top(path: Path) -> Path | None:
-    """Return the folder of the outermost package that a file belongs to, None where it belongs to none."""
+    """Return the folder of the outermost package that a file belongs to; None if it belongs to no package."""
     top = None
     for folder in path.parents:
         if not (folder / "__init__.py").is_file():
@@ -108,7 +120,7 @@ def _top(path: Path) -> Path | None:
 
 
 def _reached(path: Path) -> set[Path]:
-    """Return a module's file and those of everything it imports, directly or not."""
+    """Return the file of a module and the files of all modules that it imports, directly or not."""
     reached, ahead = set(), [path]
     while ahead:
         source = ahead.pop()
