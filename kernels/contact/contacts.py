@@ -1,8 +1,8 @@
 """Wrenches of contacts in four steps: geometry -> patch -> pressure law -> friction law, then patch torques.
 
 The patch describes where and how two surfaces overlap: place, normal, depth, volume and velocity. The force
-laws read the patch and nothing else of the geometry. So each step can be replaced without a change of the
-others.
+laws read the patch and nothing else of the geometry. So each of the four steps can be replaced without a
+change of the others.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from kernels.forces.places import add_force, direction
 
 @inlined
 def add_contacts(pairs, contacts, pose, work, pair_work):
-    """Add the wrench (moment and force) of every contact to that of its pair, and write the state of every
-    contact.
+    """Add the wrench (moment and force) of every contact to the wrench of its pair of bodies, and write the
+    state of every contact.
 
     The wrenches are added to pair_work.wrench. The states (patch, forces and their derivatives) are written
     to work.state; kernels/contact/elements lists its columns.

@@ -1,4 +1,5 @@
-"""Contacts of a recorded foot whose motion is corrected by splines, and whose toes turn by a spline.
+"""Wrenches of the contacts of a foot, from its recorded motion, which splines over time correct, and from an
+angle of its toes, which is a spline as well.
 
 This is the inverse simulation of a footstep (Brown 2017, MASc thesis, section 5.3.2). The foot is shifted
 along the axes of ground and rotated about them by C = Rx(a) Ry(b) Rz(c). Its toes are rotated about their own
@@ -52,7 +53,9 @@ class Correction(NamedTuple):
 
 
 class CorrectedWork(NamedTuple):
-    """Corrected wrenches (and pressures) of n frames, and working space for one frame."""
+    """Wrenches (and pressures) of the contacts of a foot with corrected motion in n frames, and working space
+    for one frame.
+    """
 
     # on the foot, moment about the origin of ground [N m], force [N]
     wrench: Annotated[np.ndarray, Floats("n", 6)]
@@ -83,8 +86,8 @@ def new_corrected_work(model: Prescribed, n: int, shape: tuple[int, int] = (0, 0
 
 @entry
 def corrected_wrenches(model, foot, correction, grid, work):
-    """Write the wrench of every contact in every frame into work.wrench, and the pressures over a grid into
-    work.pressure unless that has no rows.
+    """Write the summed wrench of all contacts in every frame into work.wrench, and the pressures over a grid
+    into work.pressure unless that has no rows.
 
     model : Prescribed - contacts of body 0, the foot, and of body 1, its toes
     foot : RecordedFoot - the motion of the foot as recorded, and the joint of its toes
@@ -176,7 +179,7 @@ def product(A, B, out):
 
 @inlined
 def along(R, x):
-    """Return the three components of the product R x, with R : (3, 3) and x : (3,)."""
+    """Return the product R x of a matrix R : (3, 3) and a vector x : (3,), as three floats."""
     return (
         R[0, 0] * x[0] + R[0, 1] * x[1] + R[0, 2] * x[2],
         R[1, 0] * x[0] + R[1, 1] * x[1] + R[1, 2] * x[2],
@@ -186,7 +189,9 @@ def along(R, x):
 
 @inlined
 def turned(axis, angle, out):
-    """Write into out : (3, 3) the rotation about the unit axis : (3,) by an angle [rad] (Rodrigues)."""
+    """Write into out : (3, 3) the matrix of the rotation about a unit axis : (3,) by an angle [rad]
+    (Rodrigues' formula).
+    """
     c, s = math.cos(angle), math.sin(angle)
     x, y, z, d = axis[0], axis[1], axis[2], 1.0 - c
     out[0, 0], out[0, 1], out[0, 2] = c + x * x * d, x * y * d - z * s, x * z * d + y * s

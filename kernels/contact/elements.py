@@ -77,7 +77,9 @@ class Contacts(NamedTuple):
 
 
 class ContactWork(NamedTuple):
-    """Results of all contacts, and their working space. The columns of each array are listed above."""
+    """Results of all contacts, and their working space; constants of this module name the columns of the
+    arrays.
+    """
 
     out: Annotated[np.ndarray, Floats("n_contact", N_CONTACT_OUT)]
     kink: Annotated[np.ndarray, Floats("n_contact", N_KINK)]

@@ -1,4 +1,5 @@
-"""An ellipsoid on body A above a plane on body B: the patch, and how it changes as the ellipsoid moves.
+"""An ellipsoid on body A above a plane on body B: the patch in which they overlap, and its derivatives with
+respect to the motion of the ellipsoid.
 
 With the ellipsoid's matrix Q = R diag(r^2) R', the plane's normal n and the support vector s = Q n, the
 ellipsoid reaches h = sqrt(n . s) towards the plane, which lies g below its centre: the depth is h - g = h d.
@@ -22,7 +23,8 @@ SUPPORT, HEIGHT = OWN, OWN + 3
 
 @inlined
 def ellipsoid_on_plane(pairs, contacts, e, pose, row, Q):
-    """Write the patch of contact e into row, and the matrix of its ellipsoid into Q where that is needed.
+    """Write the patch of contact e (normal, point, depth, volume and normal velocity of the overlap) into
+    row, and the matrix of its ellipsoid into Q where that is needed.
 
     Q is not needed, and not written, for a sphere without rolling resistance and without spinning friction.
 
@@ -87,7 +89,8 @@ def shape(pose, body, rotation, radii, Q_out):
 
 @njit
 def ellipsoid_on_plane_moved(contacts, e, row, Q, moved):
-    """Write into moved how the patch of contact e changes as A moves; the normal does not turn.
+    """Write the derivatives of the patch of contact e with respect to the motion of body A into moved; the
+    normal of the plane does not change.
 
     When the ellipsoid rotates by the small rotation vector w, the support vector s changes by w x s - Q (w x
     n), and the half height h changes by (w x s) . n/h.
@@ -96,7 +99,9 @@ def ellipsoid_on_plane_moved(contacts, e, row, Q, moved):
     e : int - index of the contact
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
-    moved : (6, N_MOVED) - ContactWork.moved, written; of a sphere the last three rows alone
+    moved : (6, N_MOVED) - ContactWork.moved, written: changes of point, normal, depth and volume where A
+        turns about the centre (3 rows) and where the centre moves (3); of a sphere only the last three are
+        written
     """
     n, s, h = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], row[HEIGHT]
     d, radii = row[PATCH] / h, contacts.radii[e]
@@ -142,7 +147,7 @@ def ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change):
     k : int - index of the radius, 0 to 2
     pose : Pose - positions and orientations of all bodies in ground
     row : (N_STATE,) - the contact's row of ContactWork.state
-    change : (N_MOVED,) - change of the patch, with the columns of ContactWork.moved, written
+    change : (N_MOVED,) - derivatives of point, normal, depth and volume of the patch, written
     """
     n, s, h, r = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], row[HEIGHT], contacts.radii[e, k]
     R = contacts.rotation[e]

@@ -1,4 +1,5 @@
-"""The pose of feet from their own markers alone, and the motion of frames that are fixed to them.
+"""Pose of each foot from its own markers alone, and position and velocity of frames that are fixed to the
+feet.
 
 In a multi-body optimisation the joints of the model restrict the pose of every segment. With an ankle of one
 axis, the foot of the model may be tilted by some 10 degrees while the real foot lies flat. Heel and ball of
@@ -51,8 +52,7 @@ def fit_feet(markers, place, weight, followed, fit, q_out):
 
 @entry
 def follow(q, v, followed, k, motion_out):
-    """Write position and velocity of frame k into row k of motion_out. The frame is fixed to its body and
-    moves with it.
+    """Write position, axes and velocities of frame k, which is fixed to a body, into row k of motion_out.
 
     q : (N_POSE,) - coordinates of the body [m, unit quaternion]
     v : (N_TWIST,) - speeds of the body, the angular velocity along its own axes [m/s, rad/s]

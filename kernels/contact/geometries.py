@@ -27,7 +27,8 @@ ELLIPSOID_ON_PLANE, SPHERE_ON_SPHERE, MESH_ON_MESH = 0, 1, 2
 
 @inlined
 def find_patch(pairs, contacts, e, pose, row, Q, meshes):
-    """Write the patch of contact e into row.
+    """Write the patch of contact e (normal, point, depth, volume and normal velocity of the overlap) into
+    row.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
@@ -75,7 +76,8 @@ def find_moved(contacts, e, row, Q, moved, meshes):
 
 @inlined
 def find_grown(pairs, contacts, e, k, pose, row, change):
-    """Write into change how the patch of contact e changes as radius k grows (ellipsoid_on_plane_grown).
+    """Write the derivative of the patch of contact e with respect to radius k into change, and return what
+    ellipsoid_on_plane_grown returns.
 
     Only the radii of an ellipsoid on a plane can be parameters of a fit. For all other geometries, the change
     that is written and the numbers that are returned are NaN.
@@ -86,7 +88,7 @@ def find_grown(pairs, contacts, e, k, pose, row, change):
     k : int - index of the radius, 0 to 2
     pose : Pose - positions and orientations of all bodies in ground
     row : (N_STATE,) - the contact's row of ContactWork.state
-    change : (N_MOVED,) - change of the patch, with the columns of ContactWork.moved, written
+    change : (N_MOVED,) - derivatives of point, normal, depth and volume of the patch, written
     """
     if contacts.geometry[e] == ELLIPSOID_ON_PLANE:
         return ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change)

@@ -1,9 +1,10 @@
-"""Contact of two triangle meshes (kernels/mesh): the patch, and how it changes as A moves.
+"""Contact of two triangle meshes on bodies A and B (kernels/mesh): the patch, and its derivatives with
+respect to the motion of A.
 
 F is the sum of area x depth x normal over the vertices in contact, and M its moment about A's origin. The
 volume of the patch is |F| and its normal F/|F|; the force acts where its line of action comes closest to the
 centre of pressure c: x = F x M/F^2 + n (n . c). The moment that remains about the normal itself is left out.
-In the derivatives, the point x moves along the line of action together with the pressing vertices, which
+In the derivatives, the point x moves along the line of action together with the vertices in contact, which
 belong to A or to B. The derivatives leave out one effect: c also shifts relative to these vertices.
 """
 
@@ -21,7 +22,8 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 @inlined
 def mesh_on_mesh(meshes, work, pairs, contacts, e, pose, row, Q):
-    """Write the patch of contact e into row, and the rotation of body A into Q.
+    """Write the patch of contact e (normal, point, depth, volume and normal velocity of the overlap) into
+    row, and the rotation of body A into Q.
 
     meshes : Meshes - the meshes of the bodies; None where no contact has any, so that the compiler drops all
       this
@@ -43,14 +45,15 @@ def mesh_on_mesh(meshes, work, pairs, contacts, e, pose, row, Q):
 
 @inlined
 def mesh_on_mesh_moved(meshes, work, contacts, e, Q, moved):
-    """Write into moved how the patch of contact e changes as A moves.
+    """Write the derivatives of the patch of contact e with respect to the motion of body A into moved.
 
     meshes : Meshes - the meshes of the bodies; None where no contact has any
     work : MeshWork - results and working space of the mesh contacts, written
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact
     Q : (3, 3) - rotation of body A in ground
-    moved : (6, N_MOVED) - ContactWork.moved, written
+    moved : (6, N_MOVED) - changes of point, normal, depth and volume of the patch, for each unit motion of A,
+        written
     """
     if meshes is not None:
         k = contacts.mesh[e]

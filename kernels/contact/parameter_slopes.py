@@ -47,7 +47,7 @@ def parameter_slopes(pairs, contacts, e, pose, V, work, slopes, out):
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - index of the contact, which is one of an ellipsoid with a plane
+    e : int - index of the contact, of an ellipsoid on A with a plane on B
     pose : Pose - positions and orientations of all bodies in ground
     V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
     work : ContactWork - results of the contacts; moved, change and law are written
@@ -82,8 +82,8 @@ def unit_vector(k):
 
 @inlined
 def by_place(pose, body, row, slopes, out):
-    """Write the derivatives of the wrench with respect to displacements of the surface on its body into out,
-    from row BY_CENTRE on.
+    """Write the derivatives of a contact's wrench with respect to displacements and rotations of its surface
+    on body A into out, from row BY_CENTRE on.
 
     pose : Pose - positions and orientations of all bodies in ground
     body : int - index of the body that carries the surface
@@ -105,15 +105,17 @@ def by_place(pose, body, row, slopes, out):
 
 @njit
 def by_radius(patch, constants, grown, row, Q, V, changes, out):
-    """Add the derivative of the wrench with respect to a radius to out.
+    """Add the derivative of a contact's wrench with respect to a radius of its ellipsoid to out.
 
-    patch : (rolls, spins, friction law, a b c [m^3], False) - False: no secant slope
+    patch : (1 = with rolling resistance, 1 = with spinning friction, friction law, product a b c of the radii
+        [m^3], False = exact derivative of friction)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
-    grown : (change of h [1], r [m], 2 r (u . n) [m], u) - of the radius r that grows, along the axis u
+    grown : (dh/dr [1], r [m], 2 r (u . n) [m], u) - radius r with its axis u; h is the ellipsoid's half
+        height along the normal n
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    changes : ((N_MOVED,) - change of the patch, (N_CHANGE, 3) - ContactWork.change, written)
+    changes : ((N_MOVED,) - derivative of the patch by r, (N_CHANGE, 3) - ContactWork.change, written)
     out : (6,) - derivative of the wrench
     """
     d_h, r, by, u = grown
@@ -137,11 +139,12 @@ def by_radius(patch, constants, grown, row, Q, V, changes, out):
 
 @njit
 def by_pressure(law, patch, constants, row, Q, V, change, out):
-    """Add the derivatives of the wrench with respect to stiffness and damping to out[BY_STIFFNESS] and
-    out[BY_DAMPING].
+    """Add the derivatives of a contact's wrench with respect to stiffness and damping of the pressure law to
+    out[BY_STIFFNESS] and out[BY_DAMPING].
 
     law : int - the pressure law, as numbered in kernels/contact/pressure
-    patch : (rolls, spins, friction law, a b c [m^3], False) - False: no secant slope
+    patch : (1 = with rolling resistance, 1 = with spinning friction, friction law, product a b c of the radii
+        [m^3], False = exact derivative of friction)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
@@ -169,9 +172,11 @@ def by_pressure(law, patch, constants, row, Q, V, change, out):
 
 @njit
 def add_scaled_rolling(patch, constants, column, row, Q, V, change, out):
-    """Add the derivative of the rolling resistance with respect to a parameter in which it is linear to out.
+    """Add the derivative of the torque of rolling resistance with respect to stiffness or damping to out; the
+    torque is proportional to both.
 
-    patch : (1, 0, friction law, a b c [m^3]) - rolling resistance without spinning friction
+    patch : (1 = with rolling resistance, 0 = no spinning friction, friction law, product a b c of the radii
+        [m^3])
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     column : int - column of the parameter, STIFFNESS or DAMPING
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -196,12 +201,13 @@ def by_friction(patch, friction, spin_friction, row, V, dry, out):
 
     Every law of friction is linear in both coefficients.
 
-    patch : (rolls, spins, friction law, a b c [m^3], False) - False: no secant slope
+    patch : (1 = with rolling resistance, 1 = with spinning friction, friction law, product a b c of the radii
+        [m^3], False = exact derivative of friction)
     friction : (N_FRICTION,) - parameters of friction
     spin_friction : (N_FRICTION,) - parameters of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    dry : (N_FRICTION,) - working space, for parameters with other coefficients
+    dry : (N_FRICTION,) - working space: parameters of friction in which one coefficient is 1 and the other 0
     out : (N_PARAMETER, 6) - derivatives of the wrench with respect to the parameters
     """
     N, speed, law = row[PRESSING], row[RUBBING + 3], patch[2]

@@ -42,7 +42,7 @@ from kernels.forces.pairs import BY_PLACE, BY_SPEED
 
 @njit
 def patch_moments(d, size):
-    """Return the moments (c1, c2, V) of a patch of relative depth d with a b c = size, and their d-slopes."""
+    """Return c1, c2, V (see the module) at relative depth d, then their derivatives by d; size = a b c."""
     scale = size * math.pi
     J = scale * d**3 * (3.0 * d * d - 15.0 * d + 20.0) / 30.0
     J_d = scale * d * d * (15.0 * d * d - 60.0 * d + 60.0) / 30.0
@@ -62,14 +62,13 @@ def size_of(contacts, e):
 
 @inlined
 def add_patch_torque(contacts, e, row, Q, V, change, wrench):
-    """Add the rolling resistance and the spinning friction of contact e to wrench.
+    """Add the torques of rolling resistance and of spinning friction of contact e to wrench.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
-    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]; change[TURN] receives its angular
-      part in the plane
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     change : (N_CHANGE, 3) - ContactWork.change; its row TURN receives the angular velocity in the plane
     wrench : (6,) - moment and force on A about the reference point [N m, N]
     """
@@ -79,9 +78,9 @@ def add_patch_torque(contacts, e, row, Q, V, change, wrench):
 
 @njit
 def patch_torque(patch, p, friction, row, Q, V, change, wrench):
-    """Add the rolling resistance and the spinning friction of a contact to wrench.
+    """Add the torques of rolling resistance and of spinning friction of a contact to wrench.
 
-    patch : (rolls, spins, friction law, a b c [m^3]) - which torques act, and by what law
+    patch : (1 = rolling resistance, 1 = spinning friction, friction law, product a b c of the radii [m^3])
     p : (N_PRESSURE,) - parameters of the normal force
     friction : (N_FRICTION,) - parameters of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -119,11 +118,11 @@ def patch_torque(patch, p, friction, row, Q, V, change, wrench):
 
 @inlined
 def add_patch_slopes(contacts, e, secant, row, Q, V, moved, change, slopes):
-    """Add the derivatives of the torques of add_patch_torque to slopes, one unit twist after the other.
+    """Add the derivatives of rolling and spinning torques with respect to the motion of A to slopes.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact
-    secant : bool - whether spinning friction takes the secant instead of the tangent slope
+    secant : bool - whether F/w_n, where it is steeper, replaces dF/dw_n of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
@@ -138,9 +137,9 @@ def add_patch_slopes(contacts, e, secant, row, Q, V, moved, change, slopes):
 
 @njit
 def patch_slopes(patch, round_, constants, row, Q, V, moved, change, slopes):
-    """Add the derivatives of the torques of a patch to slopes, as add_patch_slopes does.
+    """Add the derivatives of rolling and spinning torques with respect to the motion of A to slopes.
 
-    patch : (rolls, spins, friction law, a b c [m^3], whether spinning takes the secant slope)
+    patch : (1 = rolling resistance, 1 = spinning friction, friction law, a b c [m^3], secant : bool)
     round_ : int - 1 = a sphere
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -185,11 +184,11 @@ SPIN_GRIP = 8
 
 @njit
 def held_patch(patch, constants, row, Q, V):
-    """Return the twelve numbers of a patch that all its derivatives share.
+    """Return the twelve numbers that all derivatives of the torques of a patch have in common.
 
-    These are c1, c2, V, their d-derivatives, tr(C), r_g, r_g dF/dF_n, F and dF/dv of spinning, and k_V |a_V|.
+    (Symbols of the module:) c1, c2, V, their derivatives by d, tr(C), r_g, r_g dF/dN, F, dF/dw_n, k_V |a_V|.
 
-    patch : (rolls, spins, friction law, a b c [m^3], whether spinning takes the secant slope)
+    patch : (1 = rolling resistance, 1 = spinning friction, friction law, a b c [m^3], secant : bool)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
@@ -211,7 +210,7 @@ def held_patch(patch, constants, row, Q, V):
 
 @inlined
 def start_change(row, V, change):
-    """Write change[TURN], the angular velocity in the plane; reset twist and growth, and copy s.
+    """Write the angular velocity in the plane into change[TURN]; set four other rows to zero.
 
     row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
@@ -226,9 +225,9 @@ def start_change(row, V, change):
 
 @njit
 def grown_torque(patch, constants, moves, grown, row, Q, V, change):
-    """Write into change[D_TORQUE] how the patch's torque changes with a radius and the normal force.
+    """Write the change of the patch's torque with a radius and the normal force into change[D_TORQUE].
 
-    patch : (rolls, spins, friction law, a b c [m^3], False) - False: no secant slope
+    patch : (1 = rolling resistance, 1 = spinning friction, friction law, a b c [m^3], secant = False)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     moves : (change of depth [m], of h [m], of the normal force [N], relative change of a b c [1])
     grown : (r [m], 2 r (u . n) [m], u) - radius that grows and its axis u; r = 0 where no radius grows
@@ -256,7 +255,7 @@ def cross_at(c, x, y):
 
 @njit
 def turned_support(c, round_, row, Q, d_s):
-    """Write how unit twist c of the ellipsoid changes s into d_s; return the change of h [m].
+    """Write the change of the support vector s by unit twist c of the ellipsoid; return that of h [m].
 
     c : int - component of the unit twist, 0 to 2 angular, 3 to 5 linear
     round_ : int - 1 = the ellipsoid is a sphere
@@ -276,7 +275,7 @@ def turned_support(c, round_, row, Q, d_s):
 
 @njit
 def displaced(c, round_, row, V, moved):
-    """Return the changes of depth [m] and normal force N [N] where unit twist c displaces the ellipsoid.
+    """Return the changes of depth [m] and normal force [N] by a displacement of unit twist c.
 
     c : int - component of the unit twist, 0 to 2 angular, 3 to 5 linear
     round_ : int - 1 = a sphere, for which the first three rows of moved are not written
@@ -329,11 +328,11 @@ def dot_row(A, i, x):
 
 @njit
 def patch_slope(patch, known, moves, row, Q, change):
-    """Write into change[D_TORQUE] how the patch's torque changes as the ellipsoid turns, spins and grows.
+    """Write into change[D_TORQUE] the change of the patch's torque as the ellipsoid turns, moves or grows.
 
-    change[OMEGA] rotates it; change[ETA] adds to its angular velocity; STRETCH, D_SUPPORT, moves: growth.
+    change[OMEGA] is its rotation, [ETA] its change of angular velocity, [STRETCH] and [D_SUPPORT] its growth.
 
-    patch : (rolls, spins, friction law, a b c [m^3], whether spinning takes the secant slope)
+    patch : (1 = rolling resistance, 1 = spinning friction, friction law, a b c [m^3], secant : bool)
     known : (12,) - the numbers that held_patch returns
     moves : (change of d [1], of h [m], of the normal force [N], relative change of a b c [1])
     row : (N_STATE,) - the contact's row of ContactWork.state

@@ -23,7 +23,8 @@ N_PRESSURE = 3
 
 @njit
 def normal_force(law, p, depth, volume, v_n):
-    """Return (F, F_depth, F_volume, F_v): the normal force [N] of a law, and its derivatives.
+    """Return (F, F_depth, F_volume, F_v): the normal force F [N] of a law, and its derivatives with respect
+    to depth, volume and normal velocity.
 
     All are zero without contact (depth <= 0), and NaN where the law has no branch.
 
@@ -54,8 +55,8 @@ def force_by_parameters(law, p, depth, volume, v_n):
     """Return (F_stiffness, F_damping): the derivatives of the normal force with respect to stiffness and
     damping.
 
-    Every law is linear in both. The derivatives are zero without contact and where the force is clamped at
-    zero, and NaN where the law has no branch.
+    The force of every law is linear in both. The derivatives are zero without contact and where the force is
+    clamped at zero, and NaN where the law has no branch.
 
     law : int - VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY or POWER
     p : (N_PRESSURE,) - parameters of the law
@@ -80,7 +81,8 @@ def force_by_parameters(law, p, depth, volume, v_n):
 
 @njit
 def volumetric(p, volume, v_n):
-    """Return (F, F_volume, F_v) of F = k_V V (1 + a_V v_n) (Brown 2017, eq. 5.44, after Gonthier 2007).
+    """Return the force F = k_V V (1 + a_V v_n) and its derivatives (F, dF/dV, dF/dv_n), with the volume V,
+    the normal velocity v_n and the parameters k_V, a_V in p (Brown 2017, eq. 5.44, after Gonthier 2007).
 
     v_n is signed and a_V < 0. The factor in brackets is clamped at 0, so that the ground never pulls (errata
     of eq. 5.44).
@@ -94,7 +96,8 @@ def volumetric(p, volume, v_n):
 
 @njit
 def kelvin_voigt(p, depth, v_n):
-    """Return (F, F_depth, F_v) of F = k depth - d v_n with the damping d, clamped at 0 (Brown 2017, eq. 2.1).
+    """Return the force F = k depth - d v_n, clamped at 0, and its derivatives (F, dF/ddepth, dF/dv_n), with
+    stiffness k and damping d in p (Brown 2017, eq. 2.1).
 
     The force jumps at touch-down.
     """
@@ -106,7 +109,8 @@ def kelvin_voigt(p, depth, v_n):
 
 @njit
 def hunt_crossley(p, depth, v_n):
-    """Return (F, F_depth, F_v) of F = k depth^n - b depth^n v_n, clamped at 0.
+    """Return the force F = k depth^n - b depth^n v_n, clamped at 0, and its derivatives (F, dF/ddepth,
+    dF/dv_n), with k, b and n in p.
 
     The law is that of Hunt and Crossley (1975); Brown 2017, eq. 2.2.
     """
@@ -119,7 +123,9 @@ def hunt_crossley(p, depth, v_n):
 
 @njit
 def power(p, depth):
-    """Return (F, F_depth, 0) of F = k depth^n; n = 2 in the impact experiment of Brown 2017, sec. 4.3.2."""
+    """Return the force F = k depth^n and its derivatives (F, dF/ddepth, 0 by velocity), with k and n in p; n
+    = 2 in the impact experiment of Brown 2017, sec. 4.3.2.
+    """
     if p[EXPONENT] == 2.0:
         raised, slope = depth * depth, 2.0 * depth
     else:

@@ -1,11 +1,11 @@
 """Pressure of volumetric contacts over a grid, as a pressure mat between the two surfaces would measure it.
 
-A column along the normal presses by p = k_V depth (1 + a_V v_n). Its depth is the length that both bodies
-have in common along the column. v_n is the normal velocity of A at the column; it varies over the patch if A
-has an angular velocity about an axis in the plane. The integral over the plane is the normal force of eq.
-5.44, and its moment about the centroid the rolling resistance of eq. 5.45 (Brown 2017, MASc thesis; Gonthier
-2007). The pressure is zero in a column whose damper would pull, and in all columns of a contact whose normal
-force is clamped at zero.
+A column is a line along the contact normal through a cell of the grid. The pressure in it is p = k_V depth (1
++ a_V v_n), where the depth is the length of the column that lies in both bodies. v_n is the normal velocity
+of A at the column; it varies over the patch if A has an angular velocity about an axis in the plane. The
+integral over the plane is the normal force of eq. 5.44, and its moment about the centroid is the rolling
+resistance of eq. 5.45 (Brown 2017, MASc thesis; Gonthier 2007). The pressure is zero in a column whose damper
+would pull, and in all columns of a contact whose normal force is clamped at zero.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def add_columns(corner, axes, metric, other, law, row, V, pressure_out):
     """Add the pressure of every column of a contact to pressure_out.
 
     With y from A's centre to a cell, the column enters and leaves A where a t^2 + 2 b t + c = 0, a = n' M n,
-    b = n' M y, c = y' M y - 1. Along a row b^2 - a c is a parabola, which bounds the cells that have a
-    column.
+    b = n' M y, c = y' M y - 1. M is the matrix `metric`, n the normal. Along a row of cells b^2 - a c is a
+    parabola; only the cells where it is positive have a column inside A.
 
     corner : (3,) - centre of the first cell about the reference point [m]
     axes : (3, 3) - rows: from cell to cell and from row to row [m], and the unit normal
@@ -149,7 +149,7 @@ def add_columns(corner, axes, metric, other, law, row, V, pressure_out):
 def common(low, high, x, n, other):
     """Return the length of a column that lies within both surfaces [m]; negative or 0 where there is none.
 
-    low, high : float - where the column enters and leaves A, along n from x [m]
+    low, high : float - where the column enters and leaves A: distances from x along n [m]
     x : (3,) - middle of the cell [m]
     n : (3,) - unit normal towards A
     other : (radius of B's surface [m], 0 = a plane; (3,) - its centre, or a point of the plane [m])

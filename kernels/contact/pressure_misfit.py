@@ -1,4 +1,5 @@
-"""Misfit between the pressure of ellipsoids on the plane Z = 0 and a measured one, with exact derivatives.
+"""Misfit between the calculated pressure of ellipsoids on the plane Z = 0 and the measured pressure, with its
+exact derivatives.
 
 A cell at (x, y) bears p = sum over the ellipsoids of k_V depth (1 + a_V v_n), clamped at 0, with the depth of
 the ellipsoid's column below the plane and the normal velocity v_n of its body at the cell (Gonthier 2007;
@@ -153,7 +154,7 @@ def place_form(contacts, e, R, form_out):
 
 @njit
 def centre_of(recorded, n, b, offset, i):
-    """Return coordinate i of a point that moves with body b, in ground [m].
+    """Return coordinate i in ground of a point that is fixed to body b, in frame n [m].
 
     recorded : RecordedBodies - positions and velocities of the bodies in every frame
     n : int - index of the frame
@@ -170,7 +171,8 @@ def centre_of(recorded, n, b, offset, i):
 def column(M, dx, dy):
     """Return the heights (z_low, z_high) at which a vertical line meets an ellipsoid [m].
 
-    All is counted from the ellipsoid's centre. (1, -1) is returned where the line misses it.
+    Heights and positions are relative to the ellipsoid's centre. (1, -1) is returned where the line misses
+    it.
 
     M : (3, 3) - matrix of the quadratic form of the ellipsoid [1/m^2]
     dx, dy : float - position of the line [m]
@@ -226,7 +228,7 @@ def add_slopes(model, e, recorded, n, measured, f, work):
     n : int - index of the frame
     measured : MeasuredPressure - measured pressures of the frames to compare with
     f : int - number among the measured frames
-    work : MisfitWork - its form is that of the ellipsoid in frame n; sums, row and results are written
+    work : MisfitWork - its field form holds the ellipsoid in frame n; sums, row and the results are written
     """
     b, law = model.pairs.body_a[e], model.contacts.pressure[e]
     R, w, offset = recorded.rotation[n, b], recorded.turning[n, b], model.contacts.centre[e]
@@ -254,10 +256,11 @@ def cell_slopes(contacts, e, column_at, body_at, work):
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact
-    column_at : (x, y, lower z, upper z, z of the plane) - the column of the cell, from the ellipsoid's centre
-      [m]
-    body_at : (x, y, v_n) - the cell from the body's origin [m], and the normal velocity there [m/s]
-    work : MisfitWork - its form is that of the ellipsoid; sums is written, (N_SUM,)
+    column_at : (x, y, lower z, upper z, z of the plane) - the vertical line through the cell, where it meets
+      the ellipsoid, and the plane, relative to the ellipsoid's centre [m]
+    body_at : (x, y, v_n) - position of the cell relative to the body's origin [m], and normal velocity there
+      [m/s]
+    work : MisfitWork - its field form holds the ellipsoid; its field sums : (N_SUM,) is written
     """
     ux, uy, low, high, plane = column_at
     rx, ry, v_n = body_at
@@ -277,14 +280,15 @@ def cell_slopes(contacts, e, column_at, body_at, work):
 
 @njit
 def add_cell(area, off, row, by_parameter, by_motion, curvature):
-    """Add one cell to the derivatives of the misfit and to its curvature.
+    """Add the contribution of one cell to the derivatives of the misfit and to its curvature.
 
     area : float - area of the cell [m^2]
     off : float - calculated less measured pressure [Pa]
     row : (N_ROW,) - derivatives of the pressure of the cell
     by_parameter : (N_PARAMETER,) - derivatives of the misfit with respect to the contact's parameters
     by_motion : (N_MOTION,) - derivatives of the misfit with respect to the motion of the body
-    curvature : (N_ROW, N_ROW) - curvature of the bound, of which the lower half is written
+    curvature : (N_ROW, N_ROW) - second derivatives of the quadratic upper bound of the squared misfit (see
+        the module), of which the lower half is updated
     """
     sign, weight = math.copysign(area, off), area * area / max(abs(off), SOFT)
     for r in range(N_PARAMETER):

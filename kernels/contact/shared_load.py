@@ -3,7 +3,9 @@
 A foot may bear load if one of its contacts is near the ground and slow relative to it. If both feet may bear
 load, two conditions determine the share s of the second foot. First, the measured centre of pressure z of
 both feet together is (1 - s) c_1 + s c_2. Second, let h_k be the height by which foot k must be raised from
-its marker-based pose to bear its part; h_1 and h_2 are equal, as far as markers measure heights. Minimised is
+its marker-based pose to bear its part; h_1 and h_2 are equal, as far as markers measure heights. With the
+standard deviations `place`, `height` and `tilt` of LoadSharing and the pitch of the foot that is tilted most,
+s minimises
 
     |(1 - s) c_1 + s c_2 - z|^2 / (place^2 + d^2) + (h_1 - h_2)^2 / (height^2 + (tilt pitch)^2)
 
@@ -66,8 +68,8 @@ def new_sharing_state() -> np.ndarray:
 
 @entry
 def share_load(feet, motion, centre, load, sharing, state):
-    """Return the second foot's share of the load [1]; NaN if neither foot may bear load, or if a foot bears
-    its part at no height.
+    """Return the second foot's share of the load [1]; NaN if neither foot may bear load, or if no height of a
+    foot is found at which it bears its part.
 
     feet : TwoFeet - contacts, toes and working space of both feet
     motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1
@@ -95,7 +97,7 @@ def share_load(feet, motion, centre, load, sharing, state):
 
 @njit
 def depth_of(contacts):
-    """Return the largest depth of all contacts [m], negative if no contact touches.
+    """Return the largest depth of all contacts of a foot below the ground [m]; negative if none touches it.
 
     contacts : PrescribedWork - results of the contacts
     """
@@ -107,11 +109,12 @@ def depth_of(contacts):
 
 @njit
 def may_bear(model, contacts, lowest, sharing):
-    """Return whether a contact of a foot is low and slow against the ground, which may be a belt.
+    """Return whether a foot may bear load: whether one of its contacts is near the ground and slow relative
+    to it, or relative to a moving belt.
 
     model : Prescribed - contacts of the foot
     contacts : PrescribedWork - their results
-    lowest : float - least depth that counts as low [m]
+    lowest : float - least depth (negative above the ground) at which a contact counts as near the ground [m]
     sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
     """
     for e in range(contacts.wrench.shape[0]):
@@ -128,15 +131,15 @@ def may_bear(model, contacts, lowest, sharing):
 
 @njit
 def balance(feet, motion, centre, load, sharing, state):
-    """Return the second foot's share of the load if both feet may bear load [1]; NaN if a foot bears its part
-    at no height.
+    """Return the second foot's share of the load if both feet may bear load [1]; NaN if no height of a foot
+    is found at which it bears its part.
 
     feet : TwoFeet - contacts, toes and working space of both feet
     motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1
     centre : (3,) - centre of pressure of both feet together, on their plane [m]
     load : float - normal force of both together [N]
     sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
-    state : (3,) - what is carried from frame to frame, see PART and RAISED; written
+    state : (3,) - share of the second foot and heights of both feet, kept from frame to frame; written
     """
     n, part = feet.first.contacts.normal[0], min(max(state[PART], 0.0), 1.0)
     tilt = sharing.tilt * max(pitch_of(motion, 0, n), pitch_of(motion, 1, n))

@@ -89,7 +89,8 @@ def add_contact_slopes(contacts, origin, step, work, pair_work):
 
 @inlined
 def write_results(row, origin, onset, out, kink):
-    """Write the results of a closed contact into out and kink, except for depth, limit and spinning.
+    """Write normal force, friction, place and sliding velocity of a contact that touches into out, and its
+    sliding speed and sliding acceleration into kink.
 
     row : (N_STATE,) - the contact's row of ContactWork.state
     origin : (3,) - the reference point in ground [m]
@@ -149,7 +150,8 @@ def spinning(motion, row):
 
 @inlined
 def spin_kink(step, row, V, onset, kink):
-    """Return whether spinning reverses within the time step, so that its secant slope is needed; write kink.
+    """Return whether the spinning of a contact would reverse within the time step, so that the secant of
+    spinning friction is needed; write the spinning velocity and its rate into kink.
 
     step : float - length of the time step [s], 0 = the exact slope
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -164,7 +166,8 @@ def spin_kink(step, row, V, onset, kink):
 
 @njit
 def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
-    """Add the derivatives of a contact's wrench, without the torques of its patch, to slopes.
+    """Add the derivatives of a contact's wrench to slopes; rolling resistance and spinning friction are left
+    out.
 
     round_ : int - 1 = A's surface is a sphere, for which the first three rows of moved are not written
     leans : bool - whether the contact's normal rotates as A moves
@@ -223,10 +226,12 @@ def force_slopes(steepness, row):
 
 @njit
 def swept(B, V):
-    """Return B W~ : (9,), the change of the force as the point of contact shifts, row by row [N/m].
+    """Return D = B W~ : (9,), the derivative of the contact force with respect to the position of the point
+    of contact, row by row [N/m].
 
-    W is the relative angular velocity, as a matrix W~ of its cross product. B : (9,) - derivative of the
-    force with respect to the velocity of the point, row by row [N s/m]
+    W~ is the matrix of the cross product with the relative angular velocity W.
+
+    B : (9,) - derivative of the force with respect to the velocity of the point, row by row [N s/m]
     V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = B
@@ -239,14 +244,14 @@ def swept(B, V):
 
 @njit
 def moved_wrench(D, g, change, row, leans, bend):
-    """Return the six numbers by which a contact's wrench about the reference point changes where its patch
-    changes.
+    """Return the change of a contact's wrench about the reference point that a change of its patch causes, as
+    six floats.
 
     D : (9,) - derivative of the force with respect to the point of contact, B W~, row by row [N/m]
     g : (3,) - derivative of the force with respect to the normal force [1]
     change : (N_MOVED,) - change of the patch, a row of ContactWork.moved
     row : (N_STATE,) - the contact's row of ContactWork.state
-    leans : bool - whether the contact's normal rotates as A moves
+    leans : bool - whether the contact's normal changes as A moves
     bend : float - (F_v - F/v)/|u|^2 of the friction force F at the sliding velocity u [N s^3/m^3]
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D

@@ -46,7 +46,8 @@ def lens(g, r_a, r_b):
 
 @inlined
 def sphere_on_sphere(pairs, contacts, e, pose, row):
-    """Write the patch of contact e into row.
+    """Write the patch of contact e (normal, point, depth, volume and normal velocity of the overlap) into
+    row.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
@@ -74,12 +75,14 @@ def sphere_on_sphere(pairs, contacts, e, pose, row):
 
 @njit
 def sphere_on_sphere_moved(contacts, e, row, moved):
-    """Write into moved[3:] how the patch of contact e changes as the centre of A's sphere moves.
+    """Write the derivatives of the patch of contact e with respect to displacements of the centre of A's
+    sphere into moved[3:].
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact
     row : (N_STATE,) - the contact's row of ContactWork.state
-    moved : (6, N_MOVED) - ContactWork.moved; the first three rows stay, as a sphere may turn about its centre
+    moved : (6, N_MOVED) - ContactWork.moved; its first three rows are not written, as a rotation about its
+        centre does not move a sphere
     """
     n, g, r_a, r_b = row[AXIS : AXIS + 3], row[DISTANCE], contacts.radii[e, 0], contacts.radii_b[e, 0]
     z, z_g, V_g, turn = 0.5 * (g + r_b - r_a), 0.5, 0.0, 0.0

@@ -1,5 +1,5 @@
-"""Contacts of a foot that is followed frame by frame: its toes are kept level, and its height is corrected by
-measured forces.
+"""Contacts of a foot whose pose is given in each frame: its toes are kept level, and its height is corrected
+so that the contacts bear the measured force.
 
 No marker shows to a millimetre where the sole meets the ground, and a millimetre is worth some 75 N under a
 heel. Where a force plate measures the normal force, the foot is raised or lowered along the normal of the
@@ -63,8 +63,8 @@ def new_standing_work(model: Prescribed) -> StandingWork:
 def stand(model, motion, k, toes, target, raised, work):
     """Return how far the foot must be raised from its measured pose to bear a normal force [m].
 
-    NaN is returned if the contacts bear the force at no height. Afterwards work holds the motion and the
-    contacts of the foot at the returned height.
+    NaN is returned if no height is found at which the contacts bear the force. Afterwards work holds the
+    motion and the contacts of the foot at the returned height.
 
     model : Prescribed - contacts of body 0, the foot, and of body 1, its toes, all with one plane
     motion : BodyMotion - positions and velocities of feet
@@ -113,15 +113,15 @@ def pressed(n, contacts):
 
 @njit
 def set_foot(motion, k, toes, n, raised, out):
-    """Raise foot k, and write the motion of the foot and of its toes. The toes lie flat while the heel is
-    above them.
+    """Write the motion of foot k, raised along the normal, and of its toes. The toes are parallel to the
+    ground while the heel is above them.
 
     motion : BodyMotion - positions and velocities of feet
     k : int - row of the foot in motion
     toes : Toes - the joint of the toes on the foot
     n : (3,) - unit normal of the plane
     raised : float - how far the foot is raised along the normal [m]
-    out : BodyMotion - of the foot and of its toes, written
+    out : BodyMotion - motion of the foot (row 0) and of its toes (row 1), written
     """
     R, w = out.rotation[FOOT], out.turning[FOOT]
     for i in range(3):
