@@ -1,8 +1,8 @@
 """Joint centres and angles of legs by the conventional gait model, in one frame.
 
 Pelvis, chord, segments and Y-X-Z Cardan angles are those of Plug-in Gait (Kadaba et al. 1990, J Orthop Res 8,
-383-392; Davis et al. 1991, Hum Mov Sci 10, 575-587). rtsim/subjects/conventional has the same for many
-frames, with the reasons.
+383-392; Davis et al. 1991, Hum Mov Sci 10, 575-587). The same equations for all frames of a recording at
+once, with their reasons, are in rtsim/subjects/conventional.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ ROUNDING = 1e-9
 
 
 class Legs(NamedTuple):
-    """The n legs of a person; offsets have the sign of their side."""
+    """Markers and measures of the n legs of a person, by which joint centres and axes of segments are
+    computed.
+    """
 
     role: np.ndarray  # (n, 10) int64 - marker of each of ROLES
     outwards: np.ndarray  # (n,) - 1 of a left leg, -1 of a right one: where y points outwards
@@ -86,9 +88,7 @@ def chord(proximal, lateral, wand, radius, rotation):
 
 @njit
 def write(angles_out, leg, start, three):
-    """Write three joint angles of one leg into its row of angles_out, from column `start` on, in the order of
-    ANGLES.
-    """
+    """Write three joint angles of a leg [rad] into its row of angles_out : (n, 15), from column `start` on."""
     for i in range(3):
         angles_out[leg, start + i] = three[i]
 
@@ -98,11 +98,11 @@ def foot_of(legs, k, markers, ankle, shank, up):
     """Return the axes x, y, z of a foot: z points from the toe backwards, x upwards when the foot is level.
 
     legs : Legs - markers and measures of the legs of a person
-    k : int - leg
+    k : int - index of the leg
     markers : (n_marker, 3) [m]
     ankle : (3,) - ankle centre [m]
     shank : (3, 3) - axes of the shank, with y along the ankle axis
-    up : (3,) - vertical
+    up : (3,) - unit vector upwards
     """
     toe = point(markers, legs.role[k, 8])
     if legs.foot[k] == WALKING:
@@ -120,10 +120,11 @@ def foot_of(legs, k, markers, ankle, shank, up):
 
 @njit
 def pelvis_of(legs, k, markers):
-    """Return the axes x, y, z of the pelvis, and the midpoint of the ASIS.
+    """Return the axes x, y, z of the pelvis, and the midpoint of the anterior superior iliac spines (ASIS)
+    [m].
 
     legs : Legs - markers and measures of the legs of a person
-    k : int - leg
+    k : int - index of the leg whose pelvis markers are used
     markers : (n_marker, 3) [m]
     """
     right, left = point(markers, legs.role[k, 0]), point(markers, legs.role[k, 1])
@@ -141,8 +142,9 @@ def conventional_legs(legs, markers, walking, angles_out, centres_out):
     legs : Legs - markers and measures of the legs of a person
     markers : (n_marker, 3) - in right-handed axes [m]; NaN = occluded
     walking : (3, 3) - direction of progression, to the left, up, as columns; NaN = not known
-    angles_out : (n, 15) - ANGLES of each leg [rad], written
-    centres_out : (n, 3, 3) - CENTRES of each leg [m], written
+    angles_out : (n, 15) - angles of pelvis, hip, knee, ankle and foot of each leg, in the order of ANGLES
+        [rad], written
+    centres_out : (n, 3, 3) - centres of hip, knee and ankle of each leg [m], written
     """
     lab = (
         (walking[0, 0], walking[1, 0], walking[2, 0]),

@@ -1,4 +1,4 @@
-"""Vectors and axes as tuples of three floats, which need no memory."""
+"""Operations on vectors and axes that are tuples of three floats, as these need no memory to be allocated."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kernels.compiler.jit import njit
 
 @njit
 def point(places, k):
-    """Return row k of places : (n, 3) as a tuple."""
+    """Return row k of the positions places : (n, 3) as a tuple."""
     return places[k, 0], places[k, 1], places[k, 2]
 
 
 @njit
 def plus(a, scale, b):
-    """Return the vector a + scale b."""
+    """Return the vector a + scale b, for vectors a and b and a number scale."""
     return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
 
 
@@ -29,13 +29,15 @@ def normed(a):
 
 @njit
 def square_to(a, z):
-    """Return the unit vector along the part of a that is orthogonal to the unit vector z."""
+    """Return the unit vector along that component of the vector a that is orthogonal to the unit vector z."""
     return normed(plus(a, -dot(a, z), z))
 
 
 @njit
 def framed(z, y):
-    """Return orthonormal axes x, y, z, with z along the first vector and y in the plane of both vectors."""
+    """Return orthonormal axes x, y, z: z along the first vector, y in the plane of both vectors, on the
+    second one's side.
+    """
     z = normed(z)
     y = square_to(y, z)
     return vector_product(y, z), y, z
@@ -43,7 +45,9 @@ def framed(z, y):
 
 @njit
 def turned(a, b, angle):
-    """Return two axes of a frame after a rotation by an angle [rad] from the first towards the second."""
+    """Return two orthogonal axes a and b after a rotation of both by an angle [rad] in their plane, from a
+    towards b.
+    """
     c, s = math.cos(angle), math.sin(angle)
     return (
         (c * a[0] + s * b[0], c * a[1] + s * b[1], c * a[2] + s * b[2]),
@@ -53,8 +57,8 @@ def turned(a, b, angle):
 
 @njit
 def cardan(P, D):
-    """Return the angles (a, b, c) [rad] of P' D = Ry(a) Rx(b) Rz(c),
-    with the axes P and D as triples of vectors.
+    """Return the Cardan angles (a, b, c) [rad] with P' D = Ry(a) Rx(b) Rz(c), where P and D are the axes of
+    the proximal and of the distal segment, as triples of unit vectors.
     """
     sine = -dot(P[1], D[2])
     sine = min(1.0, max(-1.0, sine)) if sine == sine else sine
