@@ -56,7 +56,7 @@ def add_scaled_cross(scale, a, b, c_out):
 
 @njit
 def crossed(a, b, w):
-    """Return (a x b) . w, the power of a wrench w : (6,) on the cross product of two motions a and b : (6,)."""
+    """Return (a x b) . w, the power of a wrench w : (6,) on the cross product of two motions a, b : (6,)."""
     return (
         (a[1] * b[2] - a[2] * b[1]) * w[0]
         + (a[2] * b[0] - a[0] * b[2]) * w[1]

@@ -203,7 +203,7 @@ class KernelCache(FunctionCache):
 
 
 class _Folder(_CacheLocator):
-    """Numba cache locator: an object that tells Numba in which folder the machine code of a module is stored."""
+    """Numba cache locator: it tells Numba in which folder the machine code of a module is stored."""
 
     def __init__(self, function: Any, path: str) -> None:
         self._py_file = path

@@ -195,7 +195,7 @@ def _load_array(context: Any, builder: Any, kind: types.Array, at: Any) -> Any:
 
 
 def _store(context: Any, builder: Any, kind: Any, value: Any, at: Any) -> None:
-    """Generate LLVM code that stores a value of Numba type `kind` as 64-bit words, from the pointer `at` on."""
+    """Generate LLVM code that stores a value of type `kind` as 64-bit words, from the pointer `at` on."""
     if isinstance(kind, GroupType):
         builder.store(value, builder.bitcast(at, value.type.as_pointer()))
     elif isinstance(kind, types.Array):

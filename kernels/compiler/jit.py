@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Flags(set[str]):
-    """A set of compiler flags whose text is the same in every process, as Numba writes it into symbol names."""
+    """A set of compiler flags with the same text in every process, as Numba writes it into symbol names."""
 
     def __str__(self) -> str:
         return " ".join(sorted(self))

@@ -88,7 +88,7 @@ def chord(proximal, lateral, wand, radius, rotation):
 
 @njit
 def write(angles_out, leg, start, three):
-    """Write three joint angles of a leg [rad] into its row of angles_out : (n, 15), from column `start` on."""
+    """Write three joint angles of a leg [rad] into its row of angles_out : (n, 15), from column start on."""
     for i in range(3):
         angles_out[leg, start + i] = three[i]
 
