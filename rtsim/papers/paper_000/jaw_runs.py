@@ -113,15 +113,16 @@ def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
 
 
 def mean_cycle(task: str, own: Results, field: str) -> tuple[Array, Array]:
-    """Return mean and standard deviation over the five cycles of a field of the results `own`, (N_PHASE, 2,
-    3) each [m], [N]."""
+    """Return mean and standard deviation over the five cycles of a field of the results `own` for both
+    condyles, each (N_PHASE, 2, 3) [m] or [N].
+    """
     cycles = by_phase(task, own, field)[:N_CYCLE]
     return cycles.mean(axis=0), cycles.std(axis=0, ddof=1)
 
 
 def phases_of(task: str, times: Array, values: Array) -> tuple[Array, Array]:
-    """Return mean and standard deviation over the five cycles, as in `mean_cycle`, for values (n, 2, 3) that
-    are not a field of the results.
+    """Return mean and standard deviation over the five cycles of values (n, 2, 3) at the times (n,), each
+    (N_PHASE, 2, 3), as `mean_cycle` does for a field of the results.
     """
     period = 1.0 / TASKS[task].frequency_hz
     at = times[0] + SETTLED_S + period * np.arange(N_CYCLE)[:, None] + np.linspace(0.0, period, N_PHASE)

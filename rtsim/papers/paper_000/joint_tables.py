@@ -127,7 +127,9 @@ def force_bounds(task: str, own: JawTask) -> list[Comparison]:
 
 
 def planes_rows() -> list[Comparison]:
-    """Return comparisons of slope and cant of the planes in the shipped model with the paper's."""
+    """Return comparisons of the planes on which the condyles slide in the shipped model with those of the
+    paper: their downward inclination and their sideways inclination [deg].
+    """
     rows = []
     for element in load_model(MODEL).elements:
         normal = getattr(element, "normal", None)

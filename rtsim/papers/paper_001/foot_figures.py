@@ -77,7 +77,9 @@ class FootCase(NamedTuple):
 
 @lru_cache(maxsize=3)
 def case_of(kind: str) -> FootCase:
-    """Fit the calibration step with known parameters from ten initial guesses; kind : a key of WEIGHTS."""
+    """Fit the calibration step with known parameters from ten initial guesses; kind : "friction", "pressure"
+    or "force", which chooses the weights of the terms of the cost (WEIGHTS)
+    """
     truth = true_parameters(SEED)
     known = known_step(truth, 1, CADENCES["calibration"], NOISE, friction=kind == "friction")
     around = guess(known.trial.frame)
@@ -90,8 +92,8 @@ def case_of(kind: str) -> FootCase:
 
 @lru_cache(maxsize=1)
 def held_steps() -> dict[str, tuple[Errors, float]]:
-    """Return the errors of steps at all cadences, predicted with the parameters that were fitted to the
-    calibration step, and the computing time of each [s].
+    """Return by cadence the errors of synthetic steps, predicted with the parameters that were fitted to the
+    calibration step, and the computing time of each step [s].
     """
     case = case_of("pressure")
     found = {"calibration": (case.fit.errors[0], case.seconds)}

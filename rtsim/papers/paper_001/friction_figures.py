@@ -1,9 +1,8 @@
-"""Figures 4.1 to 4.6, 4.8 and 4.9 of Brown (2017): friction laws over velocity and normal force, and in two
+"""Figures 4.1 to 4.6, 4.8 and 4.9 of Brown (2017): friction over velocity and normal force, and in two
 experiments.
 
 The laws are those of Andersson, Hollars, Specker, and Brown and McPhee (eqs 4.1 to 4.4), computed with our
-kernels.
-"""
+kernels, with the transition velocity v_t; in Specker's law dynamic friction rises as tanh(v / v_d)."""
 
 from __future__ import annotations
 
@@ -84,7 +83,8 @@ def curve_panel(title: str, curves: dict[str, Array]) -> FigurePanel:
 
 
 def figure_4_1(given: ItemInput) -> ItemResult:
-    """Compute figure 4.1: friction over velocity by the law of Andersson, which never reaches mu_s F_n."""
+    """Compute figure 4.1: friction over velocity by the law of Andersson, which never reaches static
+    friction."""
     highest, _ = peak("andersson")
     below = StatedBound(
         "section 4.1.1: never reaches the specified value", high=STATIC * LOAD_N * (1.0 - THOUSANDTH)
@@ -99,7 +99,7 @@ def figure_4_1(given: ItemInput) -> ItemResult:
 
 
 def figure_4_2(given: ItemInput) -> ItemResult:
-    """Compute figure 4.2: friction over velocity by the law of Hollars, which reaches mu_s F_n at v_t."""
+    """Compute figure 4.2: friction over velocity by Hollars' law, which reaches static friction at v_t."""
     at = float(force("hollars", np.array([V_T]))[0])
     exactly = StatedBound(
         "section 4.1.2: reaches mu_s F_n at v_t", STATIC * LOAD_N - ROUNDING, STATIC * LOAD_N + ROUNDING
@@ -109,14 +109,15 @@ def figure_4_2(given: ItemInput) -> ItemResult:
 
 
 def figure_4_3(given: ItemInput) -> ItemResult:
-    """Compute figure 4.3: friction over velocity by the law of Specker, with v_t = 2 v_d as he recommends."""
+    """Compute figure 4.3: friction over velocity by Specker's law with v_t = 2 v_d, as he recommends."""
     return ItemResult(
         specker_rows(0.5, 1.15), [curve_panel("Specker, v_t = 2 v_d", {"eq. 4.3": specker(0.5)})]
     )
 
 
 def figure_4_4(given: ItemInput) -> ItemResult:
-    """Compute figure 4.4: friction over velocity by the law of Specker, for several choices of v_d."""
+    """Compute figure 4.4: friction over velocity by Specker's law, for several velocities v_d in tanh(v /
+    v_d)."""
     rows = [*specker_rows(0.5, 1.15), *specker_rows(0.25, 1.01)]
     nearer = (STATIC * LOAD_N - specker_peak(part)[0] for part in (0.25, 0.5))
     less = [abs(off) for off in nearer]
@@ -132,23 +133,20 @@ def figure_4_4(given: ItemInput) -> ItemResult:
 
 
 def specker(part: float) -> Array:
-    """Return friction by the law of Specker at the velocities of GRID [N]; part : v_d divided by v_t; mu_d =
-    0.8 mu_s.
-    """
+    """Return friction by the law of Specker at the velocities of GRID, (n,) [N]; part : the velocity v_d of
+    its term tanh(v / v_d), divided by the transition velocity"""
     return force("specker", GRID, dynamic=0.8 * STATIC, dynamic_velocity_m_s=part * V_T)
 
 
 def specker_peak(part: float) -> tuple[float, float]:
-    """Return the greatest friction of the law of Specker [N], and its velocity divided by v_t; part : v_d
-    divided by v_t.
-    """
+    """Return the greatest friction of the law of Specker [N], and its velocity divided by the transition
+    velocity v_t; part : the law's velocity v_d divided by v_t"""
     return peak("specker", dynamic=0.8 * STATIC, dynamic_velocity_m_s=part * V_T)
 
 
 def specker_rows(part: float, printed: float) -> list[Comparison]:
-    """Return a comparison of the velocity at which the law of Specker has its greatest friction, divided by
-    v_t.
-    """
+    """Return a comparison of the velocity of the greatest friction by Specker's law with the printed one,
+    both divided by the transition velocity; part : as in `specker`"""
     at = specker_peak(part)[1]
     bound = StatedBound("section 4.1.3", printed - DIGIT, printed + DIGIT)
     return [Comparison(f"peak with v_t = {1.0 / part:g} v_d", "v_t", printed, at, bound)]
@@ -309,7 +307,7 @@ def time_panel(title: str, unit: str, t: Array, curves: dict[str, Array]) -> Fig
 
 
 def slipping(run: FrictionRun) -> NDArray[np.bool_]:
-    """Return a mask (n,) of the times at which the block slides on the belt faster than v_t."""
+    """Return a mask (n,) of the times at which the block slides on the belt faster than 2 v_t."""
     return np.asarray(np.abs(run.v[:, 0] - BELT) > 2.0 * V_T)
 
 

@@ -130,11 +130,11 @@ def parameter_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
-    """Return the knee with perturbations x (n_in,), each from -1 to 1 in units of the half width of its
-    range.
+    """Return the knee model with perturbed parameters; x : (n_in,) perturbations, from -1 to 1, in units of
+    half the range of each parameter.
 
-    The thesis ties the slack length to the stiffness K_1 (eq. 3.2), so a perturbed slack length changes K_1,
-    too; the cylinder keeps its mass.
+    The thesis ties the slack length of a ligament to its stiffness K_1 (eq. 3.2), so a perturbed slack length
+    changes K_1, too. The shank is a cylinder whose mass stays the same when its size is perturbed.
     """
     drawn = iter(x.tolist())
 
@@ -184,8 +184,8 @@ def rows_of(some: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def sensitivity(n_base: int, progress: Callable[[str], None]) -> KneeSensitivity:
-    """Compute Sobol indices by Saltelli's design with matrices A, B, and A with single columns of B: n_base
-    (d + 2) runs.
+    """Compute Sobol indices by Saltelli's design with two sample matrices A and B (n_base, d) for d
+    parameters, and d matrices that are A with one column of B: n_base (d + 2) runs.
     """
     spec = load_model("knee")
     names = parameter_names(spec)
@@ -217,7 +217,9 @@ def sensitivity(n_base: int, progress: Callable[[str], None]) -> KneeSensitivity
 
 
 def with_ends(index: Array, interval: Any) -> Array:
-    """Join Sobol indices with the ends of their confidence intervals, (n_out, n_in, 3)."""
+    """Join Sobol indices (n_out, n_in) with the lower and upper ends of their confidence intervals, (n_out,
+    n_in, 3).
+    """
     return np.stack([index, interval.low, interval.high], axis=-1)
 
 

@@ -28,13 +28,13 @@ TENSION_N = 250.0
 
 
 class ComparedArms(NamedTuple):
-    """Moment arms about one angle by all methods.
+    """Moment arms about one angle by all methods of the paper.
 
     angle : name of the angle
     values : (n,) its values [rad]
-    muscles : names
-    lengths : (n, n_muscle) [m]
-    arms : method -> (n, n_muscle) [m]
+    muscles : names of the n_muscle muscles
+    lengths : (n, n_muscle) lengths of the muscles [m]
+    arms : name of the method -> (n, n_muscle) moment arms [m]
     """
 
     angle: str
@@ -99,8 +99,8 @@ def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tensio
 
 
 def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> float:
-    """Return the largest difference between the torque of the paper's eq. 24 and r s, moment arm times
-    tension, at every `every`-th angle, relative to the largest r s.
+    """Return the largest difference between the torque of the paper's eq. 24 and moment arm times tension, at
+    every `every`-th of the angles, relative to the largest moment arm times tension.
     """
     expected, torques = [], []
     for k in range(0, len(found.values), every):

@@ -1,9 +1,9 @@
 """Figures 1 to 3 of Sherman, Seth, Delp (2010): the models that the paper draws, with moment arms by its four
 methods compared.
 
-The paper prints no numbers. It states that definition (8) and eqs 10, 11, 15 and 18 give the same moment
-arm, and that the torque of eq. 24 is r s. The models have the layouts of the paper and dimensions of our
-own.
+The paper prints no numbers. It states that its definition (8) and its eqs 10, 11, 15 and 18 give the same
+moment arm r, and that the torque of its eq. 24 is r times the muscle's tension s. The models have the layouts
+of the paper and dimensions of our own.
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ def panels_of(some: Sequence[ComparedArms], words: str) -> list[FigurePanel]:
 def panel_of(
     title: str, unit: str, angle: str, x: np.ndarray, curves: dict[str, np.ndarray], row: str
 ) -> FigurePanel:
-    """Return one panel of a figure, with curves over an angle."""
+    """Return one panel of a figure with curves over an angle; x : (n,) values of the angle [deg]; row : name
+    of the row of panels to which it belongs
+    """
     return FigurePanel(
         title=title, unit=unit, x_title=f"{angle} [deg]", x=x, curves=curves, row=row, enlarged=True
     )

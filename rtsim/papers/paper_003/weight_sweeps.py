@@ -51,12 +51,14 @@ class WeightRuns(NamedTuple):
 
 
 def absolute_runs(given: ItemInput) -> WeightRuns:
-    """Solve the cycle by `prescribed` with 400 weights, each the same for all ligaments."""
+    """Solve the cycle by the method `prescribed` with 400 weights, each the same for all four ligaments."""
     return _runs(given.recording, given.static, "prescribed")
 
 
 def relative_runs(given: ItemInput) -> WeightRuns:
-    """Solve the cycle by `minimised` with the 256 combinations of weights."""
+    """Solve the cycle by the method `minimised` with all 256 combinations of four levels of weight for the
+    four ligaments.
+    """
     return _runs(given.recording, given.static, "minimised")
 
 
@@ -77,8 +79,10 @@ def _runs(recording: Path | None, static: Path | None, method: str) -> WeightRun
 
 
 def variation(values: Sequence[Array], chosen: NDArray[np.bool_] | slice = slice(None)) -> Array:
-    """Return for each of the ten results the largest range between the chosen runs over all frames that every
-    run solves, averaged over the persons, (10,).
+    """Return how much the ten results (NAMES) of each frame vary between the chosen runs, (10,): the largest
+    range over all frames that every run solves, averaged over the persons.
+
+    values : for each person (n_run, n_frame, 10); chosen : mask (n_run,) or slice of the runs
     """
     return np.array([np.nanmax(v[chosen].max(axis=0) - v[chosen].min(axis=0), axis=0) for v in values]).mean(
         axis=0

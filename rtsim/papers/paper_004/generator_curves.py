@@ -90,7 +90,9 @@ def figure_1(given: ItemInput) -> ItemResult:
 
 
 def stated(quantity: str, off: Array, source: str) -> Comparison:
-    """Return a comparison that checks that a difference is zero except for rounding."""
+    """Return a comparison that checks that differences `off` are zero except for rounding, as the paper (at
+    `source`) states.
+    """
     return Comparison(quantity, "1", 0.0, float(np.abs(off).max()), StatedBound(source, high=ROUNDING))
 
 
@@ -118,8 +120,9 @@ def figure_a_6(given: ItemInput) -> ItemResult:
 
 
 def at(one: PlacedGenerator, part: float, speed: bool = False) -> Array:
-    """Return, as an array (1,), the generator's optimal angle [rad]; or with `speed` the fraction `part` of
-    its greatest speed [rad/s]."""
+    """Return the generator's optimal angle [rad] or, with `speed`, the fraction `part` of its greatest speed
+    [rad/s], as an array (1,).
+    """
     value = part * one.spec.speed_deg_s if speed else one.spec.optimal_angle_deg
     return np.radians([value])
 

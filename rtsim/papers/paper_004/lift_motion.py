@@ -37,8 +37,10 @@ N_RANDOM, FARTHEST = 30, (2.0, 2.0, np.pi / 2.0, 1.0, 2.0)
 
 
 class LiftMotion(NamedTuple):
-    """A lift and the generators at its joints.
+    """A lift and the torque generators at its joints.
 
+    motion : angles, speeds and moments of the joints
+    placed : the torque generators; hips : names of the extensors of the right and the left hip
     is_of_paper : whether it is the paper's own trial, judged by its number of samples and its depth
     data : source of the lift, for the foot of a figure
     """
@@ -102,8 +104,8 @@ def fit_of(lift: LiftMotion, name: str, **settings: object) -> FittedGenerator:
 
 
 def random_starts(n: int = N_RANDOM, seed: int = 0) -> tuple[tuple[float, ...], ...]:
-    """Return random initial guesses (5,), uniform between the default and FARTHEST; the passive shift has
-    either sign.
+    """Return n random initial guesses (5,) of the fitted parameters, uniformly distributed between their
+    default values and the limits FARTHEST; the shift of the passive curve may have either sign.
     """
     drawn = np.random.default_rng(seed).uniform(size=(n, len(FARTHEST)))
     low = np.array([1.0, 1.0, -FARTHEST[2], 0.0, 1.0])
