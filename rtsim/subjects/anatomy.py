@@ -101,7 +101,9 @@ class Anatomy:
         return self.segments[body].axes(primary, secondary) if self.segments else np.eye(3)
 
     def place(self, place: Place, body: str, where: str) -> Array:
-        """Return the position of a place of the model in the frame of its segment, or in ground, (3,) [m]."""
+        """Return the position of a point that the model describes (its origin, a landmark, offsets) in the
+        frame of its segment, or in ground, (3,) [m].
+        """
         if place.of_subject and not self.segments:
             raise ConfigError(
                 "depends on an end, a landmark or a scaled offset, which only the segments of a subject have",

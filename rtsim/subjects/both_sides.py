@@ -26,8 +26,8 @@ def join(right: Subject, left: Subject) -> Subject:
     """Join the two subjects of a person's legs into one: with the pelvis of the right leg, to which the hip
     centre and markers of the left leg are added.
 
-    Both pelves are the same body: the angles between their axes u, v, w and the positions of their points
-    differ only because each leg was calibrated from other frames of the recording.
+    Both subjects describe the same pelvis. The angles between its axes u, v, w and the positions of its
+    points differ only because each leg was calibrated from other frames of the recording.
     """
     if (right.side, left.side) != ("right", "left"):
         raise ConfigError(
@@ -110,8 +110,8 @@ def mirrored(segment: SubjectSegment) -> SubjectSegment:
 
 
 def turned_across(angles: tuple[float, ...] | None) -> tuple[float, ...] | None:
-    """Return the angles about z, x and y that orient a segment, after mirroring to the other side of the
-    body.
+    """Return the mirror image of an orientation: the angles of a segment about z, x and y as they are after
+    mirroring to the other side of the body. None stays None.
     """
     return None if angles is None else (angles[0], 0.0 - angles[1], 0.0 - angles[2])
 

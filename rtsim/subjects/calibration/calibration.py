@@ -77,7 +77,7 @@ PELVIS = "pelvis"
 
 
 class Request(NamedTuple):
-    """What is to be calibrated: the leg, its marker map, and options."""
+    """The leg that is to be calibrated, its marker map, and options (standoff: from skin to marker centre)."""
 
     table: LabSide
     label_side: str  # as the markers are labelled
@@ -87,7 +87,7 @@ class Request(NamedTuple):
 
 
 class CalibrationFrames(NamedTuple):
-    """Landmarks and segments of a leg in the n frames of a calibration; mirrored for a left leg."""
+    """Natural coordinates Q (u, rP, rD, w) and landmarks of a leg in n frames; mirrored for a left leg."""
 
     Q: dict[str, Array]  # segment -> (n, 4, 3)
     positions: Array  # (n, n_marker, 3) - of all markers [m]

@@ -66,8 +66,8 @@ def notes_on_frames(trial: MarkerTrial, n_usable: int) -> list[str]:
 
 
 def way_of(middle: NDArray[np.float64]) -> float:
-    """Return the largest range of the coordinates of a point (n, 3) over the frames, among the axes [m]; 0
-    if it is never visible.
+    """Return how far a point (n, 3) moves over the frames: the range of that coordinate which has the largest
+    range [m]; 0 if the point is never visible.
     """
     seen = middle[np.isfinite(middle).all(axis=1)]
     return float(np.max(np.ptp(seen, axis=0))) if len(seen) else 0.0
@@ -126,8 +126,10 @@ def fitting_frames(
 def points_of(
     positions: Array, names: tuple[str, ...], table: LabSide, x: Landmarks
 ) -> dict[str, tuple[dict[str, Array], list[float]]]:
-    """Return for each segment the tracks of its markers and of the joint centre above it, (n, 3) each [m],
-    and the typical error of each track [m].
+    """Return for each segment the positions over the frames of its markers and of its proximal joint centre
+    by name, (n, 3) each [m], and the typical error of each of these points [m].
+
+    positions : (n, n_marker, 3) - positions of the markers `names` in the frames of the landmarks x [m]
     """
     centres = {"thigh": ("pelvis", "the hip", x.hip), "shank": ("thigh", "the knee", x.knee)}
     centres["foot"] = ("shank", "the ankle", x.ankle)

@@ -58,8 +58,8 @@ class LoneLeg(NamedTuple):
 
     @property
     def way(self) -> str:
-        """Method by which the hip centre is estimated: by the trochanter's marker, or by the line of the
-        straight leg.
+        """Method by which the hip centre is estimated: from the marker on the greater trochanter, or along
+        the line of the straight leg.
         """
         return BY_STRAIGHT_LEG if self.trochanter is None else BY_TROCHANTER
 

@@ -43,7 +43,9 @@ MIRROR = np.diag([1.0, 1.0, -1.0])
 
 
 class SegmentMass(NamedTuple):
-    """Mass, mass centre and inertia of one segment, in its frame."""
+    """Mass [kg], mass centre (3,) [m] and inertia about it (3, 3) [kg m^2] of one segment, in the segment's
+    frame.
+    """
 
     mass: float  # [kg]
     centre: Array  # (3,) [m]
@@ -55,7 +57,9 @@ class SegmentMass(NamedTuple):
 
 
 class BodyMeasures(NamedTuple):
-    """Measures of a person to which an inertia table is scaled, and notes on assumptions about them."""
+    """Mass [kg] and stature [m] of a person, the population in an inertia table whose proportions the person
+    is assumed to have, and notes on assumptions.
+    """
 
     mass: float  # [kg]
     stature: float  # [m]

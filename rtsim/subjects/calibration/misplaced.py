@@ -97,8 +97,8 @@ class Leg(NamedTuple):
 
 
 class MarkerShift(NamedTuple):
-    """A displacement of one marker from its landmark, and how much of the distances' deviations it
-    explains.
+    """A displacement of one marker from its landmark: its size, and as its evidence how much it reduces the
+    weighted squared deviations of the distances.
     """
 
     role: str
@@ -137,7 +137,12 @@ def sentence(
     legs: Mapping[str, Leg],
     off: Mapping[tuple[str, str], float],
 ) -> str:
-    """Return a note on a marker that is not on its landmark, found by comparison with the other leg."""
+    """Return a note on the marker of one role that is not on its landmark, found by comparison with the other
+    leg.
+
+    worst : the most probable displacement; others : displacements that are nearly as probable
+    legs : side -> leg; off : difference of each distance between the legs [m]
+    """
     role, by_side = worst.role, {side: evidence_alone(leg, worst.role) for side, leg in legs.items()}
     odd = max(by_side, key=lambda side: by_side[side])
     sure = by_side[odd] > min(by_side.values()) + CLEAR
@@ -240,11 +245,12 @@ def between_legs(leg: Leg, pairs: Sequence[tuple[str, str]]) -> Array:
 def shifts(
     off: Array, points: Points, pairs: Sequence[tuple[str, str]], covariance: Array, near: float
 ) -> list[MarkerShift]:
-    """Return for each marker the displacement that best explains the differences of distances (n,), and how
-    much it explains; the most probable first.
+    """Return for each marker the displacement that best explains the deviations `off` (n,) [m] of the
+    distances, and how much it explains; the most probable first.
 
-    points : (3,) each, expected places of the markers; near : prior standard deviation of a displacement
-        along each axis [m]
+    points : role -> (3,) expected position [m]; pairs : the landmarks of each distance
+    covariance : (n, n) of the deviations without a displacement [m^2]
+    near : prior standard deviation of a displacement along each axis [m]
     """
     weights = np.linalg.inv(covariance)
     found = []

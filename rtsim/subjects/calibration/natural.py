@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Segment:
-    """Parameters of one segment: length [m] and the angles between its directions u, v, w [rad] (Sancisi
-    et al. 2017, eq. 12).
+    """Parameters of one segment in natural coordinates: its length [m], and the angles between its directions
+    u, v, w [rad] (Sancisi et al. 2017, eq. 12).
     """
 
     length: float

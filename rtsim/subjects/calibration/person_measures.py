@@ -115,7 +115,9 @@ def with_measures_of_both(
 
 
 def near_measures(source: str) -> str:
-    """Return a hint at files with measures in the folder of a trial; "" if there are none."""
+    """Return a hint for an error message that names files with measures of a person in the folder of a trial;
+    "" if there are none.
+    """
     folder = Path(source).parent
     if not is_file(source):
         return ""

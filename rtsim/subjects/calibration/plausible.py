@@ -52,8 +52,9 @@ def check_lengths(segments: Mapping[str, Segment], where: str) -> None:
 
 
 def check_axes(Q: Mapping[str, Array], where: str) -> None:
-    """Raise ConfigError for a segment whose axes are mirrored or lie almost in one plane; Q : (n,
-    4, 3) each."""
+    """Raise ConfigError for a segment whose axes are mirrored or lie almost in one plane; Q : segment -> (n,
+    4, 3) natural coordinates u, rP, rD, w
+    """
     for name, q in Q.items():
         u, r_p, r_d, w = np.moveaxis(q, 1, 0)
         v = r_p - r_d

@@ -68,7 +68,7 @@ def joints() -> dict[tuple[str, str], AnatomicalAxes]:
 def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
     """Return notes on an unusual pose of a leg; ConfigError for an impossible pose.
 
-    Q : segment -> (n, 4, 3), of a right leg, or of a mirrored left one
+    Q : segment -> (n, 4, 3) natural coordinates u, rP, rD, w, of a right leg, or of a mirrored left one
     """
     ranges = {name: ends for axes in joints().values() for name, ends in zip_ranges(axes).items()}
     angles = {name: float(np.median(x)) for name, x in joint_angles(Q).items()}

@@ -16,7 +16,9 @@ SQUARE = 0.5 * np.pi
 
 
 def cardan(R: Array) -> tuple[Array, Array, Array]:
-    """Return the angles (n,) of R = Ry(a) Rx(b) Rz(c), (n, 3, 3) [rad]; b lies within a quarter turn."""
+    """Return the Cardan angles a, b, c, (n,) each [rad], of the rotation matrices R = Ry(a) Rx(b) Rz(c), (n,
+    3, 3); b is between -90 and 90 degrees.
+    """
     a = np.arctan2(R[..., 0, 2], R[..., 2, 2])
     b = np.arcsin(np.clip(-R[..., 1, 2], -1.0, 1.0))
     c = np.arctan2(R[..., 1, 0], R[..., 1, 1])

@@ -60,8 +60,10 @@ def pelvis_frame(asis_right: Array, asis_left: Array, psis_middle: Array) -> Arr
 
 
 def leg_axes(centres: LegCentres, side: str, torsion: float = 0.0) -> LegAxes:
-    """Return the axes of thigh and shank; torsion : tibial torsion with the sign as stored in files [rad]:
-    the internal rotation of the knee axis relative to the ankle axis
+    """Return the axes of thigh and shank.
+
+    torsion : tibial torsion [rad], the internal rotation of the knee axis relative to the ankle axis, as
+        files store it
     """
     sign = SIGNS[side]
     thigh = framed(centres.hip - centres.knee, sign * (centres.knee_lateral - centres.knee))
@@ -77,18 +79,18 @@ def foot_axes(behind: Array, toe: Array, shank: Array) -> Array:
 
 
 def about_y(angle: float) -> Array:
-    """Return (3, 3): rotation about y [rad]."""
+    """Return the matrix (3, 3) of a rotation by an angle [rad] about y."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def about_x(angle: float) -> Array:
-    """Return (3, 3): rotation about x [rad]."""
+    """Return the matrix (3, 3) of a rotation by an angle [rad] about x."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def about_z(angle: float) -> Array:
-    """Return (3, 3): rotation about z [rad]."""
+    """Return the matrix (3, 3) of a rotation by an angle [rad] about z."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])

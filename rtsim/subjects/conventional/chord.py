@@ -52,15 +52,16 @@ def chord_centre(proximal: Array, lateral: Array, wand: Array, radius: float, ro
 
 
 def _inwards(up: Array, out: Array, length: Array, radius: float, rotation: float) -> Array:
-    """Return the cosine of the angle on the circle of all possible centres, from straight medial to the
-    point with the given rotation, (n, 1).
+    """Return the cosine of the angle, about the line from the lateral marker to the proximal joint, between
+    the straight medial direction and the joint centre with the given rotation, (n, 1).
 
     up, out : (n, 1) - components of the wand relative to the lateral marker, along the line to the proximal
         joint and perpendicular to it [m]; length : (n, 1) - length of that line [m]
 
-    With the lateral marker as origin, m the scalar product of wand T and centre, X the vector to the
-    proximal joint, r the radius, h^2 = X^2 - r^2: cos^2(rotation) (T^2 + r^2 - 2 m - (T X - m)^2 / h^2) =
-    (r^2 - m)^2 / r^2, of which the smaller root lies medially.
+    All possible centres lie on a circle about this line. With the lateral marker as origin, T and X are the
+    vectors to the wand and the proximal joint, m is the scalar product of T and the vector to the centre, r
+    the radius, and h^2 = X^2 - r^2. Then cos^2(rotation) (T^2 + r^2 - 2 m - (T X - m)^2 / h^2) = (r^2 - m)^2
+    / r^2, of which the smaller root m belongs to the medial centre.
     """
     square, bone, share = radius**2, length**2 - radius**2, np.cos(rotation) ** 2
     product = up * length

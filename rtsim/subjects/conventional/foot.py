@@ -58,5 +58,7 @@ def foot_offsets(uncorrected: Array, standing: Array, side: str) -> FootOffsets:
 
 
 def dynamic_foot(uncorrected: Array, offsets: FootOffsets, side: str) -> Array:
-    """Return the axes of the foot in a walking trial, (n, 3, 3)."""
+    """Return the axes of the foot in a walking trial, (n, 3, 3): the uncorrected axes, along the line from
+    toe to ankle, rotated by the offsets of the static trial.
+    """
     return uncorrected @ about_y(-offsets.plant_flexion) @ about_x(-SIGNS[side] * offsets.rotation)

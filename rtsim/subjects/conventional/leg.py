@@ -39,7 +39,7 @@ class LegMarkers(NamedTuple):
 
 
 class LegPose(NamedTuple):
-    """Joint centres, axes and foot of a leg in n frames."""
+    """Joint centres of a leg, axes of its thigh and shank, and axes of its foot (n, 3, 3), in n frames."""
 
     centres: LegCentres
     axes: LegAxes

@@ -185,8 +185,8 @@ def stands_still(*points: Array) -> bool:
 
 
 def _as_stored(stored: float, by_markers: float, side: str) -> list[str]:
-    """Return notes if the knee alignment device of the static trial contradicts a stored rotation offset of
-    the thigh [rad].
+    """Return a note if the rotation offset of the thigh by the knee alignment device, `by_markers`, differs
+    from the stored one [rad]; an empty list if they agree.
     """
     if abs(stored - by_markers) <= CONTRADICTED:
         return []

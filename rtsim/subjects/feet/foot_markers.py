@@ -40,8 +40,11 @@ class FootMarkers:
         z_up: bool,
         subject: Subject | None = None,
     ) -> None:
-        """labels : labels of the stream's markers; scale : metres per unit of the stream; subject : the
-        person who wears them
+        """Find the markers of both feet among the labels of a stream.
+
+        labels : labels of the stream's markers; lab : the marker map, None = the feet are not known
+        scale : metres per unit of the stream; z_up : whether its Z axis points up, else Y
+        subject : the person who wears the markers
         """
         sides = list(SIDES)
         self._feet = [foot_of(labels, lab, side) if lab is not None else {} for side in sides]

@@ -21,10 +21,11 @@ UP = np.array([0.0, 1.0, 0.0])
 
 
 def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:
-    """Forward and rightward directions along the ground, (3,) each; the first has the length from heel to
-    forefoot [m].
+    """Return the forward and the rightward direction of a foot along the ground, (3,) each; the first has the
+    length from heel to forefoot [m], the second is a unit vector.
 
-    marks : role -> (3,) [m]; up : (3,) - unit. The first and the fifth metatarsal may be exchanged.
+    marks : role -> (3,) position of a marker [m]; up : (3,) - upward unit vector. The labels of the first and
+        the fifth metatarsal may be exchanged.
     """
     forward = 0.5 * (marks["metatarsal_1"] + marks["metatarsal_5"]) - marks["calcaneus"]
     forward = forward - up * (up @ forward)

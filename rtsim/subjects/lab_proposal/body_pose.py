@@ -120,7 +120,8 @@ class StandingPose(NamedTuple):
 def find_pose(points: Array, allowed: Bools | None = None) -> StandingPose:
     """Estimate the standing pose of the person whose markers are the points (n, 3) [m], Y up.
 
-    allowed : (n_slot, n) - which landmarks each marker may be according to its name; None = any
+    allowed : (n_slot, n) - whether each marker may be on each landmark of SLOTS, a role and a side of the
+        body, according to its name; None = it may be on any
     """
     allowed = np.ones((len(SLOTS), len(points)), dtype=np.bool_) if allowed is None else allowed
     tall = float(np.ptp(points[:, 1]))
@@ -152,8 +153,10 @@ def find_pose(points: Array, allowed: Bools | None = None) -> StandingPose:
 def shifted(
     best: StandingPose, pose: tuple[float, float, float], centre: Array
 ) -> tuple[float, float, float]:
-    """Return the pose with another heading in which the middle of the body keeps its distance from the
-    centre of the markers (2,).
+    """Return the pose with another heading in which the middle of the body keeps its distance from the centre
+    of the markers.
+
+    pose : heading [deg], middle [m], stature [m]; centre : (2,) - centre of the markers, X and Z [m]
     """
     heading, middle, stature = pose
     before, after = best.axes()[2, [0, 2]], StandingPose(heading, 0.0, 1.0).axes()[2, [0, 2]]
@@ -161,7 +164,10 @@ def shifted(
 
 
 def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, float]]) -> StandingPose:
-    """Return the pose that best explains the markers, among `poses` (heading, middle, stature)."""
+    """Return the pose that best explains the markers, among `poses` (heading [deg], middle [m], stature [m]).
+
+    points : (n, 3) - markers [m]; allowed : (n_slot, n) - as in `find_pose`
+    """
     best = StandingPose(0.0, 0.0, 1.0)
     for heading, middle, stature in poses:
         pose = StandingPose(heading, middle, stature)
@@ -191,8 +197,8 @@ def middles_of(x: Array) -> list[float]:
 
 
 def costs_of(x: Array, allowed: Bools) -> Array:
-    """Return the costs (n_slot, n_marker) of assigning markers (n, 3) to SLOTS; infinite where an assignment
-    is impossible or not allowed.
+    """Return the costs (n_slot, n_marker) of assigning markers (n_marker, 3) to the landmarks SLOTS (a role
+    and a side of the body); infinite where an assignment is impossible or not allowed.
     """
     costs = all_costs(x)
     costs[(costs > GATE) | ~allowed] = np.inf
@@ -286,8 +292,8 @@ def about_hips(x: Array, line: LegLine) -> Array:
 
 
 def score_of(costs: Array, least: float) -> float:
-    """Return the score of the best assignment of markers to landmarks, larger is better; -inf if it cannot
-    exceed `least`.
+    """Return the score of the best one-to-one assignment of markers to landmarks, given its costs (n_slot,
+    n_marker); larger is better. It is -inf if it cannot exceed `least`.
     """
     gain = np.where(np.isfinite(costs), GATE - costs, 0.0)
     if min(gain.max(axis=1).sum(), gain.max(axis=0).sum()) <= least:

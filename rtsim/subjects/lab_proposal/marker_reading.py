@@ -33,9 +33,10 @@ BEGINNINGS = {"r": "right", "l": "left"}
 class NameReading(NamedTuple):
     """Interpretation of a marker's name.
 
-    roles : roles that the name may mean; side : right, left or ""
-    segment : segment of the leg on which a marker of that name is tracked, TRUNK, SHOULDER,
-        FOLLOWED_SHOULDER, ELSEWHERE, COMPUTED_POINT, or ""
+    roles : roles that the name may mean; side : right, left or "" = not stated
+    segment : segment of the leg on which shipped marker maps track a marker of that name; or, for a marker
+        that is not on a leg, one of TRUNK, SHOULDER, FOLLOWED_SHOULDER (a shoulder that is tracked with the
+        trunk), ELSEWHERE (trunk, arms or head), COMPUTED_POINT (not a marker); "" = not known
     """
 
     roles: frozenset[str] = frozenset()
@@ -49,7 +50,9 @@ class NameReading(NamedTuple):
 
 
 class Stem(NamedTuple):
-    """Roles and segments that a marker name without its side has in shipped maps."""
+    """Roles and segments that the shipped marker maps give to a marker name, whose prefix or letter for the
+    side is removed.
+    """
 
     roles: frozenset[str] = frozenset()
     segments: frozenset[str] = frozenset()
@@ -120,7 +123,11 @@ def stems() -> dict[tuple[bool, str], Stem]:
 
 
 def key_of(plain: str, has_side: bool) -> tuple[bool, str]:
-    """Return the key of a plain name in the table of stems, without the letter of its side."""
+    """Return the key of a marker name in the table `stems`: whether the name begins with the letter of a
+    side, and the name without this letter.
+
+    plain : the name in lower case without separators; has_side : whether the marker belongs to one side
+    """
     return (True, plain[1:]) if has_side and plain[:1] in BEGINNINGS else (False, plain)
 
 

@@ -56,9 +56,9 @@ SIDEWAYS = 0.02
 
 
 class MarkerRole(NamedTuple):
-    """The role of a marker, and the side that its label states ("" = both sides).
+    """The role of a marker on the body, and the side of the body that its label states ("" = both sides).
 
-    certainty : CERTAIN, BY_PLACE or UNSURE
+    certainty : CERTAIN, BY_PLACE (only the position shows the role) or UNSURE
     why : reason for the uncertainty
     """
 

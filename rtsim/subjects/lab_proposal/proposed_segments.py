@@ -103,8 +103,10 @@ def joint_heights(names: Sequence[str], roles: Sequence[MarkerRole], x: Array) -
 
 
 def place_of(k: int, x: Array, heights: Mapping[str, float]) -> tuple[str, str, str]:
-    """Return segment, side and "" for marker k, or "", "" and the reason if its segment is unclear; three
-    times "" if it is far from the legs.
+    """Return the segment and the side of marker k by its position, and a reason why the segment is unclear.
+
+    If the segment is clear, the reason is ""; if not, segment and side are ""; for a marker far from the legs
+    all three are "". x : (n, 3) - markers in the axes of a pose, relative to the stature
     """
     side = "right" if x[k, 2] > 0.0 else "left"
     frames = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))

@@ -45,8 +45,9 @@ class PlacedMarker(NamedTuple):
 
 
 def place_costs(x: Array) -> tuple[Array, dict[int, int]]:
-    """Return the costs (n_slot, n_marker) of assigning markers (n, 3) to landmarks, averaged over mirrored
-    markers, and the pairs of mirrored markers.
+    """Return the costs (n_slot, n_marker) of assigning markers (n_marker, 3) to landmarks by position, and
+    the left marker of each pair of mirrored markers by the right one. Both markers of a pair get the mean of
+    their costs.
     """
     costs = all_costs(x)
     pairs = mirrored(x)
@@ -58,8 +59,8 @@ def place_costs(x: Array) -> tuple[Array, dict[int, int]]:
 
 
 def mirrored(x: Array) -> dict[int, int]:
-    """Return for each right marker the left marker that mirrors it, of markers x (n, 3) in the axes of a
-    pose.
+    """Return for each marker on the right leg the marker on the left leg that is its mirror image, by index;
+    x : (n, 3) - markers in the axes of a pose
     """
     places, rows = [], []
     for sign in SIDES.values():

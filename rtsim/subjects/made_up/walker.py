@@ -82,7 +82,9 @@ def walk(
 
 
 def series(phase: Array, mean: float, harmonics: tuple[tuple[float, float], ...]) -> Array:
-    """Return a Fourier series at a phase [rad]."""
+    """Return a Fourier series at a phase [rad]: its mean, plus a cos(k phase) + b sin(k phase) for the k-th
+    of the harmonics (a, b).
+    """
     total = np.full(phase.shape, mean)
     for k, (a, b) in enumerate(harmonics, start=1):
         total = total + a * np.cos(k * phase) + b * np.sin(k * phase)

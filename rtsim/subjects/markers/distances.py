@@ -151,8 +151,11 @@ class Ruler:
 
 
 def compared(x: Array, y: Array, x_local: Array, y_local: Array) -> tuple[float, float, float]:
-    """Return the expected distance of two points, the median over the frames (n, 3), and the median absolute
-    difference [m].
+    """Return three numbers [m]: the expected distance of two points, the median of their measured distance
+    over the frames, and the median of the absolute difference between both. The latter two are NaN if the
+    points are visible in too few frames.
+
+    x, y : (n, 3) - measured points; x_local, y_local : (3,) - the points on their segment
     """
     expected = float(np.linalg.norm(x_local - y_local))
     apart = np.linalg.norm(x - y, axis=1)

@@ -75,8 +75,8 @@ def cover(lab: LabMap, side: str, names: Sequence[str]) -> Coverage:
 
 
 def spare_backs(table: LabSide, found: Container[str]) -> tuple[str, ...]:
-    """Return missing markers at the back of the pelvis that other markers of the map replace, in a map with
-    both PSIS and sacrum.
+    """Return markers at the back of the pelvis that may be missing because others replace them: in a map with
+    both PSIS and sacrum, the sacrum if both PSIS are found, or the PSIS if only the sacrum is found.
     """
     psis = tuple(name for name in (table.psis, table.psis_opposite) if name)
     if not table.sacrum or not psis:
@@ -156,8 +156,8 @@ def n_roles(covered: Coverage, names: Sequence[str]) -> int:
 
 
 def used(covered: Coverage, names: Sequence[str]) -> tuple[dict[str, int], list[set[int]]]:
-    """Return the part of a marker map that is found in `names`: the index of each landmark's marker, and
-    the indices of the markers of each segment.
+    """Return the part of a marker map that is found in `names`: for each landmark role the index of its
+    marker, and for each segment the indices of its markers.
     """
     table = side_of(as_spelled(covered.lab, names), covered.side)
     found = find_markers([*table.named.values(), *table.tracking.names], names)

@@ -102,11 +102,11 @@ def exchanged_among(
 def best_step(
     ruler: Ruler, costs: Costs, label_of: dict[str, str], strangers: list[str]
 ) -> tuple[float, dict[str, str]] | None:
-    """Return the exchange of two labels that lowers the cost most: the change of the cost, and the labels
-    afterwards.
+    """Return the exchange of two labels that lowers the cost of deviating distances most: the change of the
+    cost, and the label of each marker afterwards; None if all markers are at their places.
 
-    Markers of loose segments, whose own distances change, are not exchanged with strangers; other markers
-    are if they are off by at least FAR.
+    A marker may also be exchanged with a marker that the subject does not track (`strangers`), if it is off
+    by at least FAR and not on a loose segment, whose own distances change.
     """
     bad = [m for m in label_of if not in_place(ruler, costs.tracks, label_of, m)]
     taken = set(label_of.values())
