@@ -77,7 +77,7 @@ PELVIS = "pelvis"
 
 
 class Request(NamedTuple):
-    """The leg that is to be calibrated, its marker map, and options (standoff: from skin to marker centre)."""
+    """The leg that is to be calibrated, its marker map, and options (standoff: skin to marker centre)."""
 
     table: LabSide
     label_side: str  # as the markers are labelled
