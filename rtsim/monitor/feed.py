@@ -46,7 +46,7 @@ PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
 class Change(IntEnum):
-    """The kind of change in the window after a new descriptor."""
+    """What a new descriptor changes in the window."""
 
     NOTHING = 0
     DETAILS = 1  # the words about the session; the curves go on after a gap
@@ -123,7 +123,9 @@ class Feed:
         self._n_beyond = 0
 
     def take(self) -> tuple[Change, int]:
-        """Take waiting messages; return the kind of change, and how many frames were stored for drawing."""
+        """Process the messages that have arrived; return which kind of change in the window they require, and
+        how many frames were stored for drawing.
+        """
         change, n_kept = Change.NOTHING, 0
         self._listen()
         n_byte = 0

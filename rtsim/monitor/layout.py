@@ -67,7 +67,9 @@ ARM_COLUMN, ARM_EXTENT_LEAST = 3, 20.0  # a column of their own; shortest axis [
 
 
 class ContactTraces(NamedTuple):
-    """The contact points: anterior, then lateral position of each, from history channel `first` on."""
+    """The curves of the contact points. From channel `first` of the history on, there are two channels for
+    each point: its anterior and its lateral position.
+    """
 
     names: tuple[str, ...]
     unit: str
@@ -253,7 +255,9 @@ def usual_curves(spec: FieldSpec) -> Curves | None:
 
 
 def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPanel, HistoryBlock]]:
-    """Return a panel of all muscles' moment arms for the first angle of each joint, a column of the field."""
+    """Return a panel for the first angle of each joint, with the moment arms of all muscles about this
+    angle.
+    """
     spec, angles = specs.get("moment_arms"), specs.get("joint_angles")
     if spec is None or angles is None or not spec.shape or not spec.shape[0]:
         return []
@@ -286,7 +290,9 @@ def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPa
 
 
 def _contact(spec: FieldSpec | None, first: int) -> tuple[ContactTraces, HistoryBlock] | None:
-    """Return the plot of the contact points and its channels: x and z of each in the plateau's frame."""
+    """Return the plot of the contact points, and its history channels: x and z of each in the tibial
+    plateau's axes.
+    """
     if spec is None or len(spec.shape) != 2 or not spec.shape[0] or spec.shape[1] != 3:
         return None
     unit, scale = _display_unit(spec)

@@ -32,7 +32,9 @@ def spoken(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def below(title: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names without the title of their panel if every name begins with that title."""
+    """Return the names of curves shortened by the title of their panel, if every name begins with that
+    title.
+    """
     start = f"{title.lower()} "
     if not all(name.lower().startswith(start) and name[len(start) :] for name in names):
         return names
@@ -55,8 +57,8 @@ def joints(labels: tuple[str, ...]) -> list[tuple[str, list[int], tuple[str, ...
 
 
 def _named_by_joint(labels: tuple[str, ...]) -> bool:
-    """Return whether angles are named after joints, like hip_flexion, in contrast to internal_rotation
-    beside flexion.
+    """Return whether the labels of angles begin with the name of a joint, as hip_flexion does and
+    internal_rotation does not.
     """
     named = Counter(label.partition("_")[0] for label in labels if "_" in label)
     return named.total() == len(labels) or max(named.values(), default=0) > 1

@@ -69,8 +69,8 @@ def balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
 
 
 class HistoryBlock(NamedTuple):
-    """The source of a block of history channels: entries of a flattened field, minus their zero values if
-    there are any, multiplied by a scale.
+    """The source of successive history channels: entries of a flattened field, minus the values that are
+    shown as zero, if there are any, multiplied by a scale.
     """
 
     field: str

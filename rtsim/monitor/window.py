@@ -361,7 +361,7 @@ class MonitorWindow(QMainWindow):
         self._write()
 
     def _uncover(self) -> None:
-        """Draw plots again that have come into view."""
+        """Draw the plots that have just come into view."""
         self._changed = True
 
     def _clear(self) -> None:

@@ -97,7 +97,9 @@ class PanelChooser(QDialog):
         return self.choice.shows(panel) if k is None else self.choice.shows_curve(panel, k)
 
     def items(self) -> Iterator[tuple[QTreeWidgetItem, Entry]]:
-        """Yield all entries with a checkbox, each with the panel, curve or picture that it shows."""
+        """Yield every entry of the dialogue that has a checkbox, with the panel, curve or picture that it
+        shows or hides.
+        """
         return iter(self._items)
 
     def _heading(self, words: str) -> QTreeWidgetItem:

@@ -98,8 +98,10 @@ class Chart:
     def __init__(
         self, panel: FigurePanel, box: QRectF, names: float, titled: bool, lettered: bool = False
     ) -> None:
-        """titled : whether the horizontal axis has numbers and a title; lettered : whether foot strikes are
-        labelled with their side.
+        """Lay out the panel in the rectangle `box` [px], with a space of the width `names` [px] for names.
+
+        titled : whether the horizontal axis has numbers and a title; lettered : whether foot strikes get R
+            and L
         """
         self.panel, self.box, self.titled, self.lettered = panel, box, titled, lettered
         bottom = BOTTOM_TITLED if titled else BOTTOM

@@ -1,4 +1,4 @@
-"""The key of a figure, below its title: the meaning of its lines, bands and shades."""
+"""The key of a figure, below its title: a list of line samples, bands and shades with their meanings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BANDS = (DEVIATION, RANGE)
 
 
 def key_of(panels: Sequence[FigurePanel]) -> list[str]:
-    """Return the entries of the key for the panels, in order."""
+    """Return the texts of the entries in the key of a figure with these panels, in order."""
     from rtsim.monitor.figures.chart import has_gaps
 
     sides = {side for panel in panels for side in (panel.sides or {}).values()}
@@ -53,7 +53,7 @@ def key_lines(key: Sequence[str], room: float) -> list[list[str]]:
 
 
 def entry_width(words: str) -> float:
-    """Return the width of an entry with its line sample [px]."""
+    """Return the width of an entry of the key, line sample and text [px]."""
     from PySide6.QtGui import QFontMetricsF
 
     from rtsim.monitor.figures.chart import GAP, NAME, font_of
@@ -81,7 +81,9 @@ def paint_key(painter: QPainter, lines: Sequence[Sequence[str]], left: float, to
 
 
 def paint_sample(painter: QPainter, words: str, x: float, y: float) -> None:
-    """Draw the sample of an entry, SAMPLE wide, centred at a height [px]."""
+    """Draw the line, band or shade that an entry of the key explains: SAMPLE px wide from x on, centred at
+    the height y [px]. words : text of the entry
+    """
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen
 

@@ -32,11 +32,11 @@ class PanelRow(NamedTuple):
 class FigurePage(NamedTuple):
     """A page of a figure, with its panels.
 
-    rows : rows from top to bottom
+    rows : rows of panels from top to bottom
     heights : heights of the rows [px]
-    notes : lines at its foot
-    key : lines of entries
-    names : space for names of curves beside the plots [px]
+    notes : lines of text at the foot of the page
+    key : entries of the figure's key, line by line
+    names : width of the space for names of curves beside the plots [px]
     columns : largest number of panels in a row of the whole figure
     """
 

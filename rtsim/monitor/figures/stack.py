@@ -1,4 +1,6 @@
-"""A figure of panels with curves in the colours of the monitor, on as many pages as necessary."""
+"""Drawing of a figure that consists of panels with curves, in the colours of the monitor, on as many pages as
+necessary.
+"""
 
 from __future__ import annotations
 

@@ -23,13 +23,14 @@ N_FEW = 250
 
 
 def drawn_points(time: Array, rows: Array, tolerance: Array, first: int = 0) -> NDArray[np.bool_]:
-    """Return a mask of the samples that are needed, (n_row, n).
+    """Return a mask (n_row, n) of the samples that have to be drawn so that the curves look the same as with
+    all.
 
     time : (n,) rising times [s]
     rows : (n_row, n) values; values that are not finite and their neighbours are kept, and all samples if
         there are at most N_FEW
-    tolerance : (n_row,) size of OFF_PX in units of the values; 0 keeps all samples that are not exactly on a
-        line
+    tolerance : (n_row,) deviation of a curve that is invisible on the screen, in the unit of its values; 0
+        keeps all samples that are not exactly on a line
     first : number of the first sample in the stream, so that omitted samples scroll along with the curve
     """
     n = len(time)

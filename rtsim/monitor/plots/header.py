@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 
 class HeaderEntry(NamedTuple):
-    """The position of an entry [px], and its name as far as it fits."""
+    """The position of a curve's entry in the header [px], and as much of the curve's name as fits."""
 
     entry: Entry
     name: str

@@ -89,7 +89,8 @@ class History:
 
 
 class Timeline:
-    """Stream time that never goes backwards, computed from sequence numbers and capture times.
+    """Stream time of frames that never goes backwards, computed from their sequence numbers and capture
+    times.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS, CONTACT_RADIUS = 2.6, 4.5, 3.5, 4.0  
 class DrawnFrame(NamedTuple):
     """The stick figure of a frame in pixels.
 
-    data : fields of the layout's parts
+    data : arrays of the frame that the figure shows, by the names of their fields
     stick : (n, 2) connected pairs of joint centres
     width, height : size of the view [px]
     sides : right, left or "" of each joint centre; () = unknown

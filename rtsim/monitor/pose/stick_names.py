@@ -74,8 +74,8 @@ def places_of(scene: DrawnFrame) -> Array:
 def freest(
     at: tuple[float, float], size: tuple[float, float], taken: Sequence[Box], places: Array, picture: Box
 ) -> Box:
-    """Return the position at which a name covers least within the picture; if several are equal, the one to
-    the right and up.
+    """Return the rectangle beside a joint in which its name covers least within the picture; if several are
+    equal, the one to the right and above.
 
     at : position of the joint [px]
     size : width of the name and height of its letters [px]
