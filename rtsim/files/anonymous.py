@@ -38,12 +38,12 @@ KEYS = frozenset({
 
 
 class AnonymousCopy(NamedTuple):
-    """Counts of what was removed in a copy of a recording without names.
+    """Result of copying a recording without texts that identify a person.
 
     n_text : number of removed or replaced texts, by kind
     n_bad : number of omitted messages that could not be decoded
     prefixes : replaced prefixes of marker names
-    note : a note on a truncated end, else ""
+    note : a note if the recording is truncated, else ""
     """
 
     n_text: Counter[str]

@@ -105,7 +105,7 @@ def texts_of(content: Content, key: str, n: int) -> list[str]:
 
 
 def find_channels(name: str, labels: Sequence[str], source: str, of_plates: Container[int] = ()) -> list[int]:
-    """Return the indices of the channels with a name, or of a pattern such as `EMG*`.
+    """Return the indices of the channels with a name, or with names that match a pattern such as `EMG*`.
 
     The name is compared in exact case, else in any case, else without the part before the last point
     (Voltage.RF). ConfigError if no channel matches, or several match a name.

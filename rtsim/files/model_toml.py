@@ -11,7 +11,9 @@ from rtsim.files.toml_text import entries, entry, is_table
 
 
 def model_text(spec: ModelSpec, comment: str = "") -> str:
-    """Return a text that is read back as the same model with identical numbers."""
+    """Return a model as the text of a model file, from which the same model with identical numbers is
+    read.
+    """
     tables = given(spec)
     lines = [f"# {line}" for line in comment.splitlines()]
     lines += [entry(key, value) for key, value in tables.items() if not is_table(value)]

@@ -74,8 +74,8 @@ class _Content(NamedTuple):
 
 
 class _Sorting:
-    """Assigns frames to their descriptors: to the newest with their session id, or to the first if none came
-    before.
+    """Assigns frames to descriptors: each frame to the newest one with its session id, or to the first if
+    none came before it.
 
     A session id is not unique: a sender may use one again for another content, and then each content has its
     own entry.

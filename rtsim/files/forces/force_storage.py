@@ -236,7 +236,7 @@ def _in_seconds(times: FloatArray, markers: MarkerTrial | None) -> tuple[FloatAr
 
 
 def _are_about_origin(point: FloatArray, force: FloatArray, torque: FloatArray) -> NDArray[np.bool_]:
-    """Return for each plate whether all points are 0, 0, 0 and moments have several axes, (n_plate,)."""
+    """Return (n_plate,): whether moments are about the origin (points 0, 0, 0; moments of several axes)."""
     heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & (point == 0.0).all(axis=2)
     second = np.sort(np.abs(torque), axis=2)[..., 1] / np.maximum(np.linalg.norm(force, axis=2), THRESHOLD)
     return np.array(

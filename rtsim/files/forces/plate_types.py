@@ -31,8 +31,8 @@ class PlateType(NamedTuple):
 
 
 def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Read type 1: Fx Fy Fz, the centre of pressure x y relative to the middle of the surface, and the free
-    moment.
+    """Read type 1: force Fx Fy Fz, x and y of the centre of pressure relative to the middle of the surface,
+    and the free moment.
     """
     force = channels[:, :3]
     point = np.column_stack([channels[:, 3:5], np.zeros(len(channels))])
@@ -42,15 +42,17 @@ def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
 
 
 def with_moments(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Read type 2, and type 4 after its calibration matrix: Fx Fy Fz Mx My Mz at the origin of the
-    plate's sensors.
+    """Read type 2, and type 4 after its calibration matrix: force Fx Fy Fz, and moment Mx My Mz about the
+    origin of the plate's sensors.
     """
     force = channels[:, :3]
     return force, channels[:, 3:6] + np.cross(force, origin)
 
 
 def with_eight(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Read type 3: Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4 of sensors at (+-a, +-b), ORIGIN (a, b, z)."""
+    """Read type 3: the forces Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4 of four sensors at (+-a, +-b), each named
+    after its axis and its sensors; `origin` is (a, b, z).
+    """
     x12, x34, y14, y23, z1, z2, z3, z4 = channels.T
     a, b = abs(origin[0]), abs(origin[1])
     force = np.column_stack([x12 + x34, y14 + y23, z1 + z2 + z3 + z4])

@@ -138,8 +138,8 @@ def header_events(data: bytes) -> list[GaitEvent]:
 def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Sequence[str] = ()) -> ToldEvents:
     """Return events in the order of time, without those at impossible times, with notes for the user.
 
-    span : first and last time of the trial [s]; if all events lie before it, but inside it when counted from
-        its first frame, they are counted from there
+    span : first and last time of the trial [s]. If all events are earlier than the first frame, their times
+        are taken as counted from that frame, provided that they then lie within the trial
     """
     said = list(notes)
     sound = [event for event in events if math.isfinite(event.time) and abs(event.time) <= LATEST_S]

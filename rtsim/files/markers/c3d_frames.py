@@ -89,8 +89,8 @@ def _first(head: Head, content: Content) -> int:
 
 
 def _long(content: Content, name: str) -> int:
-    """Return an integer that the group TRIAL stores as two 16-bit integers, the lower first; 0 if it is
-    missing.
+    """Return an integer that the group TRIAL stores as two 16-bit integers, the lower half first; 0 if the
+    parameter `name` is missing.
     """
     words = content.parameters["TRIAL"].get(name, [])
     if len(words) != 2 or any(isinstance(word, str) or not math.isfinite(word) for word in words):
@@ -106,10 +106,11 @@ def _number(content: Content, group: str, name: str) -> float:
 
 
 def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[int, list[str]]:
-    """Return the number of rows, of `size` bytes, that are frames, and notes for the user.
+    """Return how many of the rows of `size` bytes are frames, and notes for the user.
 
-    The number is the one stated anywhere in the file, or the one to which a wrapped count is consistent; for
-    a count at its maximum, frames end where only zeros follow.
+    The number is taken from the counts in the file that are not limited to 16 bits, or from the reader's
+    count plus the multiple of 65 536 that fits the data. For a count at its maximum, frames end where only
+    zeros follow.
     """
     n_read, n_held = len(content.points), len(rows)
     told = [

@@ -92,7 +92,9 @@ def _kind(label: str, plain: str, listed: Mapping[str, str], segment: bool, oxfo
 
 
 def _segment_points(names: Sequence[str]) -> set[str]:
-    """Return the names that belong to a complete set of the four points of a segment."""
+    """Return those names that belong to one of the sets of four points by which modelling software stores a
+    segment.
+    """
     known = set(names)
     found: set[str] = set()
     for name in known:

@@ -74,8 +74,10 @@ def _half_digit(positions: Array) -> float:
 
 
 def _filled_by(positions: Array, order: int, least_s: float, rate: float, half: float) -> NDArray[np.bool_]:
-    """Return which samples lie in stretches of at least `least_s` in which the finite differences of an
-    order are 0, (n, n_marker).
+    """Return which samples lie in stretches of at least `least_s` [s] in which the finite differences of the
+    given order are 0 within the rounding, (n, n_marker).
+
+    half : half of the last digit of the coordinates [m]
     """
     lag = max(1, round(LAG_S * rate))
     n_least = max(N_LEAST, int(np.ceil(least_s * rate)) + 2 - order * lag)

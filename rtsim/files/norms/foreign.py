@@ -72,8 +72,8 @@ Columns = dict[str, tuple[list[float], list[float], list[float]]]
 
 
 def _gcd(path: Path) -> tuple[Columns, list[str]]:
-    """Return percent, means and deviations of each title that follows a `!`, and the titles that are not
-    used.
+    """Read a .gcd file: return percent, means and deviations of each curve, whose title follows a `!`, and
+    the titles that are not used.
     """
     names = {variable.gcd.lower(): variable.name for variable in VARIABLES}
     found: dict[str, list[tuple[float, ...]]] = {}
@@ -118,8 +118,8 @@ def _number(text: str, where: str) -> float:
 
 
 def _csv(path: Path) -> tuple[Columns, list[str]]:
-    """Return percent, means and deviations of each variable of a tidy table, and the variables that are not
-    used.
+    """Read a csv file with one row for each variable and percent: return percent, means and deviations of
+    each variable, and the variables that are not used.
     """
     lines = [line for line in read_lines(path, "csv") if line.strip() and not line.startswith("#")]
     mark = ";" if lines[0].count(";") > lines[0].count(",") else ","

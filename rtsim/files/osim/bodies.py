@@ -72,7 +72,10 @@ def names_of_their_own(joints: list[OsimJoint], bodies: Collection[str]) -> set[
 
 
 def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> Table:
-    """Return the keys of a body in a model file that describe its joint."""
+    """Return those entries of a body's table in a model file that describe the joint which carries the body.
+
+    followers : coordinates that a coupler determines; named : names that other elements refer to
+    """
     kind, in_parent, coordinates = joint.kind, joint.parent.transform, joint.coordinates
     if joint.node.tag == "FreeJoint" and not any(c.name in named or c.held is not None for c in coordinates):
         kind = "free"

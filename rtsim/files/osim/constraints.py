@@ -106,10 +106,10 @@ def point_on_line(node: Node, frames: OsimFrames) -> Table:
 
 
 def weld(name: str, a: OsimFrame, b: OsimFrame) -> list[Table]:
-    """Return elements that weld two frames together: their origins, the tip of x in two planes, the tip of y
-    in one.
+    """Return the elements of a model file that weld two frames together: their origins coincide, and a point
+    on the x axis of `a` is kept at its place by two planes of `b`, a point on its y axis by one.
 
-    The tips are 1 m from the origin, so that a rotation in radians counts as much as a translation in
+    The points are 1 m from the origin, so that a rotation in radians counts as much as a translation in
     metres. The planes lie 1 m behind the origin, as distances from planes must be positive.
     """
     A, B = a.transform, b.transform

@@ -44,7 +44,9 @@ class Document:
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str, aloud: bool = False) -> None:
-        """Store a note for the user, only once; aloud : whether it is also printed in runs."""
+        """Store a note for the user, each only once; aloud : whether it is also printed at the start of
+        runs
+        """
         if text not in self.notes:
             self.notes.append(Aloud(text) if aloud else text)
 

@@ -20,8 +20,8 @@ KNOWN = (
 
 
 def function_below(node: Node) -> Node | None:
-    """Return the function inside a property: below `function` in 3.x, directly in 4.x; None if there is
-    none.
+    """Return the function inside a property: within an element `function` in OpenSim 3.x, directly in 4.x;
+    None if there is none.
     """
     holder = node.child("function")
     if holder is not None:

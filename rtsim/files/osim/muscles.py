@@ -40,8 +40,8 @@ ALLOWED = {
 
 
 class Paths:
-    """Data needed to read path points: frames, default positions of bodies and coordinates, and wrap
-    objects.
+    """Reader of the points of muscle paths; it has the frames of the model, and the poses of bodies, the
+    values of coordinates and the wrap objects at the default coordinates.
     """
 
     def __init__(

@@ -62,7 +62,9 @@ def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> 
 
 
 def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
-    """Write numbers into a property of an element, also if it had the default of its class."""
+    """Write numbers into a property of an element; the property is added if the file left it at its
+    default.
+    """
     values = [numbers] if isinstance(numbers, float) else list(numbers)
     own = node.element.find(tag)
     if own is None:
@@ -71,8 +73,8 @@ def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
 
 
 def growth(frame: OsimFrame, factors: Mapping[str, Array]) -> Array:
-    """Return the matrix A = R'SR (3, 3) that scales a vector in a frame which is rotated by R in its body;
-    S : diagonal matrix of the body's scale factors.
+    """Return the matrix A = R'SR (3, 3) that scales vectors given in a frame of a body, with the frame's
+    rotation R in its body and the diagonal matrix S of the body's scale factors.
     """
     R = frame.transform.rotation
     return R.T @ (factors.get(frame.body, ONE)[:, None] * R)
@@ -195,8 +197,9 @@ def scale_couplers(model: Node, joints: list[OsimJoint], factors: Mapping[str, A
 
 
 def multiply(holder: Node, factor: float, identity: bool = True) -> None:
-    """Multiply the function inside a property by a factor; identity : also if it is the coordinate itself,
-    without a function.
+    """Multiply the function in a property of an element by a factor.
+
+    identity : whether a property without a function, which means the coordinate itself, is multiplied, too
     """
     found = function_below(holder)
     if found is None or factor == 1.0:

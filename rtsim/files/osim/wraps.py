@@ -38,7 +38,9 @@ class PathPoint(NamedTuple):
 
 
 class Wrap(NamedTuple):
-    """A wrapping surface of a muscle path."""
+    """A wrapping surface inserted into a muscle path: after which point, where on the following segment, and
+    its table for the model file.
+    """
 
     after: int  # point of the path that it follows
     along: float  # where on the segment it is nearest, in [0, 1]

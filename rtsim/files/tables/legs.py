@@ -56,7 +56,9 @@ def sides_of(labels: Sequence[str], side: str = "") -> tuple[str, ...]:
 
 
 def _read(label: str) -> tuple[str, str, str]:
-    """Return the style in which a label states a side, the label without side, and the side; "" for none."""
+    """Return the style in which a label states its side, the label without the side, and the side, right or
+    left; the style and the side are "" for a label without a side.
+    """
     for k, pattern in enumerate(_SIDED):
         match = pattern.fullmatch(label)
         if match:

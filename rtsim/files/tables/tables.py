@@ -107,10 +107,11 @@ def picked(results: Results, wanted: Callable[[FieldSpec], bool], where: str) ->
 def columns_of(
     results: Results, specs: Sequence[FieldSpec], in_full: bool = False
 ) -> tuple[tuple[str, ...], list[str], list[FloatArray]]:
-    """Return names and units of the columns of some fields, and their (n, k) values.
+    """Return names and units of the columns of some fields, and their values, (n, k) for each field.
 
-    A column is called field.label or field.label.part; a motion is called by its label, and coordinates that
-    OpenSim does not convert stay in radians; both unless `in_full`.
+    A column is called field.label or field.label.part. Unless `in_full` is set, the columns of a motion are
+    called by their labels alone, as in OpenSim's files, and its coordinates of OpenSim's type Coupled stay in
+    radians.
     """
     columns: list[str] = []
     units: list[str] = []
