@@ -21,8 +21,8 @@ PACKAGES = ("numba", "numpy", "pyzmq", "msgspec")
 
 
 class BenchFigure(NamedTuple):
-    """One result of a benchmark; `limit` is the bound that it must keep, `better` says whether lower or
-    higher is better.
+    """One result of a benchmark: name, value and unit. `limit` is the bound that it must keep; `better` says
+    whether lower or higher values are better.
     """
 
     name: str
@@ -53,7 +53,7 @@ def machine() -> dict[str, Any]:
 
 
 def os_cpus() -> list[int]:
-    """Return the numbers of the processor cores that this process may use."""
+    """Return the numbers of the processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
@@ -113,7 +113,7 @@ def report(bench: str, measured: list[BenchFigure], as_json: bool) -> str:
 
 
 def say(text: str) -> None:
-    """Print progress on a channel separate from the results."""
+    """Print progress on standard error, separate from the results."""
     print(text, file=sys.stderr, flush=True)
 
 

@@ -1,11 +1,11 @@
-"""One fixed kernel that every benchmark times in its own run, so that results from two machines can be
+"""A fixed kernel that every benchmark times in its own run, so that results from two machines can be
 compared.
 
-A solve of SIZE linear equations: copy the matrix, Cholesky factors, two triangular solves, in plain loops
-like those of the kernels; about 6000 operations on doubles, a microsecond or a few on one thread, all of it
-in the first cache. Data are fixed, and every solve starts from the result of the one before, so that the
-compiler cannot leave any out. A time divided by reference_us depends far less on the machine than the time
-itself.
+The kernel solves SIZE linear equations: it copies the matrix and computes its Cholesky factors and two
+triangular solves, in plain loops like those of the kernels. These are about 6000 operations on doubles; they
+take a microsecond or a few on one thread, with all data in the first cache. Data are fixed, and every solve
+starts from the result of the one before, so that the compiler cannot leave any out. A time divided by
+reference_us depends far less on the machine than the time itself.
 
 The kernel, its data and SIZE never change: any change needs a new VERSION, which is printed with the
 results; results of two versions are not compared. This kernel shares no code with `kernels`, whose loops may
@@ -29,7 +29,14 @@ N_SOLVE, N_BATCH = 100, 1000  # a tenth of a second together
 
 @entry
 def repeat_solve(A, b, L, x, n_solve):
-    """n_solve times x : (n,) <- A^-1 (b + x / 2), A : (n, n), by Cholesky factors in L : (n, n)."""
+    """Repeat n_solve times x <- A^-1 (b + x / 2), by Cholesky factors.
+
+    A : (n, n) - symmetric, positive definite matrix
+    b : (n,) - right-hand side
+    L : (n, n) - Cholesky factor of A, written
+    x : (n,) - solution, which is also the start of the first repetition, written
+    n_solve : int - number of repetitions
+    """
     n = A.shape[0]
     for _ in range(n_solve):
         for i in range(n):
@@ -60,7 +67,9 @@ def repeat_solve(A, b, L, x, n_solve):
 
 
 def problem() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The matrix (SIZE, SIZE), symmetric and positive definite, and the right side (SIZE,)."""
+    """Return the matrix (SIZE, SIZE), symmetric and positive definite, and the right-hand side (SIZE,) of the
+    equations.
+    """
     k = np.arange(SIZE)
     A = 1.0 / (1.0 + abs(k[:, None] - k[None, :])) + 2.0 * np.eye(SIZE)
     return A, np.cos(k)

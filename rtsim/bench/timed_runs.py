@@ -15,7 +15,7 @@ from rtsim.simulation.simulator import Simulator
 
 
 class Timing(NamedTuple):
-    """Times of identical runs."""
+    """Times of identical simulation runs: shortest and median time [s], and the number of their steps."""
 
     best: float  # [s]
     median: float  # [s]

@@ -48,7 +48,7 @@ P50_MS, P99_MS, LOST_PERCENT, SLOPES, SAME_M = 5.0, 10.0, 0.1, 1e-6, 1e-7
 
 
 class TaskMarkers(NamedTuple):
-    """The filtered markers of one task of the jaw: positions, velocities and accelerations."""
+    """The filtered markers of one jaw task: positions, velocities and accelerations."""
 
     position: Array  # (n, n_marker, 3)
     velocity: Array
@@ -135,7 +135,9 @@ def cartilage_figures(spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[
 
 
 def mandible(spec: ModelSpec, **options: Any) -> ForceDependentKinematics:
-    """Return a mandible with the paper's three FDK degrees of freedom."""
+    """Return the solver of force-dependent kinematics (FDK) for a mandible, with the three FDK degrees of
+    freedom of Andersen et al. (2017); options : further arguments of the solver
+    """
     settings, model = FdkSpec(dofs=DOFS, **options), build(spec, method=METHOD)
     return ForceDependentKinematics(model, roles_of(spec, METHOD), settings)
 

@@ -53,7 +53,9 @@ N_REPEAT, N_LAP = 2000, 40
 
 
 class RecordedStep(NamedTuple):
-    """A recorded step of the foot: contacts, motion, its correction, and the grid of the pressure."""
+    """A recorded step of the foot: its contacts, its motion, the correction of this motion, and the grid of
+    the plantar pressure.
+    """
 
     contacts: Prescribed
     motion: RecordedFoot
@@ -63,14 +65,20 @@ class RecordedStep(NamedTuple):
 
 @entry
 def repeat_wrenches(model, motion, work, n):
-    """Call contact_wrenches n times; n : int."""
+    """Compute the contact forces of bodies with prescribed motion n times.
+
+    model : Prescribed - contacts of bodies with prescribed motion
+    motion : Motion - positions and velocities of the bodies in ground
+    work : PrescribedWork - results and working space, written
+    n : int - number of calls
+    """
     for _ in range(n):
         contact_wrenches(model, motion, work)
 
 
 @entry
 def repeat_derivatives(model, motion, work, with_parameters, n):
-    """Call contact_derivatives n times.
+    """Compute the contact forces of bodies with prescribed motion and their derivatives n times.
 
     model : Prescribed - contacts of bodies with prescribed motion
     motion : Motion - positions and velocities of the bodies in ground

@@ -94,7 +94,7 @@ def run(data: Path | None = None) -> list[BenchFigure]:
 
 
 def find(known: SyntheticStep, weights: Weights) -> BestFit:
-    """Search for the parameters of a step from several initial guesses; return the best result."""
+    """Search for the parameters of a synthetic step from several initial guesses; return the best result."""
     trial = known.trial
     around = guess(trial.frame)
     seconds, best, least = [], None, np.inf
@@ -161,8 +161,8 @@ def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> 
 
 
 def pair(key: str, errors: Errors, most: tuple[float, float]) -> list[BenchFigure]:
-    """Return two benchmark results: the fit's error of the normal force and that of the centre of pressure,
-    with their limits `most`.
+    """Return two benchmark results: the errors of a fit in the normal force and in the centre of pressure,
+    with their limits `most`; key : beginning of their names
     """
     return [
         BenchFigure(f"{key}.normal", errors.normal, "1", most[0], "lower"),

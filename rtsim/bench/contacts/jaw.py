@@ -160,8 +160,10 @@ def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_phase(task: str, own: Results, field: str) -> Array:
-    """Return the values of a field of the results `own` at evenly spaced phases of up to five cycles of a
-    task, (n_cycle, N_PHASE, 2, 3)."""
+    """Return the values of a field of the results `own`, interpolated at N_PHASE evenly spaced phases of up
+    to five
+    cycles of a task : (n_cycle, N_PHASE, 2, 3), for the two sides and three axes.
+    """
     values, times = own.fields[field], own.times
     period = 1.0 / TASKS[task].frequency_hz
     starts = np.arange(times[0] + SETTLED_S, times[-1] - period, period)[:5]
@@ -220,8 +222,9 @@ def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
 
 
 def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[BenchFigure]:
-    """Return the benchmark results of one line of a table of the paper: RMSD, squared correlation, magnitude
-    and phase."""
+    """Return the benchmark results of one row of a table in Andersen et al. (2017): root mean square
+    difference, squared correlation, magnitude and phase.
+    """
     return [
         BenchFigure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),
         BenchFigure(f"{name}.r2", mean.r2, "1"),

@@ -1,11 +1,11 @@
 """The mandible with published cartilage surfaces: condyles of both sides, the left fossa, and muscles placed
 by landmarks.
 
-The scan has neither porions nor orbitale: its own axes, X to the left, Y backwards, Z up, stand in for the
-Frankfurt plane, and the highest vertices of the condyles for their highest points. The springs are at the
-vertices of the fossae and press against the normals of the fossae. Springs at the vertices of the condyles
-would search the closest triangles of a hollow and rough surface, and their forces jump by newtons from one
-triangle to the next.
+The scan has no landmarks for the Frankfurt plane (porion, orbitale), so the scan's own axes are used instead:
+X to the left, Y backwards, Z up. The highest points of the condyles are their highest vertices. The contact
+springs are at the vertices of the fossae and press against the normals of the fossae. Springs at the vertices
+of the condyles would search the closest triangles of a hollow and rough surface, and their forces jump by
+newtons from one triangle to the next.
 """
 
 from __future__ import annotations

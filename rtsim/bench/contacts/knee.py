@@ -42,7 +42,9 @@ MEDIAL, LATERAL = 0, 1
 
 
 class Pulse(NamedTuple):
-    """A pulse of force on the leg's centre of mass, and the simulated response."""
+    """A pulse of force on the leg's centre of mass, and the leg's response: time to 90 degrees of flexion,
+    peak contact force, and the flexion at which the lateral contact opens.
+    """
 
     force: float  # N
     duration: float  # s
@@ -165,7 +167,7 @@ def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_r
 
 
 def largest(trace: Trace, contact: int) -> float:
-    """Return the largest normal force of a contact during a run [N]."""
+    """Return the largest normal force of a contact during a run [N]; contact : index of the contact"""
     return float(trace.contact[:, contact, NORMAL].max())
 
 

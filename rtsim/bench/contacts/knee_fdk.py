@@ -44,8 +44,8 @@ PUBLISHED = {
 
 
 class TimedBalances(NamedTuple):
-    """Duration of the search for the equilibrium in every frame [ms], the number of frames without an
-    equilibrium, and the results of the run.
+    """Timed solution of a recording by force-dependent kinematics: duration of the search for the equilibrium
+    in every frame [ms], the number of frames without an equilibrium, and the results of the run.
     """
 
     ms: list[float]

@@ -97,7 +97,8 @@ class Forward(NamedTuple):
 
 
 def forward(spec: ModelSpec, folder: Path, first: int, n_frame: int, *, holds_box: bool) -> Forward:
-    """Simulate n_frame frames of stoop2 from the frame `first` on.
+    """Simulate n_frame frames of the recording stoop2 from the frame `first` on; return the results with
+    their deviations from the recorded motion.
 
     spec : the person with torque generators; holds_box : whether both hands hold the box
     first : at least MARGIN, and at least n_frame + MARGIN frames before the end; else ConfigError
@@ -224,7 +225,7 @@ def simulator_at(tables: dict[str, Any], q: Array) -> Simulator:
 
 
 def neutral(name: str, value: float) -> dict[str, Any]:
-    """Return a coordinate's table for a model file, with its neutral value [m, rad]."""
+    """Return the table of a coordinate for a model file, with this neutral value [m, rad]."""
     if name in LENGTHS:
         return {"name": name, "neutral_mm": 1e3 * value}
     return {"name": name, "neutral_deg": float(np.degrees(value))}

@@ -74,7 +74,9 @@ def own_name(theirs: str) -> str:
 
 
 def signs() -> Array:
-    """Return (18,): signs of our coordinates in COLUMNS relative to the authors' coordinates."""
+    """Return (18,): 1 or -1 for each coordinate in COLUMNS, -1 if ours is opposite to that of the authors'
+    model.
+    """
     about = dict(COORDINATES.values())
     stems = [name[:-2] if name[-2:] in ("_r", "_l") else name for name in COLUMNS]
     return np.array([1.0 if stem in ("pelvis_x", "pelvis_y") else -about[stem] for stem in stems])

@@ -1,5 +1,5 @@
-"""The vector of all results of a frame that have a standard deviation: those of the pose, and those of its
-filtered motion.
+"""The numbers of a frame whose standard deviations are tested, as one vector: all results of the pose, and
+those of its filtered motion.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ Array = NDArray[np.float64]
 
 
 class CoverageNumbers:
-    """Collects that vector for the frames that one method estimates, from a fresh start on."""
+    """Collects the vector of tested numbers for the frames that one method estimates, from a fresh start
+    on.
+    """
 
     def __init__(self, estimator: MultibodyEstimator, rate: float) -> None:
         self._estimator, self._rate, model = estimator, rate, estimator.model
@@ -41,8 +43,8 @@ class CoverageNumbers:
         self._of_pose = np.zeros(0)
 
     def take(self) -> Array:
-        """Return the vector (n,) of the frame that was just estimated; rates are NaN before the filter has
-        settled.
+        """Return the vector (n,) of tested numbers for the frame that was just estimated; speeds and
+        accelerations are NaN before their filter has settled.
         """
         out, rates = self._estimator.outputs, self._filter.rates
         self._arms.measure()
@@ -68,8 +70,8 @@ class CoverageNumbers:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def _from_covariance(self, found: MethodDeviations) -> Array:
-        """Return the standard deviations (n,) of positions, muscle lengths and rates; those of rates are NaN
-        before the filter has settled.
+        """Return the standard deviations (n,) of positions, muscle lengths, speeds and accelerations, from
+        the covariance of the pose; those of speeds and accelerations are NaN before the filter has settled.
         """
         found.write_places(self._places, self._of_places)
         slopes = self._arms.gradient

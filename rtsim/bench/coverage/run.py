@@ -44,8 +44,8 @@ class CoverageCount(NamedTuple):
     """Counts over the frames of one method and one case, for each output.
 
     held : number of values whose interval contains the truth; n : number of values with a standard deviation
-    error, stated : sums of squares of errors and of standard deviations; uncertain : number of flagged
-        frames, and of all frames
+    error, stated : sums of squares of errors and of standard deviations
+    uncertain : number of frames that are flagged as uncertain, and number of all frames
     """
 
     held: Array
@@ -94,8 +94,8 @@ def estimator_of(spec: ModelSpec, walker: Walker) -> MultibodyEstimator:
 def solve(
     rng: Generator, estimator: MultibodyEstimator, walker: Walker
 ) -> Iterator[tuple[str, Truth, Told, NDArray[np.int64]]]:
-    """Yield for every method and case of a walker: the name, the truth, the estimates, and the frames that
-    count.
+    """Yield for every method and case of a walker: its name, the true values, the estimates, and the indices
+    of the frames that count.
     """
     n = len(walker.phase)
     offsets = draw_errors(rng, walker)

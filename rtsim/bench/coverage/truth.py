@@ -21,8 +21,8 @@ N_ROUND = 6
 class Truth(NamedTuple):
     """The true values of every frame of a random walker.
 
-    numbers : (n_frame, n_output) - in the order of bench/coverage/numbers, angles first [rad, m, 1; rad/s,
-        ...]
+    numbers : (n_frame, n_output) - the tested numbers in the order of bench/coverage/numbers: angles [rad],
+        then others [m, 1, rad/s, ...]
     markers : (n_frame, n_marker, 3) - in ground [m]; rotations : (n_frame, n_marker, 3, 3) - rotations of
         the bodies of the markers
     """

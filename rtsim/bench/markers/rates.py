@@ -138,8 +138,12 @@ def filter_figures(
 
 
 def error_at(late: float, moving: SolvedTrial, found: FilteredRows, rows: Array, true: Array) -> float:
-    """Return the RMS difference between filtered rates `rows` : (n, n_v) and the reference `true` : (n, n_v)
-    delayed by `late` seconds."""
+    """Return the RMS difference between filtered speeds or accelerations, rows : (n, n_v), and those of the
+    reference,
+    true : (n, n_v), delayed by `late` [s].
+
+    found : result of the filter; moving : the trial
+    """
     times = moving.times
     inside = found.settled & (times - late >= times[0]) & (times - late <= times[-1])
     inside &= np.isfinite(rows).all(axis=1)
@@ -171,7 +175,9 @@ def still_figures(name: str, spec: RateSpec, still: SolvedTrial) -> list[BenchFi
 
 
 def take_us(spec: RateSpec, moving: SolvedTrial) -> float:
-    """Return the median time that the filter takes for a frame, including the call from Python [us]."""
+    """Return the median time that a filter takes to compute speeds and accelerations for one frame, including
+    the call from Python [us].
+    """
     estimator, taken = RateEstimator(spec, moving.manifold, moving.rate), []
     for t, q in zip(moving.times, moving.q, strict=True):
         start = perf_counter_ns()

@@ -20,7 +20,8 @@ from rtsim.methods.plates.plate_check import UNDER, WEIGHT_OFF
 
 
 class Recording(NamedTuple):
-    """The files of one recording below the folder of recordings; a C3D contains its own forces.
+    """The files of one recording, relative to the folder of recordings: markers, forces (a C3D file contains
+    its own), static trial.
 
     mass_kg : mass of the person, as published or weighed on the plates; an assumed one where the recording
         has none
@@ -115,7 +116,9 @@ def by_analyse(source: str, arguments: list[str]) -> dict[str, Any] | None:
 
 
 def by_live(source: str, arguments: list[str]) -> dict[str, Any] | None:
-    """Return the benchmark results of results that were published over sockets, at the recorded pace."""
+    """Run `rtsim live` on a recording at its recorded pace, over sockets, and return its kinetic results;
+    None if the command fails.
+    """
     with TemporaryDirectory() as folder:
         record = Path(folder) / "live.mcap"
         anywhere = ["--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0"]

@@ -18,7 +18,7 @@ STATIC = "static"
 
 
 class TrialResult(NamedTuple):
-    """Result of one trial by one method."""
+    """Result of one trial by one method: the summary of `rtsim live`, or the fault that ended it."""
 
     trial: str
     method: str
@@ -120,6 +120,6 @@ def table(results: list[TrialResult], methods: tuple[str, ...]) -> str:
 
 
 def flags(summary: dict) -> str:
-    """Return the number of flagged frames as text."""
+    """Return the number of frames with each status flag as text."""
     odd = [f"{n} {words}" for words, n in summary["statuses"].items() if words != "ok"]
     return "; ".join(odd) if odd else "0"

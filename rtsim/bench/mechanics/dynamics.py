@@ -52,7 +52,14 @@ class States(NamedTuple):
 
 @entry
 def repeat_rnea(system, states, work, n):
-    """Compute inverse dynamics n times."""
+    """Compute inverse dynamics (recursive Newton-Euler algorithm) n times, at one of the states after the
+    other.
+
+    system : System - joint tree of bodies with mass
+    states : States - states at which it is computed, and results, written
+    work : DynamicsWork - working space
+    n : int - number of repetitions
+    """
     for i in range(n):
         k = i % states.q.shape[0]
         inverse_dynamics(system, states.q[k], states.v[k], states.v_dot[k], states.wrench, work, states.out)
@@ -60,7 +67,13 @@ def repeat_rnea(system, states, work, n):
 
 @entry
 def repeat_aba(system, states, work, n):
-    """Compute forward dynamics n times."""
+    """Compute forward dynamics n times, at one of the states after the other.
+
+    system : System - joint tree of bodies with mass
+    states : States - states at which it is computed, and results, written
+    work : DynamicsWork - working space
+    n : int - number of repetitions
+    """
     for i in range(n):
         k = i % states.q.shape[0]
         forward_dynamics(system, states.q[k], states.v[k], states.tau[k], states.wrench, work, states.out)
@@ -68,21 +81,40 @@ def repeat_aba(system, states, work, n):
 
 @entry
 def repeat_crba(system, states, work, n):
-    """Compute the mass matrix n times."""
+    """Compute the mass matrix n times, at one of the states after the other.
+
+    system : System - joint tree of bodies with mass
+    states : States - states at which it is computed, and results, written
+    work : DynamicsWork - working space
+    n : int - number of repetitions
+    """
     for i in range(n):
         mass_matrix(system, states.q[i % states.q.shape[0]], work, states.M)
 
 
 @entry
 def repeat_jacobians(system, states, work, n):
-    """Compute the positions of all bodies and the twists of all dofs n times."""
+    """Compute the positions of all bodies and the twists of all dofs n times, at one of the states after the
+    other.
+
+    system : System - joint tree of bodies with mass
+    states : States - states at which they are computed
+    work : DynamicsWork - its pose is written
+    n : int - number of repetitions
+    """
     for i in range(n):
         pose(system.tree, states.q[i % states.q.shape[0]], work.pose)
 
 
 @entry
 def stepped(tree, q, delta, q_out):
-    """Write the coordinates q : (n_q,), moved by the tangent step delta : (n_v,), into q_out : (n_q,)."""
+    """Compute the coordinates after a step along their tangent.
+
+    tree : Tree - the joint tree
+    q : (n_q,) - generalized coordinates [rad, m]
+    delta : (n_v,) - step along the tangent of q
+    q_out : (n_q,) - generalized coordinates after the step, written
+    """
     integrate(tree, q, delta, 1.0, q_out)
 
 

@@ -60,7 +60,9 @@ SHALLOW = 1.5e-3
 
 
 class MeshPair:
-    """Two surfaces in contact, with surface B at a pose in the axes of surface A."""
+    """Two triangle surfaces in contact: surface B at a pose in the axes of surface A, with the working space
+    of their contact.
+    """
 
     def __init__(self, a: TriangleSurface, b: TriangleSurface, passes: int, depth_max: float = np.inf):
         self.meshes = pack_meshes([a, b])
@@ -88,7 +90,9 @@ class MeshPair:
         self._bend(*self._bends)
 
     def forget(self) -> None:
-        """Delete the stored results of the contact, so that the next call takes as long as a first one."""
+        """Delete what the last contact force stored for the next one, so that the next call takes as long as
+        a first call.
+        """
         self.work.motion[:] = -1.0
 
 

@@ -24,7 +24,14 @@ N_POSE, N_LAP = 64, 200
 
 @entry
 def all_pairs(leverage, poses, method, work, arms):
-    """Compute the moment arms at poses : (n_pose, n_q), one after the other."""
+    """Compute the moment arms of all muscles about all angles at several poses, one after the other.
+
+    leverage : Leverage - joint tree, constraints, muscle paths and angles
+    poses : (n_pose, n_q) - generalized coordinates [rad, m]
+    method : int - method of kernels.path.moment_arms
+    work : LeverageWork - results and working space, written
+    arms : (n_muscle, n_angle) - moment arms at the last pose [m], written
+    """
     for k in range(poses.shape[0]):
         kernels.path.moment_arms.moment_arms(leverage, poses[k], method, 1, work, arms)
 
@@ -61,7 +68,9 @@ def run(model: str | None = None, n_lap: int = N_LAP) -> list[BenchFigure]:
 
 
 def random_poses(arms: MomentArms, n: int) -> Array:
-    """Return random poses (n, n_q) that satisfy the constraints, in small steps as in a motion."""
+    """Return random poses (n, n_q) that satisfy the constraints of the model; each is a small step from the
+    one before, as in a motion.
+    """
     rng = np.random.default_rng(0)
     model = arms.model
     phase, size = rng.uniform(0.0, 2.0 * np.pi, len(model.coordinates.q)), 0.25

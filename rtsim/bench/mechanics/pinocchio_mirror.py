@@ -1,4 +1,4 @@
-"""Pinocchio's copy of a system, the library that the dynamics are compared with, and the relation of its
+"""A copy of a system in Pinocchio, the library with which our dynamics are compared, and the relation of its
 variables to ours.
 
 Pinocchio (Carpentier et al. 2019, IEEE/SICE SII, 614-619) numbers bodies depth first, writes quaternions x,
@@ -34,7 +34,7 @@ class JointAxis(NamedTuple):
 
 
 class MirroredJoint(NamedTuple):
-    """A joint of Pinocchio, and the numbers of its first coordinate and speed in our order."""
+    """A joint of Pinocchio, and the indices of its first coordinate and first speed in our order."""
 
     joint: Any
     place: Any  # of its frame in the frame before

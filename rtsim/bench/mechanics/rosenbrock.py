@@ -63,7 +63,21 @@ PROBLEMS = {
 
 @entry
 def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
-    """Repeat the factorisation and all stages of a step n times; return False where a matrix was singular."""
+    """Repeat the linear algebra of a Rosenbrock step n times: the LU factorisation and the solves of all
+    stages.
+
+    tree : Tree - joint tree of the bodies
+    tableau : Tableau - coefficients of the Rosenbrock method
+    h : float - step length [s]
+    v : (n_v,) - generalized speeds [rad/s, m/s]
+    start : (2 n_v,) - theta and v at the start of the step
+    rate : (2 n_v,) - theta-dot and v-dot, the same at every stage
+    work : StageWork - its matrices are read, its results written
+    state : (2 n_v,) - theta and v at the last stage, written
+    n : int - number of repetitions
+
+    Returns False if a matrix was singular.
+    """
     well, shift = True, 1.0 / (h * tableau.g)
     for _ in range(n):
         well = factor(tree, v, shift, work, None) and well
@@ -126,7 +140,9 @@ def simulator(spec: ModelSpec, method: str, step_ms: float) -> Simulator:
 
 
 def ended(problem: KnownMotion, method: str, n_step: int) -> Array:
-    """Simulate the motion in n_step steps; return coordinates and speeds (2 n_v,) at its end."""
+    """Simulate a test motion in n_step steps of one integration method; return coordinates and speeds (2
+    n_v,) at its end.
+    """
     some = simulator(problem.model, method, 1e3 * problem.duration / n_step)
     some.run(n_step, 0, some.trace(0))
     return np.concatenate([some.q, some.v])

@@ -73,8 +73,10 @@ def analysed(folder: Path, recording: Recording) -> Results | None:
 
 
 def compared(name: str, results: Results, off: dict[str, list[float]]) -> list[BenchFigure]:
-    """Compare the gait events of one recording; off : for each kind of event, the list to which time by
-    markers minus time by plates is appended [ms].
+    """Return benchmark results that compare the gait events of one recording from markers and from plates.
+
+    off : for each kind of event, the list to which the differences, time by markers minus time by plates, are
+        appended [ms]
     """
     plates, markers = by_plates(results), by_markers(results)
     figures = []
@@ -93,7 +95,7 @@ def compared(name: str, results: Results, off: dict[str, list[float]]) -> list[B
 
 
 def word(kind: str) -> str:
-    """Return the word for a kind of event in the name of a figure."""
+    """Return a kind of gait event as it appears in the name of a benchmark result, without spaces."""
     return kind.replace(" ", "_")
 
 

@@ -202,8 +202,10 @@ def walked(
 
 
 def errors_of(strides: Array, course: PhaseCourse, shift: float) -> Array:
-    """Return the phase errors of all feet after their second stride [% of the stride]; a missing phase
+    """Return the errors of the phase of all feet after their second stride [% of the stride]; a missing phase
     counts as an error of half a stride.
+
+    strides : (n,) - number of strides walked at each time; shift : lead of the left foot's phase [strides]
     """
     found = []
     for foot, ahead in enumerate((0.0, shift)[: course.phases.shape[1]]):

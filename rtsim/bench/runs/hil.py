@@ -47,8 +47,8 @@ ABOVE_ECHO_PERCENT = 0.1
 
 
 class Grown(NamedTuple):
-    """Growth since the end of the first block: resident memory [kB], and number of memory blocks that Python
-    has allocated.
+    """Growth of this process since the end of the first block: resident memory [kB], and number of memory
+    blocks that Python has allocated.
     """
 
     resident_kb: int

@@ -1,8 +1,8 @@
 """Benchmark of a simulation in step with the clock: duration of its ticks, and number of missed deadlines.
 
-What `rtsim simulate MODEL --live` runs, with --urgent if asked for: the model returns to its start within
-the time of a tick when its own duration is over (the knee after 0.27 s, flexed beyond a right angle), again
-and again. Frames go over a real socket to a recorder, a process of its own.
+It runs the code of `rtsim simulate MODEL --live`, with --urgent if requested: the model returns to its start
+within the time of a tick when its own duration is over (the knee after 0.27 s, flexed beyond a right angle),
+again and again. Frames go over a real socket to a recorder, a process of its own.
 
 tick_us is the duration of a tick (integration steps, and in some ticks a published frame), step_us that of
 the steps alone, wake_us the delay of the start of a tick, publish_us the time to encode and send a frame;

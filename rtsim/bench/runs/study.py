@@ -105,8 +105,8 @@ def with_process(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[
 
 
 class TimedStudy(NamedTuple):
-    """A solved study: seconds in all, and from the first row to the table; rows per second while all
-    processes work; number of rows, and the table.
+    """A solved study with its times: total time [s], time from the first row to the table [s], rows per
+    second while all processes work, number of rows, and the table.
     """
 
     seconds: float

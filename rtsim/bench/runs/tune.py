@@ -80,8 +80,8 @@ class SearchCase(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Result of a search: the noise-free cost of its best setting, the least cost of the settings it tried,
-    and the number of tried settings.
+    """Result of a search: the noise-free cost of the setting that it returns as the best, the least
+    noise-free cost of all settings it tried, and the number of tried settings.
     """
 
     best: float
