@@ -134,8 +134,8 @@ def main(args: list[str] | None = None) -> None:
 
 
 def tell_former_names(is_child: bool) -> None:
-    """Report former names in configs with one message each; only the process that the user started
-    does so.
+    """Print warnings about former names in configs as messages from now on; is_child : whether another
+    process of rtsim started this one, which then prints none
     """
     from rtsim.config.former_names import FormerName
 
@@ -218,7 +218,7 @@ def is_short_of_memory(error: Exception) -> bool:
 
 
 def say_last(text: str, code: int) -> int:
-    """Print the last message; return the exit code."""
+    """Print the last message of a command; return its exit code."""
     with contextlib.suppress(OSError):  # nobody reads any more
         print(f"rtsim: {text}", file=sys.stderr, flush=True)
     return code

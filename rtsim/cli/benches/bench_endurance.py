@@ -56,8 +56,8 @@ def capacity(as_json: bool, seconds: float) -> None:
 def faults(as_json: bool, only: str) -> None:
     """Test real processes against failing sources, clocks, networks, machines and packages.
 
-    Reported are frames without a result or a count, tracebacks, and messages to the user
-    (docs/reliability.md).
+    Reported are frames that have neither a result nor are counted as lost, tracebacks, and messages to the
+    user (docs/reliability.md).
 
     Ctrl-C ends the benchmark early; results so far are reported.
     """

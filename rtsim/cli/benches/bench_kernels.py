@@ -51,7 +51,9 @@ def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
     help="Calls of the function in each batch.",
 )
 def dynamics(as_json: bool, batches: int, repeats: int) -> None:
-    """Inverse and forward dynamics, mass matrix and Jacobians of a body, beside Pinocchio if installed."""
+    """Time inverse and forward dynamics, mass matrix and Jacobians of a body, beside Pinocchio if
+    installed.
+    """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import dynamics
 
@@ -66,7 +68,7 @@ def dynamics(as_json: bool, batches: int, repeats: int) -> None:
     help="Model: .toml, .osim or a shipped name (default: 54 muscles, 23 coordinates).",
 )
 def moment_arms(as_json: bool, model: str | None) -> None:
-    """Microseconds for all lengths and all moment arms of a model, by three methods."""
+    """Time all lengths and all moment arms of a model's muscles, by three methods."""
     from rtsim.bench import figures
     from rtsim.bench.mechanics import moment_arms
 
@@ -76,7 +78,7 @@ def moment_arms(as_json: bool, model: str | None) -> None:
 @command.command("recruitment")
 @AS_JSON
 def recruitment(as_json: bool) -> None:
-    """Recruitment of 24 to 92 muscles in one frame: squares, cubes, min/max, beside daqp if installed."""
+    """Time the recruitment of 24 to 92 muscles in one frame, by every criterion, beside daqp if installed."""
     from rtsim.bench import figures
     from rtsim.bench.mechanics import recruitment
 
@@ -92,7 +94,7 @@ def recruitment(as_json: bool) -> None:
     help="Folder with the cartilage surfaces of a jaw (default: the folder of the test data, if it exists).",
 )
 def fdk(as_json: bool, seconds: float, data: Path | None) -> None:
-    """Force-dependent kinematics of the mandible: chewing, protrusion and opening, frame by frame."""
+    """Time force-dependent kinematics of the mandible in chewing, protrusion and opening, frame by frame."""
     from rtsim.bench import figures
     from rtsim.bench.contacts import fdk
 
@@ -107,7 +109,9 @@ def fdk(as_json: bool, seconds: float, data: Path | None) -> None:
     help="Folder of recordings with force plates.",
 )
 def knee_fdk(as_json: bool, data: Path | None) -> None:
-    """Force-dependent kinematics of a person's knee: the walker, and recordings on force plates."""
+    """Time force-dependent kinematics of a person's knee, on the walker and on recordings with force
+    plates.
+    """
     from rtsim.bench import figures
     from rtsim.bench.contacts import knee_fdk
 
@@ -122,7 +126,9 @@ def knee_fdk(as_json: bool, data: Path | None) -> None:
     help="Folder with the surfaces of a knee (default: the folder of the test data, else generated ones).",
 )
 def mesh(as_json: bool, data: Path | None) -> None:
-    """Contact of meshes: spheres beside OpenSim if installed, a knee's cartilage, errors of the force."""
+    """Time the contact of meshes: spheres beside OpenSim if installed, a knee's cartilage; and errors of the
+    force.
+    """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import mesh
 
@@ -133,7 +139,9 @@ def mesh(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 @click.option("--seconds", type=float, default=12.0, show_default=True, help="Duration of each task.")
 def jaw(as_json: bool, seconds: float) -> None:
-    """Both models of the mandible's joint on the same synthetic motions: condyle positions, joint forces."""
+    """Compare both models of the mandible's joint on the same synthetic motions: condyle positions, joint
+    forces.
+    """
     from rtsim.bench import figures
     from rtsim.bench.contacts import jaw
 
@@ -148,7 +156,9 @@ def jaw(as_json: bool, seconds: float) -> None:
     help="Folder of gait2354's subject01: model, setup and walk (default: the folder of the test data).",
 )
 def opensim(as_json: bool, data: Path | None) -> None:
-    """Kinematics, dynamics, moment arms and recruitment of a whole body, beside OpenSim if installed."""
+    """Compare kinematics, dynamics, moment arms and recruitment of a whole body with OpenSim, if
+    installed.
+    """
     need_checkout()
     from benchmarks.opensim_peer import opensim
     from rtsim.bench import figures
@@ -162,8 +172,8 @@ def opensim(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def torque_generators(as_json: bool, folder: Path | None) -> None:
-    """Muscle torque generators: time of a torque with all derivatives, and of fits of a whole body to the
-    stoop lift in FOLDER (default: the folder of the tests' data, else a synthetic lift).
+    """Time muscle torque generators: a torque with all derivatives, and fits of a whole body to the stoop
+    lift in FOLDER (default: the folder of the tests' data, else a synthetic lift).
     """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import torque_generators
@@ -188,8 +198,8 @@ def torque_generators(as_json: bool, folder: Path | None) -> None:
     help="Integration steps in each batch.",
 )
 def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
-    """Integration methods: order, error and time per step of each; the linear algebra of a step; steps of
-    long chains.
+    """Measure the integration methods: order, error and time per step of each; the linear algebra of a step;
+    steps of long chains.
     """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import rosenbrock
@@ -208,7 +218,9 @@ def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
     help="Method by which the model is solved.",
 )
 def rates(as_json: bool, trials: tuple[Path, ...], method: str) -> None:
-    """Noise and delay of speeds and accelerations by each filter, on TRIALS or on the synthetic walker."""
+    """Measure noise and delay of speeds and accelerations by each filter, on TRIALS or on the synthetic
+    walker.
+    """
     from rtsim.bench import figures
     from rtsim.bench.markers import rates
 
@@ -219,7 +231,8 @@ def rates(as_json: bool, trials: tuple[Path, ...], method: str) -> None:
 @AS_JSON
 @QUICK
 def friction(as_json: bool, quick: bool) -> None:
-    """Four friction laws in two experiments: error against SciPy's solution, speed and cost of a step.
+    """Measure four friction laws in two experiments: error against SciPy's solution, speed and cost of a
+    step.
 
     With --quick, one friction law is measured, and each row is timed only a few times.
     """
@@ -236,7 +249,7 @@ def friction(as_json: bool, quick: bool) -> None:
 @command.command("foot")
 @AS_JSON
 def foot(as_json: bool) -> None:
-    """A foot on the ground: one contact, a recorded step, its pressure, and a drop onto the ground."""
+    """Time a foot on the ground: one contact, a recorded step, its pressure, and a drop onto the ground."""
     from rtsim.bench import figures
     from rtsim.bench.contacts import foot
 
@@ -266,7 +279,7 @@ def foot_fit(as_json: bool, data: Path | None) -> None:
 @command.command("knee")
 @AS_JSON
 def knee(as_json: bool) -> None:
-    """The volumetric knee: error and speed of its default run, and five pulses compared with another
+    """Measure error and speed of the volumetric knee in its default run, and compare five pulses with another
     program.
     """
     from rtsim.bench import figures

@@ -22,7 +22,7 @@ from rtsim.files.output import check_free, write_text
 @click.option("--forces", is_flag=True, help="Measure with force plates, rates and inverse dynamics as well.")
 @click.option("--config", default="", help="A run config; its recording replaces the walker.")
 def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool, config: str) -> None:
-    """Latency percentiles, losses and CPU of player, estimator and subscriber as three processes."""
+    """Measure latency, losses and CPU of player, estimator and subscriber as three processes."""
     from rtsim.bench import figures
     from rtsim.bench.runs import latency
 
@@ -194,7 +194,9 @@ def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
 @command.command("startup")
 @AS_JSON
 def startup(as_json: bool) -> None:
-    """Seconds from `rtsim live` to its first result, with an empty and with a filled kernel cache."""
+    """Measure the seconds from `rtsim live` to its first result, with an empty and with a filled kernel
+    cache.
+    """
     from rtsim.bench import figures
     from rtsim.bench.runs import startup
 
@@ -205,7 +207,9 @@ def startup(as_json: bool) -> None:
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def ground_reaction(as_json: bool, folder: Path) -> None:
-    """Ground reaction from the motion of the whole body, beside force plates, for recordings under FOLDER."""
+    """Compare ground reactions from the motion of the whole body with force plates, for recordings under
+    FOLDER.
+    """
     from rtsim.bench import figures
     from rtsim.bench.runs import ground_reaction
 
@@ -275,7 +279,7 @@ def marker_sets(as_json: bool, folder: Path | None) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def gait_phase(as_json: bool, folder: Path | None) -> None:
-    """Errors of the gait phase in synthetic walks and in recordings with plates under FOLDER."""
+    """Measure the errors of the gait phase in synthetic walks and in recordings with plates under FOLDER."""
     from rtsim.bench import figures
     from rtsim.bench.runs import gait_phase
 

@@ -104,7 +104,9 @@ def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
 
 
 def shipped(path: Path) -> list[Path]:
-    """Return the shipped configs with this name, of any kind; none if it is a path."""
+    """Return the paths of all shipped configs with this name, of any kind; empty if `path` is a path to a
+    file.
+    """
     if path.suffix or len(path.parts) != 1 or path.exists():
         return []
     return sorted(configs_root().glob(f"*/{glob.escape(path.name)}.toml"))

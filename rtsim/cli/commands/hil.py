@@ -180,7 +180,9 @@ def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
 
 
 def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
-    """Report if the device that is started with the run is made for another joint."""
+    """Print a note if the device that is started with the run is made for another joint than the one it acts
+    on.
+    """
     from rtsim.live.hardware.device_loop import of_another_joint
 
     if ways.with_device and (text := of_another_joint(spec, device)):
@@ -245,8 +247,8 @@ def check_processor(cpu: int | None) -> None:
 
 
 class HilOptions(NamedTuple):
-    """Options of a run with a device: a simulated or a real device, the time of automatic arming [s], and
-    further options.
+    """Options of a run with a device: whether a simulated device is started with it, the time of automatic
+    arming [s], and others.
 
     signal : signal for its emergency stop
     keys : keys of the run, None = there are none

@@ -169,7 +169,9 @@ def start_of(arms: MomentArms, q: Any, places: dict[str, float]) -> Any:
 
 
 def given_at(places: tuple[str, ...]) -> dict[str, float]:
-    """Return the angles whose values the user fixes on the command line [deg, mm]."""
+    """Parse the words ANGLE=VALUE of the command line, by which the user fixes values of angles; return angle
+    -> value [deg, mm].
+    """
     given: dict[str, float] = {}
     for place in places:
         name, equals, text = place.partition("=")

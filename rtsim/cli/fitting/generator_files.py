@@ -46,7 +46,9 @@ def set_of(model: str) -> tuple[str, str]:
 
 
 def is_set(path: Path) -> bool:
-    """Return whether a file is a set of generators, even one that lacks all tables that only a set has."""
+    """Return whether a file is a set of torque generators, by its kind or because a set may have all of its
+    tables.
+    """
     from rtsim.cli.commands.check import kind_of
     from rtsim.config.load import read_toml
     from rtsim.config.models.torque_generator_schema import GeneratorSet

@@ -30,7 +30,7 @@ LIMITS = {
 
 
 def known(name: str, names: list[str], where: str) -> str:
-    """Return the name if it is in the list; ConfigError otherwise."""
+    """Return the name if it is in the list `names`; ConfigError that names the option `where` otherwise."""
     if name not in names:
         raise ConfigError(f"{name!r} does not exist", where=where, allowed=", ".join(names))
     return name
@@ -62,7 +62,9 @@ def numbers(
 
 
 class Said(NamedTuple):
-    """Options of `rtsim fit torque-generators` that depend on each other, as given by the user."""
+    """The options of `rtsim fit torque-generators` that require or contradict each other, as given by the
+    user.
+    """
 
     a_max: tuple[str, ...]
     emg: Path | None

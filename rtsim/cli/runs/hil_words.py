@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
-    """Return messages on options that the system did not grant, and on the emergency key."""
+    """Return messages for the beginning of a run: on options that the system did not grant, and on the
+    emergency key.
+    """
     told = []
     if ways.urgently and not urgent:
         told.append(
@@ -44,7 +46,7 @@ def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
 
 
 def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
-    """Return the first line that a run prints."""
+    """Return the first line that a run prints, on its limb, device and addresses."""
     ways = [told["stop"], f"{told['signal']} to process {told['pid']}" if told["signal"] else ""]
     stops = " or ".join(filter(None, ways)) if told["stop"] else ""
     return (

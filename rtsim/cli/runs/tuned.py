@@ -49,7 +49,7 @@ Pair = tuple[Any, Any]
 
 
 class Asking(NamedTuple):
-    """Options of `rtsim tune` for a search.
+    """Options of `rtsim tune` for a search or a validation.
 
     file : file in which trials are stored, None = none
     """
@@ -125,7 +125,7 @@ def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.E
 
 
 def alive(live: LiveRuns) -> Measured:
-    """Return a function that measures the cost of settings in the running model."""
+    """Return a function that measures the cost of settings in the running model by commands to it."""
 
     def measure(settings: Sequence[Setting | None], noise: int) -> Iterator[RunCost]:
         return (live.cost(setting) for setting in settings)

@@ -9,9 +9,9 @@ from rich.status import Status
 
 
 class LastingConsole(Console):
-    """A console that leaves the exit to the command line, which knows the exit code, when the reader of the
-    output has ended; rich would end the process itself. Its spinner uses braille characters, or bars if the
-    terminal has none.
+    """A console that does not end the process when the reader of its output has ended, as rich's own console
+    does; the command line then ends with the right exit code. Its spinner uses braille characters, or bars if
+    the terminal has none.
     """
 
     def on_broken_pipe(self) -> None:

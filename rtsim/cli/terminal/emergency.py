@@ -87,8 +87,9 @@ class EmergencySignal(Closing):
             os.close(ended)
 
     def close(self) -> None:
-        """Restore the former handler of the signal; where that would end the process, the signal has no
-        effect from now on: who stops a run that is just ending must not cost its summary and its exit code.
+        """Restore the former handler of the signal. If that handler would end the process, the signal is
+        ignored from now on: a late stop of a run that is just ending must not suppress its summary and exit
+        code.
         """
         if self._number is not None:
             ends = self._former in (signal.SIG_DFL, None)
@@ -111,7 +112,9 @@ def _at_terminal() -> bool:
 
 
 def _listen(fd: int, over: int, press: Callable[[], object]) -> None:
-    """Read keys until something is written to the other end of `over`."""
+    """Read keys from the terminal `fd` and call `press` for those of KEYS, until something is written to the
+    other end of `over`.
+    """
     while True:
         ready = readable([fd, over])
         if over in ready:

@@ -192,8 +192,8 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_of_use(option: str, fits: bool, what: str, remedy: str = "leave it out") -> None:
-    """Raise ConfigError for an option that would have no effect, unless it fits; what : what the option is
-    for.
+    """Raise ConfigError for an option without effect; fits : whether it has an effect; what : purpose of the
+    option
     """
     if not fits:
         raise ConfigError(f"the option applies only to {what}", where=option, remedy=remedy)
@@ -286,8 +286,8 @@ def without_walkers_plate(run: RunConfig, source: str) -> RunConfig:
 def asked_of_plates(
     run: RunConfig, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Return run settings from the options on force plates: feet (bodies, separated by commas), waiting time
-    and tare.
+    """Return the run settings for the options on force plates: feet (names of bodies, separated by commas),
+    longest wait for force samples [ms], and time span for taring [s].
     """
     asked: dict[str, Any] = {}
     plates: dict[str, Any] = {k: v for k, v in (("wait_ms", wait_ms), ("tare", tare)) if v is not None}

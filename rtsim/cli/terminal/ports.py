@@ -102,9 +102,9 @@ def check_twins(addresses: Mapping[str, str]) -> None:
 
 @contextlib.contextmanager
 def held(addresses: Iterable[str]) -> Iterator[None]:
-    """Reserve the ports of tcp addresses while kernels compile. They are bound without listening, so that
-    clients that connect meanwhile try again. Addresses that cannot be bound are reported when they are
-    needed.
+    """Reserve the ports of tcp addresses within the `with` block, while kernels compile. They are bound
+    without listening, so that clients that connect meanwhile try again. Addresses that cannot be bound are
+    left out, as they are reported when they are needed.
     """
     with contextlib.ExitStack() as stack:
         for address in addresses:

@@ -150,7 +150,7 @@ class Watch:
                 self._silent = ""
 
     def _look(self, now: float) -> None:
-        """Report at once which process has failed, and which one has fallen silent."""
+        """Check the processes, and report at once which one has failed, and which one has fallen silent."""
         self._hand_on()
         for child in self.children:
             self._tell_failure(child, "the run goes on without it")
@@ -197,7 +197,10 @@ class Watch:
             request(self.addresses["control"], "stop", timeout_s=1.0)
 
     def _see_off(self, over: bool) -> None:
-        """Wait for processes that end by themselves, and report the last failures."""
+        """Wait for processes that end by themselves, and report the last failures.
+
+        over : whether the run has ended by itself
+        """
         if over and not self.estimator.wait(EXIT_S):
             self.failed = True
             say(f"the estimator has not ended within {EXIT_S:g} s of its results, and is ended now")
