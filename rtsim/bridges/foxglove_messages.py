@@ -37,7 +37,9 @@ STATUS_SCHEMA["properties"] = {**STATUS_SCHEMA["properties"], "words": {"type": 
 
 
 class FoxgloveMessage(NamedTuple):
-    """A message: its topic, name and content of its schema, data, and time [ns]."""
+    """A message for Foxglove: its topic, the name and the content of its schema, its data, and its time
+    [ns].
+    """
 
     topic: str
     schema_name: str

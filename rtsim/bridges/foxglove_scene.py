@@ -135,6 +135,6 @@ def lines(name: str, ends: Array) -> list[dict[str, Any]]:
 
 
 def drawn(places: Array) -> NDArray[np.bool_]:
-    """Return whether places (..., 3) are finite and plausible, so that they can be drawn."""
+    """Return a mask of the positions (..., 3) that are finite and plausible, so that they can be drawn."""
     with np.errstate(invalid="ignore"):
         return np.asarray((np.abs(places) <= FAR).all(axis=-1))  # NaN is not

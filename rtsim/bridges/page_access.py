@@ -80,7 +80,7 @@ class Access:
         return any(self.fits(value) for name, _, value in pairs if name == COOKIE)
 
     def fits(self, token: str) -> bool:
-        """Return whether a text equals the token, compared in constant time."""
+        """Return whether a text equals the token; the comparison takes the same time for every text."""
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def allows_host(self, host: str) -> bool:

@@ -158,7 +158,7 @@ def curves_message(feed: Feed, panels: Sequence[int], n_sent: int) -> tuple[dict
 
 
 def last_of(window: Window, stride: int) -> int:
-    """Return the number of samples up to the end of the last complete block of `stride` samples in the
-    window.
+    """Return the number of samples up to the end of the last block of `stride` samples that the window
+    contains completely.
     """
     return (window.first + len(window.time)) // stride * stride

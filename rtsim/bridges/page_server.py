@@ -221,10 +221,10 @@ class PageServer(ThreadingHTTPServer):
 
 
 class RequestHead:
-    """Reader of the head of a request, its first line and its fields, of HEAD_MOST bytes at most; LineTooLong
-    beyond the first line.
+    """Reader of the head of an HTTP request, its first line and its fields, of at most HEAD_MOST bytes;
+    raises LineTooLong for a longer head.
 
-    file : connection that it is read from
+    file : connection from which the request is read
     """
 
     def __init__(self, file: IO[bytes]) -> None:
