@@ -46,7 +46,7 @@ axis."""
 
 
 class InverseDynamics:
-    """Inverse dynamics of one model, frame by frame; all results are overwritten by the next.
+    """Inverse dynamics of one model, frame by frame; all results are overwritten by the next frame.
 
     Parameters
     ----------
@@ -54,14 +54,16 @@ class InverseDynamics:
     joints, sign : anatomical joints, and the signs (n_joint, 3) of their angles
     weight : weight of the whole person [N], for normalised residuals
     on_proximal : (n_joint,) int64, 1 = the joint's centre is fixed in the proximal body, 0 = in the distal
-      one; None = all 0
-    root : body whose joint should carry no load
+        one; None = all 0
+    root : body whose joint to ground should carry no load
 
     Attributes
     ----------
+    tau : (n_v,) generalized forces [N m, N]
+    external : (n_body, 6) moments about the ground origin [N m] and forces [N] on the bodies
     weight : weight of the whole person [N]
-    errors : inputs of `deviate`
-    deviations : standard deviations of the results, after it
+    errors : covariances of motion, masses and external forces, which `deviate` uses
+    deviations : standard deviations of the results, as `deviate` has computed them
     """
 
     def __init__(
@@ -102,16 +104,17 @@ class InverseDynamics:
         self._run_errors = hold(kinetic_deviations, of_errors)
 
     def compute(self, q: Array, v: Array, v_dot: Array) -> None:
-        """Compute tau and all results of a motion, q (n_q,), v and v_dot (n_v,), under the wrenches in
-        `external`."""
+        """Compute the generalized forces tau and all other results of a motion, q (n_q,), v and v_dot (n_v,),
+        under the wrenches in `external`.
+        """
         self._run(q, v, v_dot)
 
     def moment_deviation(self, frame: str = "angles") -> Array:
-        """Return the standard deviations of `moment`, (n_joint, 3) [N m], a view."""
+        """Return the standard deviations of `moment`, (n_joint, 3) [N m], a view; frame : as for `moment`"""
         return self.deviations.moment[:, FRAMES[frame]]
 
     def force_deviation(self, frame: str = "angles") -> Array:
-        """Return the standard deviations of `force`, (n_joint, 3) [N], a view."""
+        """Return the standard deviations of `force`, (n_joint, 3) [N], a view; frame : as for `moment`"""
         return self.deviations.force[:, FRAMES[frame]]
 
     @property
@@ -145,12 +148,16 @@ class InverseDynamics:
             wrench[:3] += free_moment
 
     def moment(self, frame: str = "angles") -> Array:
-        """Return the net joint moments on the distal bodies, (n_joint, 3) [N m], a view; frame : a name of
-        FRAMES."""
+        """Return the net joint moments on the distal bodies, (n_joint, 3) [N m], a view.
+
+        frame : axes of the components: "ground", "proximal", "distal", or "angles" = the axes of the joint
+            angles
+        """
         return self.results.moment[:, FRAMES[frame]]
 
     def force(self, frame: str = "angles") -> Array:
-        """Return the net joint forces on the distal bodies, (n_joint, 3) [N], a view."""
+        """Return the net joint forces on the distal bodies, (n_joint, 3) [N], a view; frame : as for `moment`
+        """
         return self.results.force[:, FRAMES[frame]]
 
     @property
@@ -167,7 +174,9 @@ class InverseDynamics:
 
     @property
     def residual(self) -> Array:
-        """(2, 3) moment about the root's origin [N m] and force [N] that no external load explains."""
+        """(2, 3) moment about the root's origin [N m] and force [N] at the root that the external loads do
+        not explain.
+        """
         return self.results.residual
 
     @property

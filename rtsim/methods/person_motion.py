@@ -68,15 +68,20 @@ class PersonLeap:
 
 
 class WalkDirection:
-    """Check whether a person walks forwards, on a floor or on a belt.
+    """Checks whether a person walks forwards, on a floor or on a belt.
 
     On a belt the pelvis stays in place. There the check uses the feet: relative to the pelvis, a raised foot
-    moves forwards and a foot on the ground moves backwards. The correlation of height and forward speed shows
-    this. It is taken of the difference between right and left foot or, with one foot, of the foot itself,
-    whose mean height is subtracted. In eight recorded walks it was 0.53 to 0.88 with two feet and 0.08 to
-    0.78 with one foot. In the same walks played backwards it was -0.88 to -0.52 and -0.95 to -0.20, and below
-    -0.5 once in every stride. For the built-in walker, whose ankles rise more before toe-off than a person's,
-    it is 0.36 to 0.71 and -0.19 to 0.58, and played backwards -0.65 to -0.32 and -0.82 to -0.20.
+    moves forwards and a foot on the ground moves backwards, so height and forward speed of a foot are
+    correlated. The correlation is computed for the difference between right and left foot or, with one foot,
+    for the foot itself after subtraction of its mean height. It is positive in walking forwards and negative
+    in walking backwards:
+
+        recorded walks      two feet 0.53 to 0.88       one foot 0.08 to 0.78
+        played backwards    two feet -0.88 to -0.52     one foot -0.95 to -0.20, below -0.5 in every stride
+        built-in walker     two feet 0.36 to 0.71       one foot -0.19 to 0.58
+        played backwards    two feet -0.65 to -0.32     one foot -0.82 to -0.20
+
+    There were eight recorded walks. The built-in walker raises its ankles more before toe-off than a person.
     """
 
     def __init__(self) -> None:

@@ -50,30 +50,32 @@ class ForceDependentKinematics:
 
     Parameters
     ----------
-    model, roles : the model and the constraints of its method; a reaction of the model acts unless an FDK
-      degree of freedom replaces the element of the reaction
+    model, roles : the model and the constraints of its method; a one-way reaction of the model (only push or
+        only pull) acts unless an FDK degree of freedom replaces its element
     spec : FDK degrees of freedom, tolerance, Jacobian, and the bodies whose joint loads the muscles bear
     recruitment : criterion of power 2 or higher, and reserves of single degrees of freedom
 
     Attributes
     ----------
     alpha : (n_fdk,) values of the FDK degrees of freedom relative to the targets of their elements [m]; for
-        an angle the arc at a lever arm
+        an angle the arc, which is the angle times a lever arm
     residual : (n_fdk,) residual forces along them [N]; for an angle the moment divided by that lever arm
     stiffness : (n_fdk, n_fdk) derivatives of the residual forces with respect to alpha [N/m]
     arc : (n_fdk,) factor from a length [1] or an angle [m] to alpha; for an angle it is the lever arm
     rotates : (n_fdk,) bool, whether an FDK degree of freedom is an angle
-    model : the model with further elements behind its own: one for each coordinate, joint angle and path
-      length that the forces determine
-    hard, held : names of the elements that the method keeps, and of those with reactions in both directions
-    freedoms : names of the dofs whose loads the muscles bear; turns : (n_borne,) bool - whether such a dof is
-      a rotation, whose load is a moment
+    model : the model with additional elements after its own: one for each coordinate, joint angle and path
+        length that is an FDK degree of freedom
+    hard : names of the elements that the method keeps as constraints
+    held : names of those elements of `hard` that can both push and pull
+    freedoms : names of the n_borne dofs whose loads the muscles bear
+    turns : (n_borne,) bool - whether such a dof is a rotation, whose load is a moment
     q : (n_q,) coordinates; at : lengths, speeds, strengths and more at the solution
     activations, forces : (n_muscle,) activations [1], and forces along the tendon [N]
-    reactions : (n_held,) [N] - along the elements that push and pull; pushes : (n_reaction,) [N] - of those
-        that act one way; reserves : (n_reserve,) - of those actuators [N m, N]
+    reactions : (n_held,) forces of the elements `held` [N]
+    pushes : (n_reaction,) forces of the one-way reactions [N]
+    reserves : (n_reserve,) moments or forces of the reserves [N m, N]
     external : (n_body, 6) - to be written: moments about ground's origin [N m] and forces [N] of plates
-    iterations, evaluations : of the newest frame
+    iterations, evaluations : numbers of these in the newest frame
     """
 
     def __init__(
@@ -124,7 +126,7 @@ class ForceDependentKinematics:
         self.iterations = 0
 
     def balance(self, position: Array, velocity: Array, acceleration: Array, weight: Array) -> int:
-        """Find the equilibrium of a frame and return its status (kernels/fdk/problem).
+        """Find the equilibrium of a frame and return its status, a constant of kernels/fdk/problem.
 
         position, velocity, acceleration : (n_marker, 3) motion of the markers [m], [m/s], [m/s^2]
         weight : (n_marker,) weights, 0 for a marker that is not seen
@@ -186,7 +188,8 @@ class ForceDependentKinematics:
 
     @property
     def least_stiffness(self) -> float:
-        """Smallest real part of the eigenvalues of df/dalpha [N/m]: below 0 the equilibrium is unstable; inf
+        """Smallest real part of the eigenvalues of df/dalpha [N/m], the derivatives of the residual forces f
+        with respect to the FDK degrees of freedom alpha: below 0 the equilibrium is unstable. It is inf
         without FDK degrees of freedom, NaN if unknown.
         """
         if not len(self.alpha):
@@ -196,12 +199,10 @@ class ForceDependentKinematics:
         return float(np.linalg.eigvals(self.stiffness).real.min())
 
     def slopes(self, difference_m: float) -> Array:
-        """Return the derivatives df/dalpha (n_fdk, n_fdk) [N/m] of the residual forces f at the present
-        alpha.
+        """Return the derivatives df/dalpha (n_fdk, n_fdk) [N/m] of the residual forces f with respect to the
+        FDK degrees of freedom alpha, at their present values; NaN if they cannot be computed.
 
-        They are central differences with a step, or analytical if the step is 0.
-
-        They are NaN if f or its derivatives cannot be computed.
+        difference_m : step of central differences [m]; 0 = the derivatives are computed analytically
         """
         options = self.options._replace(tolerance=math.inf, difference=difference_m)
         self._run(self.joint, options, *self._arguments[2:])
@@ -242,7 +243,8 @@ def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
 
 def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
     """Return the names of the elements that the method keeps as constraints and that transmit force in both
-    directions."""
+    directions, push and pull.
+    """
     names, one_way = model.names.elements, model.reactions.held(roles).element
     pushing = {names[e] for e in one_way} - {*spec.dofs}
     return tuple(n for n, mode in zip(names, roles.mode, strict=True) if mode == HARD and n not in pushing)
@@ -256,8 +258,8 @@ def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, arc: Array) -> FdkModel:
-    """Build the kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) as in
-    ForceDependentKinematics
+    """Build the kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) factors from their
+    lengths [1] or angles [m] to alpha, as in ForceDependentKinematics
     """
     names, tree, elements = model.names, model.tree, model.elements
     element = np.array([names.elements.index(name) for name in spec.dofs], np.int64)

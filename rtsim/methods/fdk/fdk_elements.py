@@ -58,7 +58,7 @@ def with_path(model: Model, stations: Stations | None) -> PathLengths | None:
     """Append an entry for a new element to the table of paths whose lengths are elements. Return the table;
     None if no element has a path.
 
-    stations : the path of the new element, or None if it has none
+    stations : the points of the new element's path, or None if it has no path
     """
     old, n = model.elements.lengths, len(model.elements.kind)
     if old is None and stations is None:

@@ -94,8 +94,8 @@ def unmoved(name: str) -> ConfigError:
 
 
 def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
-    """Raise ConfigError for an unknown body, and for a constraint whose reaction would load joints at
-    which the load is not balanced.
+    """Raise ConfigError for an unknown body among `borne`, the bodies at whose joints muscles have to balance
+    the load, and for a constraint whose reaction would also load other joints.
     """
     names, elements, tree = model.names, model.elements, model.tree
     if not borne:

@@ -21,8 +21,13 @@ Array = NDArray[np.float64]
 
 
 class _Of(NamedTuple):
-    """Data of one joint: its element, its contacts, that element's one-way reactions, and other elements
-    that share the load of the joint.
+    """Data of one joint for its results.
+
+    element : index of the element that locates the joint
+    contacts : for each contact its index, and the sign of its force on the body that carries the joint's
+        point
+    pushes : indices of the element's one-way reactions (only push or only pull)
+    shares : two-sided elements that also bear load of the joint: row among their reactions, element, sign
     """
 
     element: int

@@ -84,9 +84,10 @@ def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[Fo
 
 
 def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: float) -> FootAxes:
-    """Rotate the frame until the sole is level, at the height at which the model bears a load [N].
+    """Rotate the frame of a foot until its sole is level, and move it to the height at which the contact
+    model bears a load [N].
 
-    up : (3,) normal of the ground in standing, in the axes of found
+    up : (3,) normal of the ground in standing, in the axes of the segment on which the frame is found
     height : height of the heel [m]
     """
     y = up / np.linalg.norm(up)
@@ -100,7 +101,9 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
 
 
 def levelling(spec: FootSpec) -> FootSpec:
-    """Return the foot at the height at which its contact force equals the given load, however small."""
+    """Return the settings of a foot whose height is determined by the load: the height at which its contact
+    force equals a given load, however small.
+    """
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 
 

@@ -53,7 +53,11 @@ least."""
 
 
 class Weak(NamedTuple):
-    """A direction in the space of the contact parameters that the data hardly determine."""
+    """A direction in the space of the contact parameters that the data hardly determine.
+
+    singular : its singular value, divided by the largest one
+    parts : parameters and their components of the direction, the largest first
+    """
 
     singular: float  # in parts of the greatest singular value
     parts: tuple[tuple[str, float], ...]  # parameters with their part in it, the largest first
@@ -193,12 +197,10 @@ class FootProblem:
         return found
 
     def _bend(self, blocks: Sequence[tuple[Array, Array]]) -> Array:
-        """Return rows (n, n) whose square is the part of the curvature of the pressure terms' upper bounds
-        that the slopes of the residuals do not contain.
+        """Return rows (n, n) that add to a Gauss-Newton search that curvature of the pressure terms which the
+        derivatives of the residuals lack. Their residuals are 0, so that cost and gradient stay the same.
 
-        They are appended as rows whose residual is 0. So cost and gradient stay the same, but the search
-        knows the curvature.
-        """
+        blocks : for each step the derivatives of its residuals with respect to parameters and knots"""
         n, n_free = len(self.scale), len(self.free)
         total = np.zeros((n, n))
         for k, (step, (by_parameter, by_knot)) in enumerate(zip(self.steps, blocks, strict=True)):
@@ -339,7 +341,8 @@ def validate_foot(
 
 
 def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: bool) -> FootFit:
-    """Return the fit that the best unknowns of a problem represent."""
+    """Return the result of a fit from the best unknowns of all searches; costs, n_evaluation, complete : as
+    in FootFit"""
     cost, x = problem.best
     parameters, knots = problem.split(x)
     fill(problem.model, parameters)

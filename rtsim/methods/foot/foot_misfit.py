@@ -82,8 +82,9 @@ class Simulated(NamedTuple):
 
 class Errors(NamedTuple):
     """Root mean square errors of a simulated step divided by their scales (Brown 2017, eqs 5.53 to 5.57):
-    normal force, friction, centre of pressure, pressure, free moment [1]; NaN where there is nothing to
-    compare.
+    normal force, friction, centre of pressure, pressure, free moment (`spin`) [1]; NaN where there is nothing
+    to compare. The errors of the centre of pressure along and across the foot are in metres; n_lost counts
+    the frames in which only the plate, not the simulated foot, has contact.
     """
 
     normal: float
@@ -153,7 +154,9 @@ class StepMisfit:
         """Compute the derivatives of `values` with respect to the parameters, (m, 30), and with respect to
         the knots, (m, N_SPLINE N_KNOT).
 
-        change : (30, N_CONTACT N_PARAMETER) derivatives returned by `fill`
+        knots : (N_SPLINE, N_KNOT) spline values that correct the motion
+        change : (30, N_CONTACT N_PARAMETER) derivatives of the contacts' parameters with respect to the 30
+            parameters, as `foot_parameters.fill` returns them
         """
         motion = self.motion.at(knots)
         work = self._work
@@ -181,9 +184,12 @@ class StepMisfit:
         )
 
     def _bend(self, slopes: Array, change: Array) -> None:
-        """Write `curvature`, the curvature of the bound of the pressure term beyond the square of its slopes.
+        """Write `curvature`: the curvature of an upper bound of the pressure term with respect to parameters
+        and knots, minus the part that the squared derivatives of the residuals contain.
 
-        slopes : (n_pressed, 2 N_SPLINE, 2 N_MOTION); change : (n_parameter, N_CONTACT N_PARAMETER)
+        slopes : (n_pressed, 2 N_SPLINE, 2 N_MOTION) derivatives of the motion with respect to values and
+            rates of the splines
+        change : (n_parameter, N_CONTACT N_PARAMETER) as in `slopes`
         """
         frames, pressed, n = self._measured.frames, self._pressed, len(change)
         value, rate = self.motion.value[frames], self.motion.rate[frames]

@@ -36,11 +36,11 @@ SPLINE_SCALE = np.array([0.002, 0.002, 0.002, 0.05, 0.05, 0.05, 0.3])
 
 
 class FootAndToes(NamedTuple):
-    """Motion of foot and toes in n frames, and its slopes.
+    """Motion of foot and toes in n frames, and its derivatives.
 
-    recorded : motion of both bodies
+    recorded : motion of both bodies, with the correction applied
     slopes : (n, 2 N_SPLINE, 2 N_MOTION) derivatives of the motion of both bodies (in the order of
-      kernels/contact/prescribed) with respect to the splines' values, then to their rates
+        kernels/contact/prescribed) with respect to the splines' values, then to their rates
     """
 
     recorded: RecordedBodies
@@ -101,11 +101,11 @@ class StepMotion:
     def _turn_slopes(
         self, axes: Array, recorded_turn: Array, rates: Array, arm: Array, turning: Array, flexing: Array
     ) -> None:
-        """Write the slopes of the motion with respect to the correction's angles and their rates.
+        """Write the derivatives of the motion with respect to the three correcting angles and their rates.
 
         axes : (n, 3, 3) - axes of the angles, as rows; recorded_turn : (n, 3) - the recorded angular
-          velocity, corrected; rates : (n, 3) - rates of the angles; arm : (n, 3) - vector from the heel to
-          the toes' axis
+            velocity, corrected; rates : (n, 3) - rates of the angles; arm : (n, 3) - vector from the heel to
+            the toes' axis
         """
         foot, toes = self._slopes[:, :, :N_MOTION], self._slopes[:, :, N_MOTION:]
         for k in range(3):

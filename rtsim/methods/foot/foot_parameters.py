@@ -132,9 +132,10 @@ def bounds(around: Array) -> Bounds:
 
 
 def guesses(around: Array, n: int, seed: int, spread: float = 0.1) -> Array:
-    """Draw n guesses (n, 30) that differ from `around` by at most 10 % (Brown 2017, section 5.3.2).
+    """Draw n guesses (n, 30) of the contact parameters around one guess (30,), each parameter uniformly
+    within the fraction `spread` of its value; Brown (2017, section 5.3.2) takes 10 %.
 
-    A parameter that is 0 changes by at most 10 % of its scale.
+    A parameter that is 0 changes by at most this fraction of its scale.
     """
     rng = np.random.default_rng(seed)
     size = np.where(around == 0.0, SCALE, np.abs(around))

@@ -48,7 +48,11 @@ class FootShare:
         self._state[:] = new_sharing_state()
 
     def take(self, motion: BodyMotion, centre: Array, normal: Array, load: float) -> None:
-        """Share a force [N] with its centre of pressure (3,) on a plane with the normal (3,) [m].
+        """Divide a ground reaction force between the feet, and store the normal force on each foot in
+        `loads`.
+
+        motion : motion of both feet; load : normal force of both feet together [N]
+        centre, normal : (3,) centre of pressure of that force [m], and the normal of the ground
 
         A foot counts as in the air if all its contacts are high above the ground or move fast, or if it would
         bear less than `least_force_N`. The loads are NaN if both feet are in the air, or if the contact model

@@ -53,9 +53,12 @@ def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
 
 
 def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Array:
-    """Return the factors (n, 4) of a generator's torque at angles theta and speeds omega in its direction:
-    active angle curve t^A, speed curve t^V, passive curve t^PE, all as fitted, and damping 1 - beta w of
-    the passive torque.
+    """Return the four factors (n, 4) of a generator's torque at angles theta [rad] and angular speeds omega
+    [rad/s], both positive in the direction of its torque: active torque over angle t^A, torque over speed
+    t^V, passive torque t^PE, and the damping factor of the passive torque (1 minus a damping coefficient
+    times the relative speed).
+
+    x : (5,) fitted parameters of the generator
     """
     packed = pack_generators([one])
     packed.fit[0], p = x, packed.parameter[0]
@@ -68,7 +71,10 @@ def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Arra
 
 
 def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion: dict[str, Array]) -> tuple:
-    """Join curves over a grid and curves along a motion on one abscissa, with a gap between them."""
+    """Join curves over a grid (n,) and curves along a motion (m,) into curves over one abscissa (n + 1 + m,),
+    as one panel needs them; where a curve has no values, and between both, it is NaN. Return abscissa and
+    curves by name.
+    """
     gap, n, m = [np.nan], len(grid), len(along)
     x = np.concatenate([grid, gap, along])
     curves = {name: np.concatenate([y, gap, np.full(m, np.nan)]) for name, y in on_grid.items()}

@@ -291,8 +291,10 @@ def activations_asked(one: PlacedGenerator, settings: FitSettings, n: int) -> tu
 
 
 def assess(packed: Generators, states: Array, demands: Demands) -> Assessment:
-    """Assess the single generator of a table: the activations that it needs, and whether it can produce
-    the torque of the motion.
+    """Compute the activations that the first generator of a table needs for a motion, and whether it can
+    produce the torque of the motion.
+
+    states : (n, 3) angle, speed and torque; demands : the torques, with limits of the activation
     """
     n = len(states)
     activation, parts = np.zeros(n), np.zeros((n, 4))

@@ -51,10 +51,10 @@ class Basin(NamedTuple):
 
 
 def default_start(demands: Demands, now: Array) -> Array:
-    """Return the start that the program of the authors of the method uses: each parameter is the range of the
-    motion divided by that of the curve, and S_TAU is the largest torque that the motion demands.
-
-    If the present value of a parameter is larger, the present value is used.
+    """Return the start that the program of the authors of the method uses: the scale s_A of the angle curve
+    is the range of the motion divided by the width of the curve, the scale s_V is the largest speed of the
+    motion divided by the largest speed of the curve, and s_tau is the largest torque that the motion demands.
+    A present value that is larger is used instead.
 
     now : (5,) - present values of the parameters, columns S_A to S_TAU
     """

@@ -58,9 +58,9 @@ class MethodDeviations:
 
     Parameters
     ----------
-    model, skeleton, method, state, work : objects of the method
-    errors : properties of the marker errors, for any method
-    stated : their bounds, and the limit
+    model, skeleton, method, state, work : the model, and the solver's tables and arrays of the method
+    errors : properties of the marker errors that were learned from the frames, shared by all methods
+    stated : assumed sizes of the errors, and the limit above which an angle is uncertain
     covariance_version : (1,) number of covariance updates of all methods
 
     Attributes

@@ -283,7 +283,8 @@ class MultibodyEstimator:
         self.method, self._now = method, new
 
     def _holding(self, s: _Setup) -> _Setup:
-        """Compile the kernels of a method for its arrays, and return the setup with the machine code."""
+        """Compile the solver's kernel for the arrays of a method; return the method's setup with the machine
+        code, which keeps references to these arrays."""
         arguments = (s.skeleton, s.method, np.zeros(s.shape), 0.0, self.options, s.state, s.work, s.outputs)
         if s.deviations is not None:
             s.deviations.hold(self.options)

@@ -134,8 +134,9 @@ class RateDeviations:
             self._mean += max(1.0 / self._n_mean, since / constant) * (np.array(squared) - self._mean)
 
     def _carried(self, v: Array) -> Array:
-        """Return the matrix (n_v, n_v) of - w x for every rotation, from speeds or accelerations v : (n_v,);
-        zero elsewhere."""
+        """Return the matrix (n_v, n_v) that maps errors d of the coordinates to w x d for every rotation with
+        angular velocity (or acceleration) w in v : (n_v,); zero elsewhere.
+        """
         carried = np.zeros((len(v), len(v)))
         for _, d in self._turns:
             x, y, z = v[d : d + 3]

@@ -33,7 +33,9 @@ Note = Callable[[str], None]
 
 
 class Scaled(NamedTuple):
-    """A scaled model and the factors by which it was scaled."""
+    """A scaled model, the scale factors (3,) of its bodies, the measurements that they come from, and the
+    errors of the markers in the static pose before they are placed [m].
+    """
 
     spec: ModelSpec
     factors: Mapping[str, Array]  # of every body, (3,)

@@ -61,10 +61,11 @@ class Adjusted(NamedTuple):
 
 
 class Ties(NamedTuple):
-    """Target values of parameters as changes from the start, with tolerances that limit how far a fit departs
-    from them.
+    """Target values of the parameters of a fit, as changes from its start, and tolerances: the larger a
+    tolerance, the farther the fit may depart from the target.
 
-    middle, spread : (35,) [mm]; spread is infinite for free parameters
+    middle : (35,) target values [mm]
+    spread : (35,) tolerances (standard deviations) [mm]; infinite for parameters without a target
     """
 
     middle: Array

@@ -142,8 +142,9 @@ class MuscleRecruitment:
         return self._pushing.strength[:, None] * (self._reaction_arguments[-1] @ self._arms.couplings.T)
 
     def _rows(self) -> NDArray[np.int64]:
-        """Return the coordinates that a muscle with a force crosses, a reaction works on, or that have a
-        reserve."""
+        """Return the indices of the coordinates that need a row of their own: those that a muscle with a
+        force crosses, on which a reaction works, or that have a reserve.
+        """
         model = self._arms.model
         rng, names = np.random.default_rng(0), model.names.angles
         n = len(model.coordinates.names)

@@ -53,8 +53,9 @@ weights, above which it is."""
 
 def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
     """Return the muscle group that produces a joint moment, with its side, and the range of the moment's
-    published peaks in gait. Return None if no range is published.
-    stature : [m], 0 = unknown
+    published peaks in a kind of gait. Return None if no range is published.
+
+    angle : name of the joint angle about which the moment acts; stature : [m], 0 = unknown
     """
     band = next((b for b in BANDS if angle.startswith(b.angle)), None)
     if band is None:

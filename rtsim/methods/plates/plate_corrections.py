@@ -140,10 +140,10 @@ class PlateContacts:
         return force, wrench[1] @ axes + np.cross(centre, force)
 
     def explained(self, p: int, force: FloatArray, moment: FloatArray) -> float:
-        """Return how often this wrench (n, 3) acts on plate p under a foot or, on the plate's surface,
-        between both feet.
+        """Return the share of the loaded frames in which the feet are seen and plate p is loaded under a foot
+        or, on its surface, between both feet, if its wrench were this one.
 
-        It is a share of the loaded frames in which the feet are seen.
+        force, moment : (n, 3) wrench in place of the measured one [N], [N m]
         """
         wrench = self.force.copy(), self.moment.copy()
         wrench[0][:, p], wrench[1][:, p] = force, moment
@@ -264,8 +264,9 @@ def of_units(
 
 
 def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float, str, str]]:
-    """Yield possible mistakes in points of a file that does not store where plates lie, as `corrections`
-    does."""
+    """Yield possible mistakes in the centres of pressure of a file that does not store the positions of its
+    plates: a wrong unit, or exchanged axes. The form is that of `corrections`.
+    """
     for factor, (unit, taken) in LENGTHS.items():
         said = (
             f"The centres of pressure of {name} seem to be {unit} read as {taken}, or its moments "

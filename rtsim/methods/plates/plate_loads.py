@@ -26,16 +26,17 @@ LONGEST_STEPS = 2.5
 
 
 class PlateLoads(NamedTuple):
-    """Plates and feet at the times of n marker frames.
+    """Wrenches and contacts of force plates, and the wrenches on the feet, at the times of n marker frames.
 
     times : (n,) [s]
     delay : delay of the forces relative to these times [s]
     force, moment : (n, n_plate, 3) - on the person, about the ground origin [N], [N m]; NaN = not measured
     centre : (n, n_plate, 3) - centre of pressure [m]; NaN without contact
     free_moment : (n, n_plate) [N m]
-    loaded : (n, n_plate) int64 - as kernels.plates.plate_contact.contacts has it
-    share, status : (n, n_plate, n_foot), (n, n_plate) int64 - as from plate_assignment.assign_feet in
-        kernels.plates
+    loaded : (n, n_plate) int64 - LOADED, EMPTY or NOT_MEASURED of kernels.plates.plate_contact
+    share : (n, n_plate, n_foot) int64 - whether a foot bears a plate, as `assign_feet` of
+        kernels.plates.plate_assignment states it
+    status : (n, n_plate) int64 - result of the assignment of each plate, from the same kernel
     foot_force, foot_moment : (n, n_foot, 3) - on each foot, about the ground origin; NaN where not known
     """
 

@@ -15,12 +15,12 @@ ARM_M = 0.1
 
 
 class PlateNoise:
-    """Noise of the plates of a session.
+    """Noise of the force plates of a session.
 
-    centres : (n_plate, 3) centres of the surfaces, in ground [m]
-    stated : lower limits of the noise
-    errors : tables for the kernels
-    off : error of the centre of pressure [m]
+    centres : (n_plate, 3) centres of the plates' surfaces, in ground [m]
+    stated : assumed errors of a run; the noise of a plate is at least as large as they state
+    errors : the kernels' arrays with the noise measured so far
+    off : assumed error of the position of the centre of pressure [m]
     """
 
     def __init__(self, centres: Array, stated: Uncertainty) -> None:
@@ -39,8 +39,8 @@ class PlateNoise:
         return self.errors.covariance
 
     def pressed(self, force: Array) -> Array:
-        """Return the covariance (6, 6) of a wrench due to a horizontal error of the point at which its force
-        (3,) acts [N].
+        """Return the covariance (6, 6) of a wrench that results from a horizontal error of the point at which
+        its force (3,) [N] acts.
         """
         x, y, z = self.off * force
         found = np.zeros((6, 6))

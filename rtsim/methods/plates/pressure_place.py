@@ -201,10 +201,9 @@ def pressed(p: int, foot: int, at: Array, line: Array, load: Array) -> PressedSt
 
 
 def turned_by(results: Results, found: Momentum | None, mass: float) -> tuple[dict[int, Array], float]:
-    """Find the offset (2,) of each loaded plate that minimises the residual moment at the root, and its
-    deviation [m].
-
-    {} if unknown.
+    """Find the offset (2,) of the centre of pressure of each loaded plate that minimises the residual moment
+    at the root. Return the offsets by plate, and their standard deviation [m]; {} and infinity if they are
+    unknown.
     """
     if found is None:
         return {}, np.inf
@@ -238,13 +237,16 @@ def solved(
     moved: tuple[int, ...],
     habits: tuple[Array, Array],
 ) -> tuple[Array, float]:
-    """Solve for the offset (2,) of the plates `moved`; return it and the remaining sum of squared errors, in
-    variances.
+    """Estimate a common offset (2,) of the plates with the indices `moved` by weighted least squares; return
+    it and the remaining weighted sum of squared errors.
 
-    habits : deviations (2,) of what both feet share and of each foot's own, outwards and ahead [m]
+    turned : offsets of each plate from the residual moment at the root, and their deviation, as from
+        `turned_by`
+    habits : standard deviations (2,) [m], outwards and ahead, of the deviations from the usual path that both
+        feet share, and of those of a single foot
 
-    Unknowns are the offset, the common term of moments (X, Z), and the individual deviations (outwards,
-    ahead) of both feet, the right, and the left.
+    Unknowns are the offset, the common term of moments (X, Z), and the deviations (outwards, ahead) of both
+    feet together, of the right foot, and of the left foot.
     """
     shared, *own = (slice(k, k + 2) for k in (4, 6, 8))
     rows, values = [], []
