@@ -156,7 +156,8 @@ class InverseDynamics:
         return self.results.moment[:, FRAMES[frame]]
 
     def force(self, frame: str = "angles") -> Array:
-        """Return the net joint forces on the distal bodies, (n_joint, 3) [N], a view; frame : as for `moment`
+        """Return the net joint forces on the distal bodies, (n_joint, 3) [N], a view; frame : as of
+        `moment`
         """
         return self.results.force[:, FRAMES[frame]]
 
