@@ -194,9 +194,7 @@ def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
 @command.command("startup")
 @AS_JSON
 def startup(as_json: bool) -> None:
-    """Measure the seconds from `rtsim live` to its first result, with an empty and with a filled kernel
-    cache.
-    """
+    """Measure seconds from `rtsim live` to its first result, with an empty and a filled kernel cache."""
     from rtsim.bench import figures
     from rtsim.bench.runs import startup
 
@@ -207,9 +205,7 @@ def startup(as_json: bool) -> None:
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def ground_reaction(as_json: bool, folder: Path) -> None:
-    """Compare ground reactions from the motion of the whole body with force plates, for recordings under
-    FOLDER.
-    """
+    """Compare ground reactions from the body's motion with force plates, on recordings under FOLDER."""
     from rtsim.bench import figures
     from rtsim.bench.runs import ground_reaction
 
@@ -279,7 +275,7 @@ def marker_sets(as_json: bool, folder: Path | None) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def gait_phase(as_json: bool, folder: Path | None) -> None:
-    """Measure the errors of the gait phase in synthetic walks and in recordings with plates under FOLDER."""
+    """Measure errors of the gait phase in synthetic walks and in recordings with plates in FOLDER."""
     from rtsim.bench import figures
     from rtsim.bench.runs import gait_phase
 
