@@ -27,7 +27,9 @@ class CentreOfMass(Stage):
     """The centre of mass of a model's segments; NaN where the frame has no pose."""
 
     def __init__(self, kinematics: Kinematics, mass: np.ndarray, centre: np.ndarray) -> None:
-        """mass : (n_body,) [kg]; centre : (n_body, 3) - mass centre of each body, in its own axes [m]."""
+        """Use the pose of a kinematics stage; mass : (n_body,) masses [kg]; centre : (n_body, 3) mass centre
+        of each body, in its own axes [m]
+        """
         super().__init__()
         self.kinematics, self.total = kinematics, float(mass.sum())
         self.share, self.centre = mass / self.total, centre

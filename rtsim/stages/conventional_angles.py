@@ -57,9 +57,11 @@ class ConventionalAngles(Stage):
         itself: bool,
         walk: np.ndarray | None = None,
     ) -> None:
-        """records : parameters of each leg; itself : whether a foot is taken as it stands, because this is
-        the static trial of the parameters; walk : (3,) - direction of walking in a recording that is oblique
-        to the laboratory
+        """Prepare the angles of the legs that have parameters of the conventional gait model.
+
+        records : parameters of each leg by side; itself : whether the orientation of the feet is taken from
+            the markers as it is, because the trial is the static trial of these parameters
+        walk : (3,) - direction of walking in a recording that is oblique to the laboratory; else None
         """
         super().__init__()
         self.kinematics = kinematics

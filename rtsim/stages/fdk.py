@@ -58,7 +58,11 @@ class BalancedJoint(Balance):
         self, kinematics: Kinematics, spec: FdkSpec, recruitment: RecruitmentSpec, rates: RateSpec,
         loads: JointLoads | None = None, heavy: Model | None = None,
     ) -> None:  # fmt: skip
-        """loads : inverse dynamics of the same bodies; heavy : the model with a person's masses"""
+        """Prepare force-dependent kinematics with filtered markers.
+
+        loads : stage of inverse dynamics of the same bodies, whose plate wrenches are used; None = no plates
+        heavy : the model with a person's masses; None = the model's own masses
+        """
         self.kinematics, self._spec, self._loads = kinematics, rates, loads
         estimator = kinematics.estimator
         model, roles, *_ = estimator.placed_by(estimator.method)

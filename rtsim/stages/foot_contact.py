@@ -74,7 +74,12 @@ class FootContacts(Stage):
         mass_kg: float = 0.0,
         total: GroundReaction | None = None,
     ) -> None:
-        """total : ground reaction of the whole body, if the load of each foot is derived from it"""
+        """Prepare the contact of both feet of a person with the ground.
+
+        loads : plate loads of the feet; static : static trial that shows the soles; mass_kg : mass of the
+            person
+        total : ground reaction of the whole body, if the load of each foot is derived from it; else None
+        """
         super().__init__()
         self.spec, self.motion, self.loads = spec, motion, loads
         model = motion.kinematics.estimator.model

@@ -59,8 +59,11 @@ class GaitPhases(Stage):
         forwards: np.ndarray,
         loads: FootLoads | None = None,
     ) -> None:
-        """feet : body and side (0 right, 1 left) of each foot; forwards : (3,) - forward direction in the
-        axes of the root body"""
+        """Prepare the gait phases of the tracked feet.
+
+        feet : body and side (0 right, 1 left) of each foot; forwards : (3,) - forward direction in the axes
+            of the root body; loads : plate loads of the feet, if there are plates
+        """
         super().__init__()
         self.kinematics, self.loads = kinematics, loads
         self._bodies, self._sides = [b for b, _ in feet], [side for _, side in feet]
@@ -144,8 +147,10 @@ class GaitPhases(Stage):
                 self._phases.strides[k].confidence *= falling(now_s - self._seen[k], UNSEEN_S)
 
     def _turn_against(self, against: str) -> None:
-        """Discard the gait phase when a forward walk ends or a new one begins; only the counts of strides
-        are kept.
+        """Discard the gait phase when a forward walk ends or a new one begins; only the counts of strides are
+        kept.
+
+        against : sentence on why the person does not walk forwards, "" = walks forwards
         """
         if bool(against) != bool(self._against):
             counted = [(stride.n_strike, stride.n_off) for stride in self._phases.strides]
@@ -183,7 +188,9 @@ class GaitPhases(Stage):
         return places
 
     def _press(self, loads: FootLoads, time: float) -> None:
-        """Report a foot strike for each foot that begins to load a plate."""
+        """Report a foot strike to the gait phases for each foot whose plate load has risen above the
+        threshold.
+        """
         for k, bearer in enumerate(self._bearers):
             load = float(loads.force[bearer, 1])
             if load > THRESHOLD and not self._bears[k]:
@@ -201,7 +208,8 @@ class GaitPhases(Stage):
     def bearers(self, loads: FootLoads) -> list[int]:
         """Return for each tracked foot its index among the feet to which plate loads are assigned.
 
-        For a person they are determined by the positions of the markers, as labels may be exchanged.
+        For a person the index is determined by the markers of the foot, as their labels may state the wrong
+        side.
         """
         segments, names = segments_of(self.kinematics.subject), self.kinematics.estimator.model.names.bodies
         found = []

@@ -58,7 +58,10 @@ class GroundReaction(Stage):
         motion: FilteredMotion,
         plates: FilteredLoads | None = None,
     ) -> None:
-        """of : inverse dynamics of each method, by name"""
+        """Combine the inverse dynamics of a whole person with the filtered motion.
+
+        of : inverse dynamics of each kinematic method, by name; plates : filtered plate loads to compare with
+        """
         super().__init__()
         self._of, self.person, self.motion, self._plates = of, person, motion, plates
         self.weight = next(iter(of.values())).weight

@@ -35,8 +35,12 @@ class Progression(Stage):
     def __init__(
         self, kinematics: Kinematics, feet: list[tuple[int, str]], walk: np.ndarray | None = None
     ) -> None:
-        """feet : body and side of each foot; walk : (3,) - direction of walking in a recording that is
-        oblique to the laboratory"""
+        """Use the pose of a kinematics stage.
+
+        feet : index of the body and side of each foot
+        walk : (3,) direction of walking in a recording in which it is oblique to the laboratory's axes; else
+            None
+        """
         super().__init__()
         self.kinematics = kinematics
         self._names = kinematics.estimator.model.names.bodies

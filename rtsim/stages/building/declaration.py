@@ -47,11 +47,11 @@ MakeOfMotion = Callable[["RunConfig", Callable[[str], None]], "DrivenJoint"]
 
 
 class TableUse(NamedTuple):
-    """Error for a run's table that none of its stages uses: the fault and the remedy.
+    """Texts of the error for a table of the run configuration that none of its stages uses: fault and remedy.
 
-    unnamed : text of the error if the run names its stages and none of them uses the table
-    unbuilt : text of the error if the run uses the default stages and those that use the table have nothing
-      to do; "" = the text of unnamed
+    unnamed : texts if the run names its stages and none of them uses the table
+    unbuilt : texts if the run uses the default stages and those that use the table have nothing to do; None =
+        the texts of unnamed
     """
 
     unnamed: tuple[str, str]

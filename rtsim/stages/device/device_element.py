@@ -36,7 +36,9 @@ class Limb(Protocol):
 
 
 def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
-    """Add an element for the device to a model, without stiffness, as the last of its springs."""
+    """Add to a model the element through which a device acts: a spring without stiffness on a coordinate,
+    after all other springs.
+    """
     if any(spring.name == ELEMENT for spring in spec.springs):
         raise ConfigError(
             f"a spring has the name {ELEMENT!r}, which is reserved for the device",

@@ -98,11 +98,10 @@ class DeviceTorque(Stage):
         return UNANSWERED if x.n_missed else FINE
 
     def apply(self, watched: str) -> None:
-        """Store new faults, which then last until a person arms again, and carry out waiting requests. It is
+        """Store new faults, which then last until a person arms again, and carry out waiting commands. It is
         also called between two frames.
 
-        watched : reason of other checks why torque must end, as a sentence; empty if there is none
-        """
+        watched : why checks outside the exchange require torque to end, as a sentence; empty if none does"""
         x = self.exchange
         wrong = x.judge(watched)
         x.refusal = wrong or x.hold.objection
@@ -256,7 +255,8 @@ class DeviceTorque(Stage):
         return StageCommand(answer, lambda args: False, told=True, takes=takes)
 
     def _left(self, name: str, args: Args, refused: str, done: str) -> tuple[bool, str]:
-        """Schedule a command for the next tick, unless it is refused; return the answer."""
+        """Schedule a command for the next tick, unless it is refused (`refused`: reason, "" = it is not).
+        Return whether it is accepted, and a sentence for the user: `done` if it is."""
         if not refused and len(self.asked) >= MOST_ASKED and name not in ENDING:
             refused = (
                 f"{MOST_ASKED} commands are already waiting for the next tick, so this command is ignored."
@@ -396,4 +396,5 @@ class TorqueCommand(Stage):
 
 
 def unheard(message: object) -> None:
-    """Discard a message, as no listener is connected yet."""
+    """Discard a message of the device exchange, for the time in which no listener for messages is
+    connected."""

@@ -22,11 +22,12 @@ PARALLEL = 1e-9
 
 
 class Turning(NamedTuple):
-    """Axis about which a body turns with a coordinate, fixed in its parent.
+    """Rotation axis of a body about its parent, fixed in the parent.
 
-    axis : (3,) axis through the joint's frame on the parent, in its axes
-    place_mm : (3,) position of the body's origin relative to the joint's frame on the parent, in the neutral
-      pose with the coordinate at zero [mm]
+    axis : (3,) direction, in the axes of the joint's frame on the parent; the axis passes through the origin
+        of this frame
+    place_mm : (3,) position of the body's origin relative to this frame in the neutral pose, with the
+        rotation at zero [mm]
     """
 
     axis: np.ndarray
@@ -34,9 +35,9 @@ class Turning(NamedTuple):
 
 
 def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
-    """Return the offset of the device's joint from the limb's joint; None if both are aligned.
+    """Return the misalignment of the device's joint relative to the limb's joint; None if both are aligned.
 
-    ConfigError if the limb's joint has no fixed axis.
+    ConfigError if the limb's joint has no axis that is fixed in its parent segment.
     """
     if config.misalignment is None:
         return None

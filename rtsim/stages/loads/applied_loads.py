@@ -33,12 +33,14 @@ MISSED = StageOutcome(Status.DEGRADED)
 
 
 class AppliedLoads(Stage):
-    """Contacts of all plates, and the wrench on each body that bears a plate (a bearer).
+    """Base of stages that compute the contacts of all plates, and the wrench on each body that bears a plate
+    (a bearer).
 
     Attributes
     ----------
-    bearers : the feet or bodies that bear plates, in the order of its arrays
-    pressed : for each bearer its body in the model and its index; empty if another stage determines them
+    bearers : names of the feet or bodies that bear plates, in the order of the arrays
+    pressed : pairs of a body's index in the model and its index among the bearers; empty if another stage
+        determines which bodies bear the plates
     force, moment : (n_bearer, 3) wrench on each bearer about the ground origin [N], [N m]; NaN = unknown
     """
 
@@ -76,8 +78,9 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Return a quantity with the share of each plate's load that acts on each bearer; plates : names of
-        the plates"""
+        """Return as a quantity the share of each plate's load that each bearer takes; plates : names of the
+        plates
+        """
         raise NotImplementedError
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:

@@ -34,8 +34,11 @@ class JointLoads(Stage):
         wrenches: FootWrenches,
         feet: Sequence[tuple[int, int]],
     ) -> None:
-        """of : the dynamics of each method; feet : (body, index of the bearer) for all bodies that bear
-        loads"""
+        """Combine inverse dynamics with the filtered motion and the wrenches on the feet.
+
+        of : inverse dynamics of each method, by name
+        feet : for each body that bears a load its index in the model, and its index among the wrenches
+        """
         super().__init__()
         self.motion, self.wrenches = motion, wrenches
         self.kinematics: Kinematics = motion.kinematics
@@ -123,14 +126,16 @@ def take_over(deviation: np.ndarray, value: np.ndarray, out: np.ndarray) -> None
 
 @lru_cache(maxsize=8)
 def _independent(rows: bytes) -> np.ndarray:
-    """Compute `independent_parts` from the bytes of its argument; results are cached, as arguments often
-    repeat."""
+    """Compute `independent_parts` from its argument as bytes, which lets results be cached, as arguments
+    often repeat.
+    """
     return np.array([columns_of(products) for products in np.frombuffer(rows).reshape(2, 3, 3)])
 
 
 def independent_parts(products: np.ndarray) -> np.ndarray:
-    """Return square roots (2, 3, 3) of two covariances of value, speed and acceleration: the outer products
-    of the three rows of each root sum to the covariance."""
+    """Return square roots (2, 3, 3) of two covariances (2, 3, 3) of value, speed and acceleration: the outer
+    products of the three rows of a root add up to its covariance.
+    """
     return _independent(products.tobytes())
 
 

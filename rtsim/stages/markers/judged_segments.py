@@ -20,10 +20,10 @@ class JudgedSegments:
 
     Parameters
     ----------
-    find : kernel that processes a frame and returns how many segments are implausible, with the arguments
+    find : kernel that processes a frame and returns how many segments are implausible; its arguments are
         markers, rotation, off, dt, health, moments
-    moments : NamedTuple of the kernel's arrays; the first contains the limits of the segments and is not
-      reset
+    moments : NamedTuple of the kernel's arrays of averages; the first array contains the limits of the
+        segments and is never reset
 
     Attributes
     ----------

@@ -74,10 +74,11 @@ class AngleRanges:
         self._find = hold(find_outside, arguments, given=(5,))
 
     def look(self, unknown: NDArray[np.bool_]) -> bool:
-        """Update `outside` and `held`; return whether an angle is outside its range, or a coordinate at an
-        end of its range.
+        """Update `outside` and `held`; return whether an angle is outside its range, or whether the markers
+        push a coordinate against an end of its range.
 
-        unknown : (n,) angles that are not published; for named angles only
+        unknown : (n,) angles that are not published, which are not checked; ignored for a model without named
+            joint angles
         """
         found = bool(self._find(unknown if self._named else self._all_told))
         self.is_outside = found

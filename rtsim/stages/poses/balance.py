@@ -90,8 +90,11 @@ class Balance(Stage):
         return why.get(status, NO_MUSCLES) + told
 
     def come_to(self, status: int) -> StageOutcome:
-        """Publish the equilibrium of a frame, as the solver found it; status : status that the solver
-        returned"""
+        """Copy the equilibrium of a frame from the solver into the published quantities, or set them to NaN
+        if there is none; return the outcome of the frame.
+
+        status : status that the solver returned
+        """
         if status not in KNOWN:
             self.count("not_balanced", self._why(status))
             self.without()

@@ -162,8 +162,8 @@ class KinematicResults:
         ]  # fmt: skip
 
     def _of_deviations(self) -> tuple[Array | None, Array | None, Array | None, Array | None, Array | None]:
-        """Return deviations of angles, displacements, lengthening and contact points, which have no sign, and
-        a mask of the angles.
+        """Return the standard deviations of angles, displacements, lengthening and contact points, and a mask
+        of the uncertain angles; None for those that are not computed.
         """
         found = self._deviations
         if found is None:
