@@ -1,15 +1,15 @@
-"""Angles theta(q), and the motion of the whole system when one of them changes.
+"""Joint angles theta(q), and the motion of the whole system when one of them changes.
 
 The coupling vector C of an angle contains the speeds of all dofs for theta-dot = 1 that satisfy the velocity
 constraints: v = C theta-dot (Sherman, Seth, Delp 2010, eq. 13). Dofs that no constraint couples to the angle
 stay at rest. The paper starts from the motion u0 with theta-dot = 1 in which only the angle changes, and
-projects it onto the constraints by least squares. With the constraint rows G and the gradient g of the angle
-this is
+projects it onto the constraints by least squares. With the constraint rows G, the compliances c and the
+gradient g of the angle this is
 
     minimise 1/2 |u - u0|^2 + 1/2 sum (G_i u)^2 / c_i  subject to  G u = 0 (c = 0),  g . u = 1,
 
-so that u = P (u0 + mu g) with the projector P v = v - G' (G G' + diag c)^-1 G v. Rows with a compliance c
-are soft constraints, such as a ligament that should keep its length.
+so that u = P (u0 + mu g) with the projector P v = v - G' (G G' + diag c)^-1 G v and a number mu. Rows with a
+compliance c > 0 are soft constraints, such as a ligament that should keep its length.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ STUCK = 1e-12
 
 
 class Angles(NamedTuple):
-    """Angles theta = sum of weight * f(q) over the terms of each angle."""
+    """Table of angles; each is theta = sum of weight * f(q) over its terms, one coordinate q and function f a
+    term.
+    """
 
     start: np.ndarray  # (n_angle + 1,) int64 - first term of each angle
     coordinate: np.ndarray  # (n_term,) int64 - index in q
@@ -80,8 +82,13 @@ def angle_value(tree, angles, a, q, gradient_out):
 
 @njit
 def place_angles(tree, angles, q, work):
-    """Write value, gradient and work.alone of all angles; alone is the smallest motion that changes the angle
-    at unit rate."""
+    """Write theta, its gradient and the motion u0 of all angles into work (value, gradient, alone).
+
+    u0 is the smallest motion that changes the angle at unit rate, g / |g|^2 with the gradient g.
+
+    tree : Tree - the joint tree; angles : Angles; q : (n_q,) - generalized coordinates [rad, m]; work :
+        AngleWork.
+    """
     for a in range(angles.start.shape[0] - 1):
         g = work.gradient[a]
         work.value[a] = angle_value(tree, angles, a, q, g)
@@ -94,7 +101,11 @@ def place_angles(tree, angles, q, work):
 
 @njit
 def couplings(n, row, factor, work):
-    """Write work.coupling and work.status of all angles, from n constraint rows and factor_rows' factor."""
+    """Write the coupling vector and the status of every angle into work.coupling and work.status.
+
+    n : int - number of constraint rows; row : (n, n_v) - constraint rows; factor : (n, n) - factor of G G' +
+        diag c, from factor_rows; work : AngleWork.
+    """
     for a in range(work.value.shape[0]):
         work.status[a] = coupling(n, row, factor, work.gradient[a], work.alone[a], work, work.coupling[a])
 
@@ -109,7 +120,7 @@ def coupling(n, row, factor, g, alone, work, C_out):
     g : (n_v,) - gradient of the angle
     alone : (n_v,) - motion u0 of the angle alone
     work : AngleWork - results of all angles, and working space, written
-    C_out : (n_v,) - coupling vector, written; zeros of an angle that is LOCKED
+    C_out : (n_v,) - coupling vector, written; zeros for an angle that the constraints keep fixed (LOCKED)
     """
     square = inner_product(g, g)
     copy(alone, C_out)
@@ -140,10 +151,11 @@ def combine(a, x, b, y):
 
 @njit
 def project(n, row, factor, x, u):
-    """Replace u by its projection P u; return False where u satisfies all constraint rows and is not changed.
+    """Replace u by its projection P u onto the constraints; return whether any row of G u was not 0, so that
+    u changed.
 
     n : int - number of constraint rows
-    row : (n, n_v) - constraint rows
+    row : (n, n_v) - constraint rows G
     factor : (n, n) - factor of G G' + diag c, from factor_rows
     x : (n_row,) - working space
     u : (n_v,) - motion, changed

@@ -1,5 +1,6 @@
-"""Assembly: search for coordinates that satisfy the hard constraints and, if requested, give an angle a
-value."""
+"""Assembly of a model: search for coordinates that satisfy the hard constraints and, if asked for, give one
+angle a wanted value.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ OK, NOT_CONVERGED, NON_FINITE = 0, 1, 2
 
 @entry
 def assemble(tree, constraints, angles, angle, target, max_iterations, tolerance, pose_work, work, q):
-    """Move q by least-norm Newton steps until Phi(q) = 0 and theta(q) = target; return (status, residual).
+    """Change q by least-norm Newton steps until the constraints Phi(q) = 0 and the angle theta(q) = target
+    hold; return (status, residual).
 
     The status is OK, NOT_CONVERGED or NON_FINITE; the residual is the largest |Phi| or |theta - target| [m,
     rad].

@@ -1,14 +1,14 @@
 """Newton's method for a path over several surfaces: it makes every straight piece tangent to the geodesics at
 its ends.
 
-Each touched surface has four unknowns, the natural variations of its geodesic. The entry, where the path
-arrives on the surface, moves by alpha along the path and by beta sideways. The direction at the entry turns
-by omega. The exit, where the path leaves, moves along the path by an alpha of its own. The Jacobi fields
-carry beta and omega to the exit. The four residuals are the components of the straight pieces before and
-after the surface along the normal n and the binormal b = n x t. The normal curvatures k_t, k_b and the
-geodesic torsion tau of the surface determine how the frame turns: dn = (k_t alpha + tau beta) t + (tau alpha
-+ k_b beta) b, db = -(dn . b) n - omega t. Scholz, Sherman, Stavness, Delp and Kecskemethy 2016, Multibody
-Syst Dyn 36, 195-219, sections 3 and 4.
+Each touched surface has four unknowns. The entry, where the path arrives on the surface, moves by alpha along
+the path and by beta sideways. The direction at the entry rotates by omega. The exit, where the path leaves,
+moves along the path by an alpha of its own. The Jacobi fields of the geodesic give the motion of the exit
+from beta and omega. The four residuals are the components of the straight pieces before and after the surface
+along the surface normal n and the binormal b = n x t, with the tangent t. The normal curvatures k_t, k_b and
+the geodesic torsion tau of the surface determine how this frame rotates: dn = (k_t alpha + tau beta) t + (tau
+alpha + k_b beta) b, db = -(dn . b) n - omega t. Scholz, Sherman, Stavness, Delp and Kecskemethy 2016,
+Multibody Syst Dyn 36, 195-219, sections 3 and 4.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ PINNED = 1e-6  # a straight piece this short, of the size: the end of the path l
 
 
 class ChainWork(NamedTuple):
-    """Frames and Jacobi fields of the stations of a run, and its linear system."""
+    """Frames and Jacobi fields of a path at the surfaces that it touches, and the linear system of a Newton
+    step.
+    """
 
     frame: Annotated[np.ndarray, Floats("n_station", 2, 3, 3)]  # rows t, n, b at entry and exit, in ground
     bend: Annotated[np.ndarray, Floats("n_station", 2, 3)]  # k_t, tau, k_b there [1/m]
@@ -45,18 +47,18 @@ class ChainWork(NamedTuple):
 
 
 def new_chain_work(n_station: int) -> ChainWork:
-    """Allocate a ChainWork: frames and Jacobi fields of the path points, and working space."""
+    """Allocate a ChainWork for paths with n_station stations: frames, Jacobi fields and the linear system."""
     return allocate(ChainWork, n_station=n_station)
 
 
 @njit
 def refine(run, wraps, work):
-    """Move the entry and exit points of all touched stations (places of the path over one surface) until the
-    path has no corner; return whether that succeeded.
+    """Move the entry and exit points on all touched surfaces by Newton's method until the path has no corner;
+    return whether that succeeded.
 
-    run : WrapRun - wrap stations between two points
+    run : WrapRun - the successive wrapping surfaces (stations) between two points of the path
     wraps : WrapWork - touching and placement are read; ends (in the surface frames) and arc [m] are first
-      guess and result
+        guess and result
     work : ChainWork - frames, Jacobi fields and the linear system, written
     """
     surfaces, stations_surface, ends, arc = run.surfaces, run.surface, wraps.ends, wraps.arc
@@ -99,14 +101,14 @@ def refine(run, wraps, work):
 
 @njit
 def geometry(surfaces, k, placement, ends, arc, i, work):
-    """Follow the geodesic of station i from its entry; write its frames and curvatures into work, and its
-    exit into ends.
+    """Follow the geodesic of one station from its entry; write frames and curvatures at both ends into work,
+    and the exit into ends.
 
     surfaces : Surfaces - the wrapping surfaces
     k : int - index of the surface
     placement : Placement - positions and axes of the surfaces in ground
-    ends : (4, 3) - entry, exit [m] and the directions there, in the surface frame; exit and its direction
-      written
+    ends : (4, 3) - entry, exit [m] and the directions there, in the surface frame; exit and its direction are
+        written
     arc : float - length of the path on the surface [m]
     i : int - index of the station
     work : ChainWork - frames, Jacobi fields and the linear system, written
@@ -130,10 +132,10 @@ def geometry(surfaces, k, placement, ends, arc, i, work):
 
 @njit
 def assemble(surfaces, stations_surface, n, P, Q, work):
-    """Write the linear equations that make all straight pieces tangent to the surfaces into work.matrix and
-    work.rhs.
+    """Write the linear equations of a Newton step, which make all straight pieces tangent to the surfaces,
+    into work.matrix and work.rhs.
 
-    Each row is multiplied by the length of its piece.
+    Each equation is multiplied by the length of its straight piece.
 
     surfaces : Surfaces - the wrapping surfaces
     stations_surface : (n_station,) int64 - number of the surface of each wrap station
@@ -167,7 +169,8 @@ def piece(m, end, other, neighbour, size, work):
     m : int - index of the touched station
     end : int - end of the contact, 0 = entry, 1 = exit
     other : (3,) - the other end of the piece, in ground [m]
-    neighbour : int - number among the touched stations of the one at the other end, -1 = an end of the path
+    neighbour : int - index, among the touched stations, of the one at the other end; -1 = the other end is an
+        end of the path
     size : float - size of the surface [m]
     work : ChainWork - frames, Jacobi fields and the linear system, written
     """
@@ -206,14 +209,14 @@ def piece(m, end, other, neighbour, size, work):
 
 @njit
 def put(m, end, row, alpha, beta, omega, work):
-    """Add the motion of one end of the m-th touched station to a row of the linear system.
+    """Add the terms of one end of the m-th touched station to an equation (row) of the linear system.
 
     m : int - index of the touched station
     end : int - end of the contact, 0 = entry, 1 = exit
     row : int - row of the linear system
-    alpha : float - factor of the motion along the path
-    beta : float - factor of the motion sideways
-    omega : float - factor of the turn of the direction
+    alpha : float - coefficient of the motion of that end along the path
+    beta : float - coefficient of its motion sideways
+    omega : float - coefficient of the rotation of the path's direction there
     work : ChainWork - frames, Jacobi fields and the linear system, written
     """
     H, c = work.matrix, 4 * m
@@ -230,13 +233,15 @@ def put(m, end, row, alpha, beta, omega, work):
 
 @njit
 def move(surfaces, k, ends, x, vector):
-    """Move the entry and its direction in ends by the first three entries of x, the step.
+    """Apply a Newton step to the entry of a geodesic and to its direction there, and project both back onto
+    the surface.
 
     surfaces : Surfaces - the wrapping surfaces
     k : int - index of the surface
     ends : (4, 3) - entry, exit [m] and the directions there, in the surface frame; entry and its direction
-      written
-    x : (4,) - alpha, beta [m] and omega [rad] of the entry, alpha of the exit [m]
+        are written
+    x : (4,) - the step: alpha, beta [m] and omega [rad] of the entry, alpha of the exit [m], which is not
+        used
     vector : (6, 3) - working space
     """
     kind, size = surfaces.kind[k], surfaces.size[k]
@@ -252,7 +257,8 @@ def move(surfaces, k, ends, x, vector):
 
 @njit
 def solve(H, x, n):
-    """Solve H x = b by elimination with row exchange; return False where H is singular.
+    """Solve the linear system H x = b by Gaussian elimination with row exchange; return False if H is
+    singular.
 
     H : (n, n) or larger - matrix, destroyed
     x : (n,) - b on entry, the solution on return

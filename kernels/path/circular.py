@@ -1,9 +1,10 @@
-"""Sphere and cylinder: the path between two points in closed form, along a great circle or a helix.
+"""Path between two points over a sphere or cylinder in closed form, along a great circle or a helix.
 
-Seen from the centre (along the axis of a cylinder) P and Q enclose an angle, the sweep; the path sweeps it,
-or goes the other way round. With the angles of the tangents cos(alpha) = r / |P| and cos(beta) = r / |Q|, the
-path touches the surface over the angle sweep - alpha - beta. Scholz et al. 2016, Multibody Syst Dyn 36,
-195-219, treat both as geodesics of general surfaces; here they need no iteration.
+Seen from the centre (along the axis of a cylinder) the ends P and Q of the path enclose an angle, the sweep;
+the path goes round by this angle, or the other way round. The tangents from P and Q to a surface of radius r
+take the angles cos(alpha) = r / |P| and cos(beta) = r / |Q|; over the rest, sweep - alpha - beta, the path
+touches the surface. Scholz et al. 2016, Multibody Syst Dyn 36, 195-219, treat both as geodesics of general
+surfaces; here they need no iteration.
 
 `ends_out` : (4, 3) are entry and exit [m] and the unit directions of the path there, in the surface frame.
 """
@@ -23,16 +24,15 @@ ON_SURFACE = 1.0 + 2e-7
 
 @njit
 def wrap_angle(cosine, sine, p, u, q, v, other_way):
-    """Return the angle sweep - alpha - beta over which the path touches [rad], in (-pi, pi].
+    """Return the angle sweep - alpha - beta over which a path touches a sphere or cylinder [rad], in (-pi,
+    pi].
 
-    If the path takes the longer way round, the angle is in (0, 2 pi].
+    A negative angle means that the path does not touch. If the path takes the longer way round, the angle is
+    in (0, 2 pi].
 
-    cosine : float - cosine of the sweep from P to Q
-    sine : float - sine of the sweep
-    p : float - cosine of alpha
-    u : float - sine of alpha
-    q : float - cosine of beta
-    v : float - sine of beta
+    cosine, sine : float - cosine and sine of the sweep, the angle from P to Q
+    p, u : float - cosine and sine of alpha, the angle taken by the tangent from P
+    q, v : float - cosine and sine of beta, the angle taken by the tangent from Q
     other_way : bool - whether the path takes the longer way round
     """
     c, s = p * q - u * v, u * q + p * v
@@ -44,10 +44,12 @@ def wrap_angle(cosine, sine, p, u, q, v, other_way):
 
 @njit
 def wrap_sphere(r, P, Q, side, ends_out):
-    """Return the length of the path on a sphere about the origin [m], or FREE where it does not touch.
+    """Return the length of the part of a path that lies on a sphere about the origin [m], or FREE if it does
+    not touch.
 
-    P and Q are outside. The path lies in the plane of P, Q and the centre; where these are on one line, the
-    plane contains `side`, or without a side the axis that is most across the line.
+    P and Q are outside. The path lies in the plane of P, Q and the centre. If these are on one line, the
+    plane through the line that contains `side` is taken, or without a side the one that contains the axis
+    most nearly at right angles to the line.
 
     r : float - radius [m]
     P, Q : (3,) - ends of the path in the sphere's frame [m]
@@ -95,9 +97,10 @@ def wrap_sphere(r, P, Q, side, ends_out):
 
 @njit
 def across(x, y, z, sx, sy, sz):
-    """Return the part of a vector s at right angles to the unit vector (x, y, z).
+    """Return the part (x, y, z) of a vector s at right angles to a unit vector.
 
-    Where that vanishes, it is the part of the axis that is least along the unit vector.
+    If s is parallel to the unit vector, the part of that coordinate axis is returned which has the smallest
+    component along it.
 
     x, y, z : float - components of the unit vector
     sx, sy, sz : float - components of s
@@ -117,13 +120,15 @@ def across(x, y, z, sx, sy, sz):
 
 @njit
 def wrap_cylinder(r, half, P, Q, side, ends_out):
-    """Return the length of the path on a cylinder about the z axis [m], or FREE where it does not touch.
+    """Return the length of the part of a path that lies on a cylinder about the z axis [m], or FREE if it
+    does not touch.
 
-    Unrolled, the path is a straight line: its slope dz / dl is the same on both tangents and on the helix.
+    On the unrolled surface the path is a straight line: dz / dl, with the length l, is the same on both
+    tangents and on the helix.
 
     r : float - radius [m]
-    half : float - the cylinder ends at z = -half and half [m], 0 = it has no ends; a helix wholly beyond one
-      end has slipped off
+    half : float - the cylinder ends at z = -half and half [m], 0 = it has no ends; a path whose helix lies
+        wholly beyond one end does not touch
     P, Q : (3,) - ends of the path in the cylinder's frame [m]
     side : (3,) - vector in the cylinder's frame that points to the side on which the path passes; zeros = the
       shorter way

@@ -1,15 +1,17 @@
-"""Ellipsoid: the path between two points by Newton's method, with exact tangents and an integrated geodesic.
+"""Path between two points over an ellipsoid by Newton's method, with exact tangents and an integrated
+geodesic.
 
-Divided by its half axes the ellipsoid is the unit sphere, and straight lines stay straight. The tangents from
-P touch it along the circle y . p = 1, y = p / p^2 + k e, k^2 = 1 - 1 / p^2. So a unit vector e at right
-angles to p is the only unknown at either end, and it remains one where P lies on the surface (k = 0). The
-third unknown is the arc: the geodesic that leaves P's tangent has to arrive on Q's, in its direction. Its
-Jacobi fields a, r give the derivatives; with y := d1 a + r, the total field y + d2 y' is positive as long as
-the path is a minimum.
+Divided by its half axes the ellipsoid becomes the unit sphere, and straight lines stay straight. With p the
+end P of the path in these coordinates, the tangents from P touch the sphere along the circle y . p = 1, y = p
+/ p^2 + k e, k^2 = 1 - 1 / p^2. So at either end a unit vector e at right angles to p is the only unknown,
+also where P lies on the surface (k = 0). The third unknown is the length of the arc: the geodesic that leaves
+the tangent from P has to arrive on the tangent to Q, in its direction. The Jacobi fields a, r of the geodesic
+give the derivatives. With the length d1 of the tangent from P, d2 of that to Q, and y := d1 a + r, the field
+y + d2 y' of the whole path is positive as long as the path is a minimum.
 
-The way round is chosen as on the sphere that the section through P, Q and the centre becomes
-(kernels/path/circular). If the path found does not lie near that section, or is hardly a minimum, other paths
-may exist. Then all paths are searched for, and the shortest on the given side is taken. So the result does
+The way round is chosen as on the unit sphere, for the plane section through P, Q and the centre
+(kernels/path/circular). If the path found is far from that section, or is hardly a minimum, other paths may
+exist. Then all paths are searched for, and the shortest one on the given side is taken. So the result does
 not depend on the first guess.
 """
 
@@ -44,13 +46,15 @@ N_SCRATCH = 12
 
 @njit
 def wrap_ellipsoid(size, P, Q, side, known, arc, ends_out, work):
-    """Return the length of the path on an ellipsoid [m]; FREE without touch, FAILED if no path is found.
+    """Return the length of the part of a path that lies on an ellipsoid [m]; FREE if it does not touch,
+    FAILED if no path is found.
 
     size : (3,) - half axes [m]
     P, Q : (3,) - ends of the path in the ellipsoid's frame [m]
-    side : (3,) - which way round, in the ellipsoid's frame; zeros = the shorter one
+    side : (3,) - vector in the ellipsoid's frame that points to the side on which the path passes; zeros =
+        the shorter way
     known : int - 1 = ends_out and arc are a first guess
-    arc : float - length of a path found before [m]
+    arc : float - length on the ellipsoid of a path found before, for the first guess [m]
     ends_out : (4, 3) - entry, exit [m] and the directions there, written
     work : (N_SCRATCH, 3) - working space
     """
@@ -81,7 +85,9 @@ def wrap_ellipsoid(size, P, Q, side, known, arc, ends_out, work):
 
 @njit
 def finish(s, ends_out, work):
-    """Copy entry, exit and their directions into ends_out; return the arc length s."""
+    """Copy entry, exit and directions of the path found from work into ends_out : (4, 3); return its arc s
+    [m].
+    """
     copy(work[A], ends_out[0])
     copy(work[B], ends_out[1])
     copy(work[T_A], ends_out[2])
@@ -91,8 +97,12 @@ def finish(s, ends_out, work):
 
 @njit
 def section_arc(size, angle, ends):
-    """Return the length of a plane section of an ellipsoid over `angle` [rad] from scaled ends : (4, 3) [m]
-    (Simpson's rule)."""
+    """Return the length [m] of the plane section of an ellipsoid between the ends of a path, by Simpson's
+    rule.
+
+    size : (3,) - half axes [m]; angle : float - angle of the arc on the unit sphere to which the ellipsoid is
+        scaled [rad]; ends : (4, 3) - ends of that arc and its directions there.
+    """
     total = 0.0
     for k in range(5):
         c, n = math.cos(0.25 * k * angle), math.sin(0.25 * k * angle)
@@ -105,7 +115,11 @@ def section_arc(size, angle, ends):
 
 @njit
 def tangents_of(size, t_p, t_q, work):
-    """Write the tangents nearest to the directions t_p at entry and t_q at exit to work[E_P], work[E_Q]."""
+    """Write the unit vectors of the tangents from P and to Q that are nearest to the directions t_p at entry
+    and t_q at exit into work[E_P] and work[E_Q].
+
+    size : (3,) - half axes [m]; t_p, t_q : (3,) - directions in the ellipsoid's frame.
+    """
     for end in range(2):
         p, e = work[P_S + end], work[E_P + end]
         t, sign = (t_p, 1.0) if end == 0 else (t_q, -1.0)
@@ -124,15 +138,17 @@ def tangents_of(size, t_p, t_q, work):
 
 @njit
 def tangent(size, p, e, sign, x_out, t_out):
-    """Write the point x_out and the direction t_out of the tangent e from the scaled point p.
+    """Compute one of the tangents from an end of the path to the ellipsoid: the point where it touches, and
+    its direction.
 
-    Return the tangent's length [m]; the turn of t_out per turn of e about p, positive towards normal x
-    direction [1]; and the motion of x_out along t_out per turn of e [m].
+    Returns its length [m]; the derivative of the angle of t_out in the surface, positive towards normal x
+    direction, with respect to the rotation of e about p [1]; and that of the motion of x_out along t_out
+    [m/rad].
 
     size : (3,) - half axes [m]
     p : (3,) - end of the path, scaled to the unit sphere
     e : (3,) - unit vector at right angles to p, scaled, that chooses the tangent
-    sign : float - +1 = from p to the surface, -1 = from the surface to p
+    sign : float - +1 = direction from p to the surface, -1 = from the surface to p
     x_out : (3,) - point of the surface [m], written
     t_out : (3,) - unit direction, written
     """
@@ -156,8 +172,11 @@ def tangent(size, p, e, sign, x_out, t_out):
 
 @njit
 def binormal(size, x, t):
-    """Return the binormal, the unit vector normal x t at the surface point x with the unit tangent t :
-    (3,)."""
+    """Return the binormal (x, y, z) of a path on an ellipsoid: the unit vector normal x tangent.
+
+    size : (3,) - half axes [m]; x : (3,) - point of the surface [m]; t : (3,) - unit tangent of the path
+        there.
+    """
     nx, ny, nz = x[0] / size[0] ** 2, x[1] / size[1] ** 2, x[2] / size[2] ** 2
     norm = 1.0 / math.sqrt(nx * nx + ny * ny + nz * nz)
     nx, ny, nz = nx * norm, ny * norm, nz * norm
@@ -182,14 +201,14 @@ def rotate_tangent(p, e, angle):
 
 @njit
 def newton(size, s, work):
-    """Find the shortest path by Newton's method, beginning near the tangents work[E_P] and work[E_Q] and the
-    arc s. Return the length of the arc [m], and the Jacobi field y + d2 y' at Q divided by the length of the
-    path [1].
+    """Find a path over the ellipsoid by Newton's method, from the tangents work[E_P], work[E_Q] and the arc s
+    [m].
 
-    The arc is FAILED where no path is found. The unknowns are the rotation u of the first tangent's
-    direction, the rotation v of the last one's, and the change of the arc. Let d2 be the distance from Q to
-    its point of contact, o the offset of this point from the end of the geodesic, with the component o_b
-    across the path, and w the angle between the tangents there. Then y u + d2 v = o_b and y' u - v = w.
+    Returns the length of the arc [m], FAILED if none is found, and the field y + d2 y' (see above) at Q over
+    the length of the path [1]. The unknowns are the rotations u, v of the first and the last tangent's
+    direction, and the change of the arc. Let d2 be the distance from Q to its point of contact, o the vector
+    from the end of the geodesic to that point, o_b its component across the path, and w the angle between the
+    tangents there. Then y u + d2 v = o_b and y' u - v = w.
     """
     p, q, e_p, e_q, x, t = work[P_S], work[Q_S], work[E_P], work[E_Q], work[X], work[T_X]
     mean = (size[0] + size[1] + size[2]) / 3.0
@@ -228,12 +247,14 @@ def newton(size, s, work):
 
 @njit
 def middle(size, work):
-    """Return two numbers that tell on which side the middle of the path lies: the cosine of its angle to the
-    middle of the short way, and its scalar product with `side`.
+    """Return two numbers that show on which side of the ellipsoid the path lies.
 
-    The middle of the arc, from its ends and directions on the unit sphere, is seen in the plane midway
-    between P and Q; there the middle of the short way is p / |p| + q / |q|. The cosine is 0 where P and Q are
-    opposite.
+    They are the cosine of the angle between the middle of its arc and the middle of the short way, 0 if P and
+    Q are opposite, and the scalar product of the middle of the arc with `side`. The middle of the arc follows
+    from its ends and directions on the unit sphere, and is projected onto the plane midway between P and Q;
+    there the middle of the short way is p / |p| + q / |q|.
+
+    size : (3,) - half axes [m]; work : (N_SCRATCH, 3) - path found.
     """
     p, q, side = work[P_S], work[Q_S], work[SIDE]
     pp, qq, ta, tb = 0.0, 0.0, 0.0, 0.0
@@ -258,7 +279,7 @@ def middle(size, work):
 
 @njit
 def given(work):
-    """Return whether a side of the ellipsoid is given for the path."""
+    """Return whether work[SIDE], the side on which the path passes the ellipsoid, is given (not zero)."""
     return work[SIDE, 0] != 0.0 or work[SIDE, 1] != 0.0 or work[SIDE, 2] != 0.0
 
 
@@ -272,8 +293,9 @@ def offset(p, q):
 
 @njit
 def alone(size, field, work):
-    """Return whether the path found is certainly the only one: near the section on its side, and a clear
-    minimum."""
+    """Return whether the path found is certainly the only one: near the plane section on the given side, and
+    clearly a minimum by the field that `newton` returns (on the long way round clearly none).
+    """
     longest, shortest = max(size[0], size[1], size[2]), min(size[0], size[1], size[2])
     doubt = min(1.0, DOUBT * (longest / shortest - 1.0))  # none on a sphere
     if not offset(work[P_S], work[Q_S]) > doubt * NEAR_CENTRE:
@@ -288,7 +310,9 @@ def alone(size, field, work):
 
 @njit
 def rank_of(size, s, work):
-    """Return the length of the path with the arc s [m]; a large number where it is not on the given side."""
+    """Return the length of the path found with the arc s, by which paths are ranked [m]; a much larger number
+    if it is not on the given side.
+    """
     _, towards = middle(size, work)
     if given(work) and towards <= 0.0:
         return WRONG_SIDE * (1.0 - towards) * (size[0] + size[1] + size[2])
@@ -297,9 +321,10 @@ def rank_of(size, s, work):
 
 @njit
 def search(size, s, ends_out, work):
-    """Return the arc of the shortest of all paths on the given side [m], or FAILED.
+    """Search all paths over the ellipsoid; return the arc of the shortest one on the given side [m], or
+    FAILED.
 
-    Geodesics start along N_START tangents from P; between two that pass Q on different sides there is a path.
+    Geodesics are followed from N_START tangents; between two that pass Q on different sides there is a path.
 
     size : (3,) - half axes [m]
     s : float - arc of one path that was found already [m], or negative
@@ -334,17 +359,18 @@ def search(size, s, ends_out, work):
 
 @njit
 def distance(size, p, x):
-    """Return the distance of the scaled point p : (3,) from the point x : (3,) [m]."""
+    """Return the distance [m] of p : (3,), scaled by the half axes `size`, from the point x : (3,) [m]."""
     u, v, w = p[0] * size[0] - x[0], p[1] * size[1] - x[1], p[2] * size[2] - x[2]
     return math.sqrt(u * u + v * v + w * w)
 
 
 @njit
 def shoot(size, angle, work):
-    """Follow the geodesic of a tangent from P to where Q is seen, or nearest; return (arc, miss) [m].
+    """Follow the geodesic that continues a tangent from P until Q can be seen from it, or is nearest; return
+    (arc, miss) [m].
 
-    The tangent is at `angle` [rad] from work[E_0]. Q is seen from the surface where y . q > 1. The miss is
-    the offset of Q to the left of the direction there, work[T_X].
+    The tangent is work[E_0] rotated by `angle` [rad]. Q can be seen where y . q > 1 (on the unit sphere). The
+    miss is the offset of Q to the left of the geodesic's direction there, work[T_X].
     """
     q, x, t = work[Q_S], work[X], work[T_X]
     copy(work[E_0], work[E_P])

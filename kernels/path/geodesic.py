@@ -1,16 +1,18 @@
-"""Geodesics and their Jacobi fields: the course of a path on a surface, and how neighbouring paths diverge
-from it.
+"""Geodesics of wrapping surfaces and their Jacobi fields: the course of a path on a surface, and how
+neighbouring geodesics diverge from it.
 
-SPHERE and CYLINDER are in closed form. An ELLIPSOID is scaled to the unit sphere by y = x / axes. With
-d = 1 / axes^2 and w = sum d y^2, the geodesic and its Jacobi fields, f'' = -K f, need no velocities:
+SPHERE and CYLINDER are in closed form. An ELLIPSOID is scaled to the unit sphere by y = x / axes. With d = 1
+/ axes^2, w = sum d y^2 and the Gaussian curvature K, the equations of a geodesic and of its Jacobi fields f,
+f'' = -K f, contain no velocities:
   y'' = -(j / w^2) d y,  K = d1 d2 d3 / w^2,  j = w |y'|^2 (Joachimsthal's invariant, constant on a geodesic).
 So a Runge-Kutta-Nystrom method integrates both. Curvatures and geodesics: do Carmo 1976, Differential
-Geometry of Curves and Surfaces, sections 3-3 and 4-4. Fields a(0) = 1, a'(0) = 0 and r(0) = 0, r'(0) = 1:
-Scholz et al. 2016, Multibody Syst Dyn 36, 195-219.
+Geometry of Curves and Surfaces, sections 3-3 and 4-4. Fields a (a(0) = 1, a'(0) = 0, for a shift of the start
+sideways) and r (r(0) = 0, r'(0) = 1, for a rotation of the direction): Scholz et al. 2016, Multibody Syst Dyn
+36, 195-219.
 
 The step is in proportion to the local radius of curvature. After an arc of one radian the error is 2e-11 of
-the size on a round ellipsoid, 1e-10 with axes up to 5:1 and 1e-9 at 10:1; the length and the gradient of a
-path are as accurate.
+the size on a round ellipsoid, 1e-10 with axes up to 5:1 and 1e-9 at 10:1; length and gradient of a path are
+as accurate.
 """
 
 from __future__ import annotations
@@ -42,9 +44,10 @@ N_STEP = 400  # against endless loops: many times round
 
 @njit
 def flow(kind, size, x, t, s, x_out, t_out):
-    """Follow the geodesic from x along t for the length s; return a, a', r and r' there.
+    """Follow the geodesic from x along t for the length s; return (a, a', r, r') at its end.
 
-    These are the Jacobi fields and their rates, with r and s in m.
+    a [1] and r [m] are the Jacobi fields for a sideways shift of the start and a rotation of the direction
+    there, a' [1/m] and r' [1] their derivatives along the geodesic.
 
     kind : int - SPHERE, CYLINDER or ELLIPSOID
     size : (3,) - radii or half axes [m]
@@ -115,10 +118,13 @@ def flow_cylinder(radius, x, t, s, x_out, t_out):
 
 @njit
 def depart(size, x, t):
-    """Return the constants and the start of a geodesic's integration: (x, y, z, a, r) and their rates at x,
-    along t : (3,).
+    """Return the constants and the initial values for the integration of a geodesic of an ellipsoid and its
+    Jacobi fields.
 
-    The constants are d1, d2, d3, j and d1 d2 d3; the point and its rate are scaled to the unit sphere.
+    They are (d1, d2, d3, j, d1 d2 d3), the values (x, y, z, a, r) and their derivatives along the geodesic;
+    point and derivative are scaled to the unit sphere.
+
+    size : (3,) - half axes [m]; x : (3,) - starting point on the surface [m]; t : (3,) - unit tangent there.
     """
     a, b, c = 1.0 / size[0], 1.0 / size[1], 1.0 / size[2]
     d, e, f = a * a, b * b, c * c
@@ -134,11 +140,12 @@ def depart(size, x, t):
 
 @njit
 def arrive(size, place, rate, x_out, t_out):
-    """Write point and unit direction of an integrated geodesic, projected onto surface and tangent plane.
+    """Write end point and unit direction of an integrated geodesic, projected onto the surface and its
+    tangent plane.
 
-    size : (3,) - radii or half axes [m]
-    place : (5,) - scaled point, a and r, as integrated
-    rate : (5,) - their rates, as integrated
+    size : (3,) - half axes [m]
+    place : (5,) - scaled point and Jacobi fields a and r, as integrated
+    rate : (5,) - their derivatives along the geodesic
     x_out : (3,) - point on the surface [m], written
     t_out : (3,) - unit tangent there, written
     """
@@ -154,13 +161,22 @@ def arrive(size, place, rate, x_out, t_out):
 
 @njit
 def steepness(shape, y):
-    """Return w = sum d y^2 of a scaled point [1/m^2], one over the square of the support distance."""
+    """Return w = sum d y^2 [1/m^2] at a scaled point y of an ellipsoid.
+
+    1 / sqrt(w) is the distance of the tangent plane from the centre. shape : (5,) - constants from `depart`;
+    y : point.
+    """
     return shape[0] * y[0] * y[0] + shape[1] * y[1] * y[1] + shape[2] * y[2] * y[2]
 
 
 @njit
 def step_length(shape, place, rate):
-    """Return the length of the next step [m]: STEP times the least radius of curvature, here and ahead."""
+    """Return the length of the next integration step [m]: STEP times the smallest radius of curvature, here
+    and ahead.
+
+    shape : (5,) - constants from `depart`; place, rate : (5,) - values and their derivatives along the
+        geodesic.
+    """
     radius = STEP / math.sqrt(max(shape[3] * max(shape[0], shape[1], shape[2]), shape[4]))
     h = radius * steepness(shape, place)
     ahead = plus(place, h, rate)
@@ -169,7 +185,11 @@ def step_length(shape, place, rate):
 
 @njit
 def bending(shape, x):
-    """Return the second derivatives of (x, y, z, a, r) with respect to the arc length."""
+    """Return the second derivatives, with respect to arc length, of the scaled point and the Jacobi fields
+    (x, y, z, a, r).
+
+    shape : (5,) - constants from `depart`; x : (5,) - those values.
+    """
     w = 1.0 / steepness(shape, x)
     scale = -w * w
     pull, gauss = shape[3] * scale, shape[4] * scale
@@ -178,7 +198,11 @@ def bending(shape, x):
 
 @njit
 def step(shape, h, x, v):
-    """Take one integration step of the length h [m]: return (x, y, z, a, r) and their rates after it."""
+    """Take one integration step along a geodesic; return (x, y, z, a, r) and their derivatives after it.
+
+    shape : (5,) - constants from `depart`; h : float - length of the step [m]; x, v : (5,) - values and
+        derivatives before it.
+    """
     hh = h * h
     k0 = bending(shape, x)
     k1 = bending(shape, plus_2(x, h * NODES[1], hh * STAGE_1[0], v, k0))

@@ -59,8 +59,9 @@ another one: less than half of the rotation is its own."""
 
 
 class JointLeverage(NamedTuple):
-    """Input of the moment arms about joint angles, apart from the pose: tree, constraints, paths and
-    joints."""
+    """Constant input of the moment arms about joint angles: the joint tree, its constraints, the muscle paths
+    and the joints.
+    """
 
     tree: Tree
     constraints: Constraints  # with the roles of the method that solves the frames
@@ -70,7 +71,9 @@ class JointLeverage(NamedTuple):
 
 
 class JointLeverageWork(NamedTuple):
-    """Results and working space; the angles are in the order of the joints, three for each."""
+    """Results and working space of moment arms about joint angles; angles are in the order of the joints,
+    three for each joint.
+    """
 
     constraint: ConstraintWork
     path: PathWork
@@ -96,9 +99,9 @@ def new_joint_leverage_work(leverage: JointLeverage) -> JointLeverageWork:
 def joint_moment_arms(leverage, pose, q, work, lengths_out, arms_out):
     """Write muscle lengths and moment arms r = -dl/dtheta at a solved pose; return how many paths failed.
 
-    Arms are NaN about an angle that does not exist in this pose (e1 = e3), that the joint does not have, or
-    that only follows another one. Lengths and arms are NaN where a path fails; work.path.status gives the
-    reason.
+    An arm is NaN about an angle that is undefined in this pose (e1 = e3), that the joint does not have, or
+    that only follows another angle. Length and arms are NaN for a muscle whose path is not found;
+    work.path.status gives the reason.
 
     leverage : JointLeverage - joint tree, constraints, paths and joints
     pose : Pose - positions and orientations of the bodies, as the solver has written them
@@ -124,7 +127,13 @@ def joint_moment_arms(leverage, pose, q, work, lengths_out, arms_out):
 
 @njit
 def lock_followers(tree, joints, pose, angle):
-    """Set angle.status to LOCKED for the angles at whose unit rate the joint turns faster than FOLLOWS."""
+    """Set the status of angles that only follow another angle to LOCKED.
+
+    They are the angles at whose unit rate the joint rotates faster than FOLLOWS.
+
+    tree : Tree - the joint tree; joints : JointAxes - bodies of each joint; pose : Pose; angle : AngleWork -
+        coupling is read, status written.
+    """
     for a in range(angle.status.shape[0]):
         body = joints.distal[a // 3]
         x, y, z = 0.0, 0.0, 0.0
@@ -140,7 +149,12 @@ def lock_followers(tree, joints, pose, angle):
 
 @njit
 def leave_undefined_out(work, lengths_out, arms_out):
-    """Write the lengths, and NaN for lengths or arms without a value; return how many paths failed."""
+    """Copy the muscle lengths into lengths_out, and set lengths and arms without a value to NaN; return how
+    many paths failed.
+
+    work : JointLeverageWork - status of paths and angles; lengths_out : (n_muscle,) [m]; arms_out :
+        (n_muscle, 3 n_joint) [m].
+    """
     n_failed = 0
     for m in range(arms_out.shape[0]):
         failed = work.path.status[m] != OK
@@ -154,8 +168,11 @@ def leave_undefined_out(work, lengths_out, arms_out):
 
 @njit
 def soft_rows(constraints, pose, n, work):
-    """Write rows and compliances of all soft elements after the n hard rows; return the new number of
-    rows."""
+    """Write the constraint rows and compliances of all soft elements after the n hard rows; return the new
+    number of rows.
+
+    constraints : Constraints - hard and soft elements; pose : Pose; work : ConstraintWork - rows, written.
+    """
     for k in range(n):
         work.compliance[k] = 0.0
     for e in range(constraints.elements.kind.shape[0]):
@@ -169,8 +186,8 @@ def soft_rows(constraints, pose, n, work):
 
 @njit
 def place_joint_angles(tree, joints, j, pose, work):
-    """Write the gradients of the three angles of joint j (work.angle.gradient) and the motions of these
-    angles alone (work.angle.alone), in rows 3 j to 3 j + 2.
+    """Write the gradient of each of the three angles of joint j, and the motion that changes this angle
+    alone, into rows 3 j to 3 j + 2 of work.angle.gradient and work.angle.alone.
 
     tree : Tree - the joint tree
     joints : JointAxes - the joints whose angles are meant, and their axes

@@ -1,4 +1,5 @@
-"""Lengths of muscle or ligament paths over surfaces as constraints: Phi = L(q) - target.
+"""Constraints on the lengths of muscle or ligament paths over surfaces: Phi = L(q) - target, with the length
+L.
 
 Value and row are those of kernels/path/muscle_path: L, and g = dL/dq along the tangent of q. For paths over
 surfaces, no closed form of the derivative of g is known. It is computed by central differences of g of the
@@ -38,7 +39,7 @@ PART = (8.0 / 12.0, -8.0 / 12.0, -1.0 / 12.0, 1.0 / 12.0)
 
 
 class PathLengths(NamedTuple):
-    """Paths whose lengths are elements (kernels/solver/constraints)."""
+    """Paths of those elements that constrain the length of a path (elements: kernels/solver/constraints)."""
 
     path: np.ndarray  # (n_element,) int64 - which path is an element's, -1 = it is of another kind
     stations: Stations
@@ -46,7 +47,9 @@ class PathLengths(NamedTuple):
 
 
 class LengthWork(NamedTuple):
-    """Paths at the present pose, and at poses displaced by small steps for derivatives."""
+    """Working space of length constraints: paths at the present pose, and at poses displaced by small steps
+    for derivatives.
+    """
 
     here: PathWork
     beside: PathWork
@@ -58,7 +61,7 @@ class LengthWork(NamedTuple):
 
 
 def new_length_work(lengths: PathLengths | None, tree: Tree) -> LengthWork | None:
-    """Allocate a LengthWork, which serves paths of all kinds; None where there are no paths."""
+    """Allocate the working space of length constraints; None in a model without such constraints."""
     if lengths is None:
         return None
     stations, surfaces, n_v, n_q = lengths.stations, lengths.surfaces, len(tree.dof_body), tree.q_start[-1]
@@ -74,14 +77,15 @@ def new_length_work(lengths: PathLengths | None, tree: Tree) -> LengthWork | Non
 
 @entry
 def path_lengths(tree, lengths, q, target, work, value_out):
-    """Write the values of the elements that are paths at the coordinates q; NaN where a path fails.
+    """Write Phi, length minus target, of all elements that constrain a path's length, at q; NaN where no path
+    is found.
 
     tree : Tree - the joint tree
     lengths : PathLengths - the elements that are paths
     q : (n_q,) - generalized coordinates [rad, m]
     target : (n_element,) - target lengths [m]
     work : LengthWork - paths at this pose and beside it, written
-    value_out : (n_element,) - length less target of the elements that are paths [m], written
+    value_out : (n_element,) - Phi [m], written for those elements
     """
     pose(tree, q, work.near)
     length_values(tree, lengths, work.near, q, target, work, value_out)
@@ -89,7 +93,8 @@ def path_lengths(tree, lengths, q, target, work, value_out):
 
 @njit
 def length_values(tree, lengths, at, q, target, work, value_out):
-    """Write L - target of the elements that are paths, and their gradients into work; NaN where a path fails.
+    """Write Phi, length minus target, of all elements that constrain a path's length, and the gradients into
+    work.
 
     tree : Tree - the joint tree
     lengths : PathLengths - the elements that are paths; None where no element is one
@@ -97,7 +102,7 @@ def length_values(tree, lengths, at, q, target, work, value_out):
     q : (n_q,) - generalized coordinates of that pose [rad, m]
     target : (n_element,) - target lengths [m]
     work : LengthWork - paths at this pose and beside it, written
-    value_out : (n_element,) - length less target of the elements that are paths [m], written
+    value_out : (n_element,) - Phi [m], written for those elements; NaN where no path is found
     """
     if lengths is None:
         return
@@ -115,7 +120,8 @@ def length_values(tree, lengths, at, q, target, work, value_out):
 
 @njit
 def length_slope(lengths, e, d, work):
-    """Return the derivative of Phi along dof d of element e, which is a path, after length_values.
+    """Return the derivative along dof d of the path length that element e constrains; call it after
+    length_values.
 
     lengths : PathLengths - the elements that are paths; None where no element is one
     e, d : int - indices of the element and of the dof
@@ -128,10 +134,11 @@ def length_slope(lengths, e, d, work):
 
 @njit
 def add_length_curvature(tree, lengths, e, factor, dofs, work, H):
-    """Add factor times the second derivative of Phi of element e, which is a path, to H, after length_values.
+    """Add a factor times the second derivative of the path length that element e constrains to H; call it
+    after length_values.
 
-    Inside a joint that turns freely, the change of g along the tangent depends on the order of two dofs; half
-    the sum of both orders is the second derivative along steps of kernels/joints/tree.integrate.
+    In a joint with free rotation, the derivative of the gradient depends on the order of two dofs; the mean
+    of both orders is the second derivative along steps of kernels/joints/tree.integrate.
 
     tree : Tree - the joint tree
     lengths : PathLengths - the elements that are paths; None where no element is one
@@ -158,7 +165,8 @@ def add_length_curvature(tree, lengths, e, factor, dofs, work, H):
 
 @njit
 def length_bias(tree, lengths, e, v, work):
-    """Return d2L/dt2 at zero accelerations of element e, which is a path, after length_values [m/s^2].
+    """Return d2L/dt2 at zero generalized accelerations [m/s^2] of the path length L that element e
+    constrains; call it after length_values.
 
     tree : Tree - the joint tree
     lengths : PathLengths - the elements that are paths; None where no element is one
@@ -180,10 +188,10 @@ def length_bias(tree, lengths, e, v, work):
 
 @njit
 def bend_along(tree, lengths, m, step, work):
-    """Write the directional derivative of the gradient of path m's length into work.bend. The coordinates are
-    work.q, and the direction is work.move.
+    """Write the derivative of the gradient of path m's length along the direction work.move, at the
+    coordinates work.q, into work.bend.
 
-    It is NaN if the path cannot be found at the displaced poses of the difference.
+    It is computed by central differences; it is NaN if the path is not found at a displaced pose.
 
     tree : Tree - the joint tree
     lengths : PathLengths - the elements that are paths

@@ -1,8 +1,9 @@
 """Moment arms of all muscles about all angles (Sherman, Seth, Delp 2010).
 
 The moment arm is r = -dl/dtheta, with the muscle's length l and the angle theta. It is positive if the
-tension of the muscle drives the angle in its positive sense. There are three methods. They use the same path
-and the same coupling vector C of each angle, and have nothing else in common:
+tension of the muscle drives the angle in its positive sense. There are three methods, which check one
+another. They share the path and the coupling vector C of each angle (the speeds of all dofs at theta-dot =
+1), and nothing else:
 
 FORCE: spatial forces of the path under tension s, as generalized forces f = J' T s: r = C . f / s (eq. 18).
 PARTIAL_VELOCITY: the gradient of the length along each dof: r = -C . dl/dq (eq. 15).
@@ -47,7 +48,7 @@ FORCE, PARTIAL_VELOCITY, VELOCITY = 0, 1, 2
 
 
 class Leverage(NamedTuple):
-    """Arrays that moment arms depend on: the joint tree, its constraints, the paths and the angles."""
+    """Constant input of moment arms: the joint tree, its constraints, the muscle paths and the angles."""
 
     tree: Tree
     constraints: Constraints
@@ -57,7 +58,7 @@ class Leverage(NamedTuple):
 
 
 class LeverageWork(NamedTuple):
-    """Results and working space of moment arms."""
+    """Results and working space of moment arms: pose, constraints, paths, angles and velocities."""
 
     pose: Pose
     constraint: ConstraintWork
@@ -98,7 +99,8 @@ def moment_arms(leverage, q, method, moving_work, work, arms_out):
     leverage : Leverage - joint tree, constraints, paths and angles
     q : (n_q,) - generalized coordinates [rad, m]
     method : int - FORCE, PARTIAL_VELOCITY or VELOCITY
-    moving_work : int - 1 = with the generalized forces of moving points, 0 = without (not of VELOCITY)
+    moving_work : int - 1 = with the generalized forces of moving path points, 0 = without; VELOCITY always
+        has them
     work : LeverageWork - results and working space, written
     arms_out : (n_muscle, n_angle) - moment arms [m], written
     """
@@ -126,7 +128,8 @@ def moment_arms(leverage, q, method, moving_work, work, arms_out):
 
 @njit
 def arms_by_force(tree, stations, moving_work, work, arms_out):
-    """Write arms_out = C . f / s with the generalized forces f of unit tension (eqs 16-18).
+    """Write the moment arms C . f / s, with the generalized forces f of a muscle under the tension s = 1 (eqs
+    16-18).
 
     tree : Tree - the joint tree
     stations : Stations - path points and wrapping surfaces (stations) of all paths
@@ -142,7 +145,7 @@ def arms_by_force(tree, stations, moving_work, work, arms_out):
 
 @njit
 def muscle_force(tree, stations, m, tension, moving_work, work):
-    """Write the generalized forces of muscle m under a tension into work.force.
+    """Write the generalized forces of muscle m under a given tension into work.force : (n_v,) [N m, N].
 
     work.wrench is overwritten.
 
@@ -166,7 +169,8 @@ def muscle_force(tree, stations, m, tension, moving_work, work):
 
 @entry
 def force_of_muscle(leverage, m, tension, moving_work, work, tau_out):
-    """Write the generalized forces of muscle m under a tension, at the coordinates of the last moment_arms.
+    """Write the generalized forces of muscle m under a given tension, at the coordinates of the last call of
+    moment_arms.
 
     leverage : Leverage - joint tree, constraints, paths and angles
     m : int - index of the muscle
@@ -181,7 +185,9 @@ def force_of_muscle(leverage, m, tension, moving_work, work, tau_out):
 
 @njit
 def arms_by_partial_velocity(work, arms_out):
-    """Write arms_out = -C . dl/dq : (n_muscle, n_angle) [m] (eq. 15)."""
+    """Write the moment arms -C . dl/dq from path gradients and coupling vectors (eq. 15) into arms_out :
+    (n_muscle, n_angle) [m].
+    """
     for m in range(arms_out.shape[0]):
         for a in range(arms_out.shape[1]):
             arms_out[m, a] = -inner_product(work.angle.coupling[a], work.path.gradient[m])
@@ -189,7 +195,9 @@ def arms_by_partial_velocity(work, arms_out):
 
 @njit
 def arms_by_velocity(tree, stations, work, arms_out):
-    """Write arms_out = -dl/dt at theta-dot = 1 : (n_muscle, n_angle) [m] (eq. 11)."""
+    """Write the moment arms -dl/dt at theta-dot = 1, from the velocities of the bodies (eq. 11), into
+    arms_out : (n_muscle, n_angle) [m].
+    """
     for a in range(arms_out.shape[1]):
         velocities(tree, work.pose, work.angle.coupling[a], work.velocities)
         for m in range(arms_out.shape[0]):

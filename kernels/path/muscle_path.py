@@ -2,14 +2,15 @@
 
 A path is the shortest line through its points and over its surfaces, in their order, so it consists of
 straight pieces and of geodesics, each of which lies on one body. When the bodies move, only changes of the
-straight pieces count: as the path is the shortest, a slide of the contact points along a surface or a change
+straight pieces count: as the path is the shortest, a shift of the contact points along a surface or a change
 of a geodesic does not change its length to first order. A piece with the unit direction e from body A to body
-B pulls them with e and -e along one line, and each dof between them changes its length by twist . (r x e, e).
+B pulls them with e and -e along one line; each dof between them changes its length by twist . (r x e, e), r
+being a point of the piece.
 
-The coordinate of a moving point changes the length, too. So the principle of virtual work gives that
-coordinate a generalized force; without it, as in OpenSim of 2010, the muscle does spurious work (Sherman,
-Seth, Delp 2010, assumption 1; OpenSim 4.6 has it). `gradients` and `add_forces` leave it out with
-moving_work = 0, for comparison only.
+The coordinate of a moving point changes the length, too. By the principle of virtual work, that coordinate
+then has a generalized force; without it, as in OpenSim of 2010, the muscle does spurious work (Sherman, Seth,
+Delp 2010, assumption 1; OpenSim 4.6 has it). `gradients` and `add_forces` leave it out with moving_work = 0,
+for comparison only.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ SHORTEST = 1e-9
 
 
 class PathWork(NamedTuple):
-    """Pieces, lengths and gradients of all muscle paths, and working space; rows of a muscle begin at that of
-    its first station."""
+    """Straight pieces, lengths and gradients of all muscle paths, and working space.
+
+    The rows of a muscle's pieces begin at the row of its first station (path point or wrapping surface).
+    """
 
     point: Annotated[np.ndarray, Floats("n_station", 3)]  # points in ground [m]
     # d point / d its coordinate within the body, in ground
@@ -59,7 +62,10 @@ class PathWork(NamedTuple):
 
 
 def wraps_in_closed_form(stations: Stations, surfaces: Surfaces) -> bool:
-    """Return whether every wrap is over one sphere or cylinder, between two points that are always there."""
+    """Return whether every path touches at most one sphere or cylinder between two of its permanent points.
+
+    If so, no path needs an iterative solution.
+    """
     if not np.isin(surfaces.kind, (SPHERE, CYLINDER)).all():
         return False
     for first, stop in zip(stations.start[:-1], stations.start[1:], strict=True):
@@ -75,7 +81,9 @@ def wraps_in_closed_form(stations: Stations, surfaces: Surfaces) -> bool:
 
 
 def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int, closed_form: bool = False) -> PathWork:
-    """Allocate a PathWork; closed_form : whether wraps_in_closed_form holds, which shortens compilation."""
+    """Allocate a PathWork. closed_form : result of wraps_in_closed_form; True leaves iterative solutions out
+    of compilation.
+    """
     n_station, n_muscle = len(stations.kind), len(stations.start) - 1
     return allocate(
         PathWork,
@@ -88,7 +96,7 @@ def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int, closed_form:
 
 @njit
 def follow_paths(tree, stations, surfaces, pose, q, work):
-    """Write work.length, work.status and the pieces of all muscles at a pose.
+    """Find the paths of all muscles at a pose: write their lengths, statuses and straight pieces into work.
 
     tree : Tree - the joint tree
     stations : Stations - path points and wrapping surfaces (stations) of all paths
@@ -104,7 +112,8 @@ def follow_paths(tree, stations, surfaces, pose, q, work):
 
 @njit
 def follow_path(tree, stations, surfaces, pose, q, m, work):
-    """Write work.length, status, n_piece and the pieces of muscle m, after wrap.place_surfaces.
+    """Find the path of muscle m: write its length, status and straight pieces into work; call it after
+    wrap.place_surfaces.
 
     tree : Tree - the joint tree
     stations : Stations - path points and wrapping surfaces (stations) of all paths
@@ -135,12 +144,13 @@ def follow_path(tree, stations, surfaces, pose, q, m, work):
 
 @njit
 def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
-    """Find the path of muscle m between two of its points over the wrapping surfaces, each used once; return
-    the status.
+    """Find the path of muscle m between two of its points over the wrapping surfaces between them; return the
+    status.
 
     A surface that the path may meet between any two of its points has a wrap station between each two. If the
-    conditional point between two such stations is not active, both stations lie between the same points. A
-    surface that contains an end point is left out if it yields; then work.inside is 1.
+    conditional point between two such stations is not active, both stations lie between the same two points;
+    the surface is then used once. A surface that contains an end point is left out if its station has the
+    flag YIELDS; then work.inside is 1.
 
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     surfaces : Surfaces - the wrapping surfaces
@@ -170,14 +180,15 @@ def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
 
 @njit
 def choose(stations, surfaces, m, i, first_wrap, P, Q, work):
-    """Choose the surface of a wrap station between two points; return its number, -1 if it is left out here.
+    """Return the number of the surface over which a wrap station leads the path between two points; -1 = the
+    station is left out.
 
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     surfaces : Surfaces - the wrapping surfaces
     m : int - index of the muscle
     i : int - index of the wrap station
     first_wrap : int - first wrap station between the two points
-    P, Q : (3,) - points before and behind the station, in ground [m]
+    P, Q : (3,) - path points before and after the station, in ground [m]
     work : PathWork - results and working space, written; wrap.now is known for the stations before i
     """
     k, wrap, manner = stations.surface[i], work.wrap, stations.manner[i]
@@ -211,7 +222,7 @@ def join(stations, pose, m, before, after, first_wrap, work):
     pose : Pose - positions and orientations of all bodies in ground
     m : int - index of the muscle
     before : int - station of the point before
-    after : int - station of the point behind
+    after : int - station of the point after
     first_wrap : int - first wrap station between them, -1 = there is none
     work : PathWork - results and working space of all paths, written
     """
@@ -227,13 +238,13 @@ def join(stations, pose, m, before, after, first_wrap, work):
 
 @njit
 def add_piece(stations, pose, m, s_from, s_to, x_from, x_to, work):
-    """Write the wrench of one straight piece of muscle m, and add its length to that of the path.
+    """Write the unit wrench of one straight piece of muscle m, and add its length to that of the path.
 
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     pose : Pose - positions and orientations of all bodies in ground
     m : int - index of the muscle
-    s_from : int - station where it begins
-    s_to : int - station where it ends
+    s_from : int - station where the piece begins
+    s_to : int - station where the piece ends
     x_from : (3,) - start of the piece in ground [m]
     x_to : (3,) - end of the piece in ground [m]
     work : PathWork - results and working space of all paths, written
@@ -265,12 +276,13 @@ def add_piece(stations, pose, m, s_from, s_to, x_from, x_to, work):
 
 @njit
 def gradients(tree, stations, pose, moving_work, work):
-    """Write work.gradient of all muscles, after follow_paths: the derivative of the length along each dof.
+    """Write the derivatives of all muscles' lengths along each dof into work.gradient; call it after
+    follow_paths.
 
     tree : Tree - the joint tree
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     pose : Pose - positions and orientations of all bodies in ground
-    moving_work : int - 1 = with the part of moving points that virtual work demands, 0 = without
+    moving_work : int - 1 = with the derivatives by coordinates that move path points, 0 = without
     work : PathWork - results and working space of all paths, written
     """
     for m in range(stations.start.shape[0] - 1):
@@ -279,12 +291,13 @@ def gradients(tree, stations, pose, moving_work, work):
 
 @njit
 def gradient(tree, stations, pose, moving_work, m, work):
-    """Write work.gradient of muscle m, after follow_path.
+    """Write the derivative of muscle m's length along each dof into work.gradient[m]; call it after
+    follow_path.
 
     tree : Tree - the joint tree
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     pose : Pose - positions and orientations of all bodies in ground
-    moving_work : int - 1 = with the part of moving points that virtual work demands, 0 = without
+    moving_work : int - 1 = with the derivatives by coordinates that move path points, 0 = without
     m : int - index of the muscle
     work : PathWork - results and working space of all paths, written
     """
@@ -302,11 +315,13 @@ def gradient(tree, stations, pose, moving_work, m, work):
 
 @njit
 def pull_on_slip(work, k, s):
-    """Return the derivative of the length of piece k with respect to the coordinate that moves its end s
-    within a body.
+    """Return the derivative of the length of a straight piece with respect to the coordinate that moves its
+    end within a body.
 
-    It is the direction of the piece times the derivative of the point with respect to its coordinate. The
-    sign, which differs between the two ends of the piece, is left to the caller.
+    It is the unit direction of the piece times the derivative of the point; the sign, which differs between
+    the two ends of a piece, is left to the caller.
+
+    work : PathWork - pieces of the path; k : int - row of the piece; s : int - station at that end.
     """
     w, slip = work.wrench[k], work.slip[s]
     return w[3] * slip[0] + w[4] * slip[1] + w[5] * slip[2]
@@ -314,16 +329,16 @@ def pull_on_slip(work, k, s):
 
 @njit
 def piece_gradient(tree, pose, body_a, body_b, w, row):
-    """Add the derivative of the length of a piece along each dof to row.
+    """Add the derivative of a straight piece's length along each dof to row.
 
-    The dofs of both bodies are climbed towards ground, the later one first, until they meet: a dof below
-    moves both ends alike.
+    From both bodies the dofs are followed towards ground, each time from the body with the later dof, until
+    both meet: dofs nearer to ground move both ends alike.
 
     tree : Tree - the joint tree
     pose : Pose - positions and orientations of all bodies in ground
-    body_a, body_b : int - numbers of the bodies at start and end, -1 = ground
+    body_a, body_b : int - indices of the bodies at start and end, -1 = ground
     w : (6,) - wrench (r x e, e) of the piece about the reference point
-    row : (n_v,) - derivative of the length
+    row : (n_v,) - derivative of the length, added to
     """
     a = tree.last_dof[body_a] if body_a >= 0 else -1
     b = tree.last_dof[body_b] if body_b >= 0 else -1
@@ -338,7 +353,8 @@ def piece_gradient(tree, pose, body_a, body_b, w, row):
 
 @njit
 def add_forces(stations, m, tension, moving_work, work, wrench, tau):
-    """Add the forces of muscle m under a tension, after follow_paths (Sherman, Seth, Delp 2010, eq. 2).
+    """Add the forces of muscle m under a given tension on all bodies; call it after follow_paths (Sherman,
+    Seth, Delp 2010, eq. 2).
 
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     m : int - index of the muscle
@@ -361,7 +377,7 @@ def add_forces(stations, m, tension, moving_work, work, wrench, tau):
 
 @njit
 def lengthening_speed(stations, velocities, v, m, work):
-    """Return the lengthening speed dl/dt of muscle m [m/s], after follow_paths.
+    """Return the lengthening speed dl/dt of muscle m's path [m/s]; call it after follow_paths.
 
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]

@@ -1,8 +1,8 @@
 """Tableau of an eighth-order Runge-Kutta-Nystrom method for x'' = f(x), and sums of tuples of five numbers.
 
 The method is the 8(6) formula of Dormand, El-Mikkawy and Prince 1987, IMA J Numer Anal 7, 423-430, without
-its error estimate. The five numbers are a point and two fields; as a tuple, which stays in registers, they
-take half the time of an array.
+its error estimate. The five numbers are the coordinates of a point and two Jacobi fields. A tuple stays in
+the processor's registers, which takes half the time of an array.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SPEEDS = (223 / 7938, 0.0, 5875 / 36288, 4625 / 21168, 41 / 224, 4625 / 21168, 5
 
 @njit
 def plus(x, w, y):
-    """Return x + w y for tuples of five numbers."""
+    """Return x + w y for tuples x and y of five numbers, with the number w."""
     return x[0] + w * y[0], x[1] + w * y[1], x[2] + w * y[2], x[3] + w * y[3], x[4] + w * y[4]
 
 

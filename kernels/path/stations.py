@@ -1,4 +1,6 @@
-"""Stations of muscle paths from origin to insertion: points of bodies, and wrapping surfaces between them."""
+"""Stations of muscle paths in order from origin to insertion: a station is a point of a body or a wrapping
+surface.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ line runs through it, whichever side is given."""
 
 
 class Stations(NamedTuple):
-    """Stations of the paths of n_muscle muscles, path by path; each begins and ends with a point."""
+    """Stations (points and wrapping surfaces) of the paths of n_muscle muscles, path by path; each path
+    begins and ends with a point.
+    """
 
     start: np.ndarray  # (n_muscle + 1,) int64 - first station of each muscle
     kind: np.ndarray  # (n_station,) int64 - POINT, CONDITIONAL, MOVING, WRAP
@@ -36,7 +40,8 @@ class Stations(NamedTuple):
 
 @njit
 def place_station(tree, stations, pose, q, s, local, point_out, slip_out):
-    """Write the position of station s in ground; return False for a conditional point that is not there.
+    """Write the position of path point s in ground; return False for a conditional point that is not active
+    at q.
 
     tree : Tree - the joint tree
     stations : Stations - path points and wrapping surfaces (stations) of all paths

@@ -1,7 +1,7 @@
-"""Wrapping surfaces that are fixed to bodies: their sizes, and their poses in ground.
+"""Wrapping surfaces of muscle paths, fixed to bodies: their sizes, and their poses in ground.
 
 The size of a SPHERE is its radius, of a CYLINDER about its own z axis its radius and half its length (0 = an
-infinite cylinder), of an ELLIPSOID its three half axes. The values of a surface of another kind are NaN.
+infinite cylinder), of an ELLIPSOID its three half axes. For any other kind the functions return NaN.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SPHERE, CYLINDER, ELLIPSOID = 0, 1, 2
 
 
 class Surfaces(NamedTuple):
-    """Constant description of n_surface wrapping surfaces."""
+    """Kinds, sizes, bodies and poses on these bodies of n_surface wrapping surfaces."""
 
     kind: np.ndarray  # (n_surface,) int64 - SPHERE, CYLINDER, ELLIPSOID
     body: np.ndarray  # (n_surface,) int64 - body that carries it, -1 = ground
@@ -56,7 +56,7 @@ def place(surfaces, pose, placement_out):
 
 @njit
 def into_surface(placement, k, x, y_out):
-    """Write the point x : (3,) of ground into y_out : (3,), in the frame of surface k [m]."""
+    """Convert the point x : (3,) from ground to the frame of surface k, y_out : (3,) [m]."""
     R, o = placement.rotation[k], placement.position[k]
     dx, dy, dz = x[0] - o[0], x[1] - o[1], x[2] - o[2]
     for i in range(3):
@@ -65,7 +65,7 @@ def into_surface(placement, k, x, y_out):
 
 @njit
 def out_of_surface(placement, k, y, x_out):
-    """Write the point y : (3,) of the frame of surface k into x_out : (3,), in ground [m]."""
+    """Convert the point y : (3,) from the frame of surface k to ground, x_out : (3,) [m]."""
     R, o = placement.rotation[k], placement.position[k]
     for i in range(3):
         x_out[i] = o[i] + R[i, 0] * y[0] + R[i, 1] * y[1] + R[i, 2] * y[2]
@@ -79,7 +79,8 @@ def turn_out_of_surface(placement, k, y, x_out):
 
 @njit
 def clearance(kind, size, x):
-    """Return roughly the distance of a point above the surface, relative to its size [1]; negative inside.
+    """Return approximately the distance of a point from a surface over the size of the surface [1]; negative
+    inside.
 
     kind : int - SPHERE, CYLINDER or ELLIPSOID
     size : (3,) - radii or half axes [m]
@@ -98,7 +99,10 @@ def clearance(kind, size, x):
 
 @njit
 def quadric(kind, size):
-    """Return the factors d of F(x) = sum d x^2 - 1, which is 0 on a sphere, cylinder or ellipsoid [1/m^2]."""
+    """Return (d1, d2, d3) [1/m^2] of the equation of a surface, F(x) = sum d x^2 - 1 = 0.
+
+    kind : int - SPHERE, CYLINDER or ELLIPSOID; size : (3,) - radii or half axes [m].
+    """
     d = 1.0 / (size[0] * size[0])
     if kind == SPHERE:
         return d, d, d
@@ -128,7 +132,8 @@ def normal(kind, size, x, n_out):
 def curvatures(kind, size, x, t, b):
     """Return normal curvature along t, geodesic torsion, and normal curvature along b at a point [1/m].
 
-    They are the products t' S t, t' S b and b' S b of the shape operator S = dn/dx, positive where convex.
+    They are the products t' S t, t' S b and b' S b with the shape operator S = dn/dx, the derivative of the
+    outward normal; positive where the surface is convex.
 
     kind : int - SPHERE, CYLINDER or ELLIPSOID
     size : (3,) - radii or half axes [m]

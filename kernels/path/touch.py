@@ -1,10 +1,11 @@
-"""The shortest path between two points over one wrapping surface of a run.
+"""The shortest path between two points over one wrapping surface.
 
-A surface is touched only if the path without it would run through it. `side` : (3,), a vector in the
+The surface is touched only if the straight line would run through it. `side` : (3,), a vector in the
 surface's frame, chooses between the ways round; zeros choose the shortest path. Seen from the centre (along
-the axis of a cylinder), P and Q enclose an angle, whose bisector is the middle of the short way. The path
-takes the way whose middle has a positive scalar product with `side`, even where the straight line would pass
-clear of the surface on the wrong side; where it passes clear on the given side, the surface is not touched.
+the axis of a cylinder), the points P and Q enclose an angle, whose bisector points to the middle of the short
+way. The path takes the way round whose middle has a positive scalar product with `side`, even where the
+straight line passes clear of the surface on the other side; where it passes clear on the given side, the
+surface is not touched.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ OFF = math.inf  # instead of a way round
 
 
 class WrapWork(NamedTuple):
-    """Results of every wrap station, and working space."""
+    """Path at every wrap station (place of a path where it may wrap around one surface), and working
+    space.
+    """
 
     touching: Annotated[np.ndarray, Integers("n_station")]  # 1 = the path lies on the surface
     entry: Annotated[np.ndarray, Floats("n_station", 3)]  # where it arrives, in ground [m]
@@ -67,11 +70,11 @@ class WrapWork(NamedTuple):
 
 
 def new_wrap_work(n_station: int, n_surface: int, closed_form: bool = False) -> WrapWork:
-    """Allocate a WrapWork.
+    """Allocate a WrapWork for paths over wrapping surfaces.
 
     n_station, n_surface : int - numbers of stations and of wrapping surfaces
-    closed_form : bool - whether every run is one sphere or cylinder, so that nothing else need be compiled
-      (which saves a third of the time)
+    closed_form : bool - True if no path touches more than one sphere or cylinder between two points; then
+        iterative solutions are not compiled, which saves a third of the time
     """
     return allocate(
         WrapWork,
@@ -83,7 +86,7 @@ def new_wrap_work(n_station: int, n_surface: int, closed_form: bool = False) -> 
 
 @njit
 def lies_inside(surfaces, k, X, work):
-    """Return whether a point of ground lies inside surface k, after place_surfaces.
+    """Return whether a point lies inside surface k; call it after place_surfaces.
 
     surfaces : Surfaces - the wrapping surfaces
     k : int - index of the surface
@@ -96,18 +99,21 @@ def lies_inside(surfaces, k, X, work):
 
 @njit
 def wrap_station(surfaces, k, side, i, P, Q, work, chain):
-    """Write the shortest path over station i alone; return the status, and how far its ends moved as a part
-    of the surface's size.
+    """Find the shortest path from P to Q over one surface; return (status, change of its ends of contact).
+
+    The change is the largest shift of an entry or exit coordinate since the last call, over the size of the
+    surface [1]; 1 where contact begins or ends.
 
     surfaces : Surfaces - the wrapping surfaces
-    k : int - index of the surface
+    k : int - index of the surface, -1 = none
     side : (3,) - vector in the surface's frame that points to the side on which the path passes; zeros = the
-      shorter way
-    i : int - index of the station
+        shorter way
+    i : int - index of the wrap station
     P : (3,) - point of the path before the surface, in ground [m]
-    Q : (3,) - point of the path behind the surface, in ground [m]
+    Q : (3,) - point of the path after the surface, in ground [m]
     work : WrapWork - results of every wrap station, and working space, written
-    chain : ChainWork - that of work; None where all is in closed form, so that the compiler drops the rest
+    chain : ChainWork - the one in work; None if all paths are in closed form, so that the rest is not
+        compiled
     """
     ends, p, q = work.ends[i], work.local[0], work.local[1]
     was, arc = work.touching[i], work.arc[i]
@@ -151,12 +157,12 @@ def wrap_station(surfaces, k, side, i, P, Q, work, chain):
 
 @njit
 def write_end(k, i, work):
-    """Convert the points of the path at wrap station i from the frame of surface k to ground.
+    """Convert entry and exit of the path at wrap station i, and its unit directions there, from the frame of
+    surface k to ground.
 
     A wrap station is a place in the path where it may wrap around one surface. Its entry is the point where
-    the path arrives on the surface, its exit the point where the path leaves. They and the unit directions of
-    the path at both points are read from work.ends and written to work.entry, exit, entry_direction and
-    exit_direction.
+    the path arrives on the surface, its exit the point where it leaves. They are read from work.ends and
+    written to work.entry, exit, entry_direction and exit_direction.
     """
     ends = work.ends[i]
     out_of_surface(work.placement, k, ends[0], work.entry[i])

@@ -1,9 +1,9 @@
-"""The shortest path between two points over the wrapping surfaces of a run, in a given order.
+"""The shortest path between two points over several wrapping surfaces in a given order.
 
-Each surface in turn gets the shortest path between the points before and behind it (kernels/path/touch).
-This shortens the whole path every time, and finds out which of the surfaces are touched; then
-kernels/path/chain makes the path smooth. Where the side of a surface is not given, this is done from either
-end of the run, and the shorter path is taken.
+Each surface in turn gets the shortest path between the points before and after it (kernels/path/touch). This
+shortens the whole path every time, and finds out which of the surfaces are touched; then kernels/path/chain
+makes the path smooth. If the side of a surface is not given, this is done twice, beginning at either end, and
+the shorter path is taken.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ NEAR = 0.1  # move of a sweep, of the size, that Newton's method may start from
 
 
 class WrapRun(NamedTuple):
-    """Wrap stations between two points, in the order of the path."""
+    """A run: the wrapping surfaces (stations first to last - 1) between the points P and Q, in the order of
+    the path.
+    """
 
     surfaces: Surfaces
     surface: np.ndarray  # (n_station,) int64 - surface of each station, -1 = none now
@@ -47,7 +49,7 @@ def place_surfaces(surfaces, pose, work):
 
 @njit
 def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
-    """Write the path from P to Q over the stations first to last - 1; return its status.
+    """Find the shortest path from P to Q over the wrap stations first to last - 1; return its status.
 
     Call it after place_surfaces. For each station it writes whether the path touches the surface, the points
     of entry and exit, the directions there and the length of the arc. The status is OK, POINT_INSIDE or
@@ -79,11 +81,12 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
 
 @njit
 def wrap_several(run, work, chain):
-    """Write the path over a run of more than one station, as wrap_run does; return its status.
+    """Find the shortest path over more than one wrapping surface, as wrap_run does; return its status.
 
     run : WrapRun - the successive wrapping surfaces (wrap stations) between two points
     work : WrapWork - results of every wrap station, and working space, written
-    chain : ChainWork - that of work; an argument of its own so that None lets the compiler drop the rest
+    chain : ChainWork - the one in work; None if all paths are in closed form, so that the rest is not
+        compiled
     """
     if chain is None:
         return NOT_CONVERGED
@@ -103,8 +106,10 @@ def wrap_several(run, work, chain):
 
 @njit
 def some_side_open(side, first, last):
-    """Return whether the run has a surface for which no side is given, so that the path takes the shortest
-    way round it.
+    """Return whether any surface of the run has no given side, so that the path may pass it on either side.
+
+    side : (n_station, 3) - sides, zeros = none; first, last : int - first station of the run, and the one
+        after its last.
     """
     n_open = 0
     for i in range(first, last):
@@ -114,7 +119,7 @@ def some_side_open(side, first, last):
 
 @njit
 def run_length(run, work):
-    """Return the length of the path over the surfaces of a run, once it has been found [m]."""
+    """Return the length of the path that has been found from P to Q over the surfaces of a run [m]."""
     total, at = 0.0, run.P
     for i in range(run.first, run.last):
         if work.touching[i] == 1:
@@ -125,7 +130,8 @@ def run_length(run, work):
 
 @njit
 def settle(run, backwards, work):
-    """Find the path over several stations without a first guess; return its status.
+    """Find the path over several surfaces by repeated sweeps and Newton's method, without a first guess;
+    return its status.
 
     run : WrapRun - the successive wrapping surfaces (wrap stations) between two points
     backwards : bool - whether each sweep begins at the last station, not at the first one
@@ -157,10 +163,13 @@ def settle(run, backwards, work):
 
 @njit
 def hold_ways(run, work):
-    """Fix the way round each touched surface, and leave out each surface whose end the path slipped off.
+    """Fix the side on which the path passes each touched surface, and leave out cylinders whose end it
+    slipped off.
 
-    Without this, the path may change sides of two surfaces for ever, or one surface may push the path over
-    the end of the other and back.
+    Without this, the path might change sides of two surfaces for ever, or one surface might push the path
+    over the end of the other and back.
+
+    run : WrapRun - the surfaces between two points; work : WrapWork - its field way is written.
     """
     surfaces = run.surfaces
     for i in range(run.first, run.last):
@@ -215,7 +224,7 @@ def write_ends(stations_surface, first, last, work):
 
 @njit
 def others_free(run, work):
-    """Return whether the stations that are not touched stay clear of the new path."""
+    """Return whether the surfaces that the path does not touch stay clear of the path just found."""
     for i in range(run.first, run.last):
         if work.touching[i] == 0:
             wrap_between(run, i, work)
@@ -227,13 +236,14 @@ def others_free(run, work):
 
 @njit
 def sweep(run, backwards, work):
-    """Wrap each station of a run once between its neighbours; return (worst status, largest move, any touch
+    """Find the path over each surface of a run once, between its neighbours; return (status, change,
     changed).
 
-    The largest move is over the size of the surface [1].
+    status is the worst one, change the largest shift of an entry or exit, over the size of the surface [1],
+    and changed whether contact with any surface began or ended.
 
     run : WrapRun - the successive wrapping surfaces (wrap stations) between two points
-    backwards : bool - whether the last station comes first
+    backwards : bool - whether the sweep begins at the last station, not at the first one
     work : WrapWork - results of every wrap station, and working space, written
     """
     worst, largest, changed = OK, 0.0, False
@@ -248,7 +258,8 @@ def sweep(run, backwards, work):
 
 @njit
 def wrap_between(run, i, work):
-    """Write the path over station i between the touched ones before and after it, as wrap_station does.
+    """Find the path over wrap station i between the touched surfaces before and after it; return what
+    wrap_station returns.
 
     The path passes the surface on the side that is stored in work.way.
     """
@@ -260,8 +271,12 @@ def wrap_between(run, i, work):
 
 @njit
 def neighbours(i, first, last, touching):
-    """Return the indices of the nearest touched stations before and after station i, -1 for the ends of the
-    path."""
+    """Return (before, after): the indices of the nearest touched stations before and after station i, -1 =
+    none.
+
+    first, last : int - first station of the run, and the one after its last; touching : (n_station,) int64 -
+        1 = touched.
+    """
     before, after = -1, -1
     for j in range(first, i):
         if touching[j] == 1:
