@@ -204,11 +204,11 @@ def newton(size, s, work):
     """Find a path over the ellipsoid by Newton's method, from the tangents work[E_P], work[E_Q] and the arc s
     [m].
 
-    Returns the length of the arc [m], FAILED if none is found, and the field y + d2 y' (see above) at Q over
-    the length of the path [1]. The unknowns are the rotations u, v of the first and the last tangent's
-    direction, and the change of the arc. Let d2 be the distance from Q to its point of contact, o the vector
-    from the end of the geodesic to that point, o_b its component across the path, and w the angle between the
-    tangents there. Then y u + d2 v = o_b and y' u - v = w.
+    Returns the length of the arc [m], FAILED if none is found, and the Jacobi field y + d2 y' of the path at
+    Q over its length [1]. The unknowns are the rotations u, v of the first and the last tangent's direction,
+    and the change of the arc. y is that field at the end of the geodesic. Let d2 be the distance from Q to
+    its point of contact, o the vector from the end of the geodesic to that point, o_b its component across
+    the path, and w the angle between the tangents there. Then y u + d2 v = o_b and y' u - v = w.
     """
     p, q, e_p, e_q, x, t = work[P_S], work[Q_S], work[E_P], work[E_Q], work[X], work[T_X]
     mean = (size[0] + size[1] + size[2]) / 3.0

@@ -1,1 +1,3 @@
-"""Force plates: their contacts, which foot is on which, and their errors."""
+"""Force plates: centre of pressure and free moment, which foot stands on which plate, and errors of
+measurement.
+"""

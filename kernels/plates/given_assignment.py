@@ -1,8 +1,9 @@
-"""Wrenches on bodies from a given assignment: stated shares of whole force plates.
+"""Wrenches on bodies where the user states which part of each force plate's wrench acts on which body.
 
-It corresponds to kernels/plates/plate_assignment and kernels/plates/plate_errors, which are for feet that are
-found, with parts that may be fractions: the wrench on a body is the sum of its parts of the plates' wrenches,
-and the variance of its noise is the sum of the plates' variances times the squared parts.
+It stands in place of kernels/plates/plate_assignment, which finds the feet on the plates, and of the matching
+functions of kernels/plates/plate_errors; the stated parts may be fractions. The wrench on a body is the sum
+of its parts of the plates' wrenches, and the variance of its noise is the sum of the plates' variances times
+the squared parts.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from kernels.plates.plate_errors import add_place
 
 @njit
 def given_wrenches(loaded, share, force, moment, force_out, moment_out, status_out):
-    """Write the wrenches on the bodies that stand on plates, with moments about the ground origin.
+    """Write the wrenches on the bodies from the stated parts of the plates' wrenches; moments are about the
+    ground origin.
 
-    loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts
+    loaded : (n_plate,) int64 - LOADED, EMPTY or NOT_MEASURED (kernels.plates.plate_contact.contacts)
     share : (n_plate, n_body) - part of each plate's wrench on each body [1]
-    force, moment : (n_plate, 3) - of the plates [N], [N m]; NaN = not measured
-    force_out, moment_out : (n_body, 3) - written [N], [N m]; NaN for a body with a part in a plate that was
-        not measured
+    force, moment : (n_plate, 3) - wrenches of the plates [N], [N m]; NaN = not measured
+    force_out, moment_out : (n_body, 3) - wrenches on the bodies [N], [N m], written; NaN for a body with a
+        part in a plate that was not measured
     status_out : (n_plate,) int64 - UNMEASURED or 0, written
     Returns the number of plates that were not measured.
     """
@@ -43,16 +45,16 @@ def given_wrenches(loaded, share, force, moment, force_out, moment_out, status_o
 
 @njit
 def tell_given(status, share, force, body_force, off, errors, told):
-    """Write the published results: status of plates, their shares on the bodies, and standard deviations of
-    the wrenches.
+    """Write the results to be published: status of the plates, their parts on the bodies, and standard
+    deviations of the wrenches.
 
     status : (n_plate,) int64 - status bits of the plates
-    share : (n_plate, n_body) [1]
+    share : (n_plate, n_body) - part of each plate's wrench on each body [1]
     force : (n_plate, 3) - forces of the plates [N]
-    body_force : (n_body, 3) - on the bodies [N]
-    off : float - error of the centre of pressure [m]
+    body_force : (n_body, 3) - forces on the bodies [N]
+    off : float - stated error of the centre of pressure [m]
     errors : PlateErrors - noise of moments and forces of the force plates
-    told : ToldPlates - of n_body bodies, written
+    told : ToldPlates - results of the plates and of n_body bodies, written
     """
     told.foot_deviation[:] = 0.0
     for p in range(status.shape[0]):

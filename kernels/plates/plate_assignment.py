@@ -1,15 +1,15 @@
-"""Plate assignment: which foot is on which force plate, from the feet's positions and the centres of
+"""Plate assignment: which foot stands on which force plate, by the distances of the feet from the centres of
 pressure.
 
-A foot is the line from its heel to the tip of its toes. It may be on a plate if the centre of pressure is no
-farther from this line, along the plate, than about half its width. The foot on a plate keeps it up to a
-somewhat larger distance, and another one takes over only when it is nearer for several successive frames. A
-plate with moments of an error m has a centre of pressure of an error m / F at the normal force F: a lightly
-loaded plate adds that to each distance, and is assigned only where no other foot is possible. A centre of
-pressure farther from every foot than any error comes from a plate at another place, or from other units: then
-each low foot that is on no plate may be on this one. Two feet are on one plate when both have a low point on
-its surface without relative motion; a foot that swings past a standing one has such motion, on a treadmill as
-well.
+A foot is taken as the line from its heel to the tip of its toes. It may be on a plate if the centre of
+pressure is no farther from this line, along the plate, than about half the foot's width. The foot on a plate
+stays assigned up to a somewhat larger distance, and another foot takes over only when it is nearer for
+several successive frames. A plate whose moments have an error m has an error m / F of the centre of pressure
+at the normal force F: on a lightly loaded plate this is added to each allowed distance, and a foot is
+assigned only where no other foot is possible. A centre of pressure farther from every foot than any such
+error shows that the plate is at another place or has other units than stated: then each low foot that is on
+no plate may be on this one. Two feet are on one plate when both have a low point on its surface without
+relative motion: a foot that swings past a standing one has such motion, also on a treadmill.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNMEASURED = 32
 
 
 class AssignmentRules(NamedTuple):
-    """Limits of the plate assignment; `new_rules` gives their defaults."""
+    """Limits (distances, speeds, frames) of the plate assignment; `new_rules` gives their defaults."""
 
     reach: float  # distance from a foot's line within which the foot takes a plate [m]
     keep: float  # the same within which it keeps one [m]
@@ -51,7 +51,7 @@ class AssignmentRules(NamedTuple):
 
 
 class PlateAssignment(NamedTuple):
-    """State that is kept from frame to frame, for n_plate plates and n_foot feet."""
+    """State of the plate assignment from frame to frame, for n_plate plates and n_foot feet."""
 
     bearer: Annotated[np.ndarray, Integers("n_plate", fill=-1)]  # the foot that has the plate; -1 = none
     rival: Annotated[np.ndarray, Integers("n_plate")]  # frames on end for which another foot was nearer
@@ -64,9 +64,9 @@ class PlateAssignment(NamedTuple):
 
 
 def new_rules() -> AssignmentRules:
-    """Return the default rules: half the width of a shod foot, with a margin for its markers' positions, and
-    the moment error of plates in several laboratories (docs/forces.md), which is the error at which centres
-    of pressure are wrong by 0.2 m.
+    """Return the default limits: half the width of a shod foot, with a margin for its markers' positions, and
+    the moment error of plates in several laboratories whose centres of pressure were wrong by 0.2 m
+    (docs/forces.md).
     """
     return AssignmentRules(
         reach=0.06, keep=0.09, nearer=0.03, patience=3, low=0.1, slip=0.8, moment=2.5, edge=0.02, stray=0.3
@@ -80,17 +80,17 @@ def new_plate_assignment(n_plate: int, n_foot: int) -> PlateAssignment:
 
 @njit
 def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out, status_out):
-    """Write the share of each foot in each plate, in one frame.
+    """Decide for one frame which foot stands on which plate: write the share of each foot in each plate.
 
     plates : Plates - n_plate of them
-    force : (n_plate, 3) - on the person [N]
+    force : (n_plate, 3) - forces of the plates on the person [N]
     centre : (n_plate, 3) - centres of pressure [m]
-    loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts
+    loaded : (n_plate,) int64 - LOADED, EMPTY or NOT_MEASURED (kernels.plates.plate_contact.contacts)
     feet : (n_foot, 2, 3) - heel and tip of the toes of each foot [m]; NaN = occluded
     dt : float - time since the frame before [s]; not positive where there was none
     rules : AssignmentRules - limits of the plate assignment
     state : PlateAssignment - state of plates and feet, kept from frame to frame, written
-    share_out : (n_plate, n_foot) int64 - NONE, BEARS the whole plate, or UNSURE: may bear any part of it
+    share_out : (n_plate, n_foot) int64 - NONE, BEARS = the whole plate, UNSURE = any part of it, or none
     status_out : (n_plate,) int64 - bits: OFF_PLATE: the centre of pressure is outside the edges; FAR: it is
         far from every foot; TWO_FEET: two feet are on the plate; CHANGED: another foot took over; UNSEEN: an
         occluded foot may be on it; UNMEASURED: it has no wrench; 0 = in order or empty
@@ -119,11 +119,10 @@ def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out
 
 @njit
 def is_outlier(plates, p, force, centre, feet, rules):
-    """Return whether the centre of pressure of plate p is so far from all feet that the nearest is as
-    unlikely as the others.
+    """Return whether the centre of pressure of plate p is farther from every foot than its error can explain.
 
     plates : Plates - positions of the force plates in ground
-    p : int - the plate
+    p : int - index of the plate
     force, centre : (3,) - force on the person [N], and centre of pressure [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m], all visible
     rules : AssignmentRules - limits of the plate assignment
@@ -136,10 +135,10 @@ def is_outlier(plates, p, force, centre, feet, rules):
 
 @njit
 def doubt_idle_feet(plates, p, feet, rules, share_out):
-    """Mark every foot that is on no plate, but low enough for plate p, as UNSURE on it.
+    """Mark every foot that bears no plate, but is low enough to be on plate p, as UNSURE on plate p.
 
     plates : Plates - positions of the force plates in ground
-    p : int - the plate
+    p : int - index of the plate
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules - limits of the plate assignment
     share_out : (n_plate, n_foot) int64 - as in assign_feet; row p is written
@@ -158,10 +157,11 @@ def doubt_idle_feet(plates, p, feet, rules, share_out):
 
 @njit
 def foot_wrenches(share, force, moment, force_out, moment_out):
-    """Write the wrench of all plates on each foot, with the moment about the ground origin.
+    """Write the wrench on each foot, the sum over the plates that it bears, with the moment about the ground
+    origin.
 
-    share : (n_plate, n_foot) int64 - of assign_feet
-    force, moment : (n_plate, 3) - of the plates [N], [N m]
+    share : (n_plate, n_foot) int64 - as assign_feet writes it
+    force, moment : (n_plate, 3) - wrenches of the plates [N], [N m]
     force_out, moment_out : (n_foot, 3) - written [N], [N m]; NaN for a foot that is UNSURE on a plate
     Returns the number of feet with NaN.
     """
@@ -185,7 +185,7 @@ def foot_wrenches(share, force, moment, force_out, moment_out):
 
 @njit
 def find_speeds(feet, dt, state):
-    """Write state.speed from the feet : (n_foot, 2, 3) [m] of this frame and the one before, dt [s] apart."""
+    """Write state.speed, velocities of heels and toes since the last frame; feet : (n_foot, 2, 3) [m]."""
     for f in range(feet.shape[0]):
         for k in range(2):
             for i in range(3):
@@ -195,11 +195,11 @@ def find_speeds(feet, dt, state):
 
 @njit
 def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
-    """Assign a loaded plate to the foot on it; return the plate's status.
+    """Decide which foot bears a loaded plate; return the plate's status bits (as in assign_feet).
 
     plates : Plates - positions of the force plates in ground
-    p : int - the plate
-    force : (3,) - on the person [N]
+    p : int - index of the plate
+    force : (3,) - force of the plate on the person [N]
     centre : (3,) - centre of pressure [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules - limits of the plate assignment
@@ -237,16 +237,16 @@ def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
 
 @njit
 def pressing_force(plates, p, force):
-    """Return the component of the force (3,) of plate p along its normal, upwards [N]."""
+    """Return the normal force of plate p [N], the component of force : (3,) along its upward normal."""
     return dot(plates.axes[p, 2], force)
 
 
 @njit
 def choose(p, nearest, blur, rules, state):
-    """Return the foot on plate p, chosen by state.distance, -1 = none; in doubt it is the foot that was on
-    the plate before.
+    """Return the foot on plate p by the distances from the centre of pressure, -1 = none; in doubt the foot
+    that was on it before.
 
-    p : int - the plate
+    p : int - index of the plate
     nearest : int - the nearest foot, -1 = none is visible
     blur : float - error of the centre of pressure [m]
     rules : AssignmentRules - limits of the plate assignment
@@ -270,7 +270,7 @@ def choose(p, nearest, blur, rules, state):
 
 @njit
 def is_under(nearest, blur, rules, state):
-    """Return whether the nearest foot alone may be under a centre of pressure with an error of blur [m]."""
+    """Return whether the nearest foot surely is under a centre of pressure with the error blur [m]."""
     if state.distance[nearest] <= rules.reach:
         return True
     for f in range(state.distance.shape[0]):
@@ -281,11 +281,11 @@ def is_under(nearest, blur, rules, state):
 
 @njit
 def other_foot(plates, p, centre, blur, feet, rules, state):
-    """Return whether two feet stand on plate p together: both on its surface or, if its edges are unknown,
-    on either side of a centre of pressure that is under neither of them.
+    """Return whether two feet stand on plate p together: without relative motion, and either both on its
+    surface or, if its edges are unknown, on both sides of a centre of pressure that is under neither.
 
     plates : Plates - positions of the force plates in ground
-    p : int - the plate
+    p : int - index of the plate
     centre : (3,) - centre of pressure [m]
     blur : float - error of the centre of pressure [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
@@ -310,7 +310,7 @@ def stand_together(plates, p, feet, f, g, rules, state):
     """Return whether feet f and g each have a point on plate p, without relative motion of these points.
 
     plates : Plates - positions of the force plates in ground
-    p, f, g : int - the plate and the two feet
+    p, f, g : int - indices of the plate and of the two feet
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules - limits of the plate assignment
     state : PlateAssignment - speed is read
@@ -331,10 +331,10 @@ def stand_together(plates, p, feet, f, g, rules, state):
 
 @njit
 def mark_possible(plates, p, feet, rules, share_out):
-    """Mark every foot as UNSURE that has a point on plate p or is occluded, as it may be on the plate.
+    """Mark every foot that may be on plate p as UNSURE: those with a point on the plate, and those occluded.
 
     plates : Plates - positions of the force plates in ground
-    p : int - the plate
+    p : int - index of the plate
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules - limits of the plate assignment
     share_out : (n_foot,) int64 - written
@@ -353,14 +353,14 @@ def touches(plates, p, point, rules):
 
 @njit
 def height_above(plates, p, point):
-    """Return the height of a point (3,) above the surface of plate p, along its normal [m]."""
+    """Return the height [m] of a point (3,) above the surface of plate p, along the plate's normal."""
     n, c = plates.axes[p, 2], plates.centre[p]
     return n[0] * (point[0] - c[0]) + n[1] * (point[1] - c[1]) + n[2] * (point[2] - c[2])
 
 
 @njit
 def beyond_edge(plates, p, point):
-    """Return how far a point (3,) is outside the edges of plate p, along its surface [m]; negative inside."""
+    """Return how far [m] a point (3,) is outside the edges of plate p, along its surface; negative inside."""
     beyond = -math.inf
     for k in range(2):
         along = 0.0
@@ -372,7 +372,7 @@ def beyond_edge(plates, p, point):
 
 @njit
 def distance_to_foot(normal, point, foot):
-    """Return the distance from a point (3,) to the line of a foot (2, 3), projected along the normal [m]."""
+    """Return the distance of a point (3,) from the line of a foot (2, 3), seen along the normal [m]."""
     ux, uy, uz = foot[1, 0] - foot[0, 0], foot[1, 1] - foot[0, 1], foot[1, 2] - foot[0, 2]
     wx, wy, wz = point[0] - foot[0, 0], point[1] - foot[0, 1], point[2] - foot[0, 2]
     u_n = ux * normal[0] + uy * normal[1] + uz * normal[2]

@@ -1,4 +1,5 @@
-"""Force plates: from the wrench on a plate to its contact, and the tare of an empty plate.
+"""Centre of pressure and free moment from the wrench that a force plate measures, and the tare of empty
+plates.
 
 A wrench is the force of the floor on the person and its moment about the ground origin, in axes of ground.
 With the point c and the unit normal n (up) of a plate's surface, M' = M - c x F and F' = n . F:
@@ -24,7 +25,7 @@ LOADED = 1
 
 
 class Plates(NamedTuple):
-    """Positions of n_plate plates, in ground (Y up)."""
+    """Positions, axes and edge lengths of n_plate force plates, in ground (Y up)."""
 
     centre: np.ndarray  # (n_plate, 3) - middle of the surface [m]
     axes: np.ndarray  # (n_plate, 3, 3) - unit vectors along two edges and the normal (up), as rows
@@ -32,7 +33,9 @@ class Plates(NamedTuple):
 
 
 class Tare(NamedTuple):
-    """Wrenches that n_plate plates measure while they are empty; made by new_tare."""
+    """Wrenches that n_plate force plates measure while they are empty, with the sums from which they follow;
+    made by new_tare.
+    """
 
     # sum of force and moment since the last settling [N, N m]
     total: Annotated[np.ndarray, Floats("n_plate", 6)]
@@ -42,7 +45,7 @@ class Tare(NamedTuple):
 
 
 def new_tare(n_plate: int) -> Tare:
-    """Allocate the Tare of n_plate plates, with a baseline of zero."""
+    """Allocate the Tare of n_plate force plates, with baselines of zero."""
     extent = np.empty((n_plate, 2))
     extent[:] = math.inf, -math.inf
     return allocate(Tare, n_plate=n_plate, extent=extent)
@@ -50,15 +53,16 @@ def new_tare(n_plate: int) -> Tare:
 
 @njit
 def contacts(plates, force, moment, threshold, centre_out, free_moment_out, loaded_out):
-    """Write the contact (centre of pressure, free moment, load) of each plate in each of n samples.
+    """Write centre of pressure, free moment and load state of each plate in each of n samples.
 
-    plates : Plates - n_plate of them
-    force, moment : (n, n_plate, 3) - on the person, the moment about the ground origin [N], [N m]
-    threshold : float - least normal force of a contact [N]
+    plates : Plates - positions of n_plate plates in ground
+    force, moment : (n, n_plate, 3) - wrench of each plate on the person, the moment about the ground origin
+        [N], [N m]
+    threshold : float - smallest normal force that counts as contact [N]
     centre_out : (n, n_plate, 3) - centre of pressure on the plate's surface [m]; NaN without contact
     free_moment_out : (n, n_plate) - moment about the normal through it [N m]; NaN without contact
-    loaded_out : (n, n_plate) int64 - LOADED, EMPTY, or NOT_MEASURED where the wrench is not finite
-    Returns the number of contacts.
+    loaded_out : (n, n_plate) int64 - LOADED, EMPTY, or NOT_MEASURED where the wrench is not finite Returns
+        the number of loaded plates, summed over the samples.
     """
     n_contact = 0
     for s in range(force.shape[0]):
@@ -90,7 +94,8 @@ def contacts(plates, force, moment, threshold, centre_out, free_moment_out, load
 
 @entry
 def gather_tare(plates, values, tare):
-    """Add n samples of empty plates to the sums for settle_tare; samples that are not finite are left out.
+    """Add n samples of empty plates to the sums from which settle_tare takes means; samples that are not
+    finite are left out.
 
     plates : Plates - positions of the force plates in ground
     values : (n, 6 n_plate) - force and moment of each plate in turn, as measured [N], [N m]
@@ -114,15 +119,16 @@ def gather_tare(plates, values, tare):
 
 @entry
 def settle_tare(tare, spread, most, found_out):
-    """Set each plate's baseline to the mean of its samples since the last call, and begin a new mean.
+    """Set each empty plate's baseline to the mean of its samples since the last call, and reset the sums.
+
+    A plate keeps its baseline if it has no sample, or its samples show that it was not empty.
 
     tare : Tare - wrenches of the empty force plates, written
-    spread : float - range of the normal force above which a plate was not empty [N]; its field baseline is
-        kept
-    most : float - largest absolute midpoint of that range for an empty plate [N]: a person may stand still
-        on it
-    found_out : (n_plate,) int64 - EMPTY: the baseline is new; LOADED, or NOT_MEASURED = without a sample: it
-        is kept
+    spread : float - largest range of the normal force of an empty plate [N]
+    most : float - largest absolute midpoint of that range for an empty plate [N]: a person may stand still on
+        it
+    found_out : (n_plate,) int64 - EMPTY = the baseline is new, LOADED = the plate was not empty, NOT_MEASURED
+        = without a sample; written
     """
     for p in range(tare.n_sample.shape[0]):
         if is_empty(tare, p, spread, most):
@@ -136,7 +142,7 @@ def settle_tare(tare, spread, most, found_out):
 
 @njit
 def forget_tare(tare):
-    """Reset the sums of tare; its baselines are kept."""
+    """Reset the sums of samples in tare : Tare; its baselines are kept."""
     for p in range(tare.n_sample.shape[0]):
         for i in range(6):
             tare.total[p, i] = 0.0
@@ -146,15 +152,20 @@ def forget_tare(tare):
 
 @njit
 def is_empty(tare, p, spread, most):
-    """Return whether the samples of plate p have the small, constant force of an empty plate; arguments as
-    for settle_tare."""
+    """Return whether the samples of plate p since the last settle_tare have the small, constant normal force
+    of an empty plate.
+
+    spread, most : float - largest range and largest absolute midpoint of that force [N]
+    """
     low, high = tare.extent[p, 0], tare.extent[p, 1]
     return tare.n_sample[p] > 0 and high - low <= spread and abs(0.5 * (low + high)) <= most
 
 
 @njit
 def take_off(tare, values):
-    """Subtract the baselines from values : (n, 6 n_plate), as in gather_tare, in place."""
+    """Subtract the baselines of tare : Tare from values : (n, 6 n_plate), force and moment of each plate in
+    turn, in place.
+    """
     for s in range(values.shape[0]):
         for p in range(tare.n_sample.shape[0]):
             for i in range(6):

@@ -1,10 +1,11 @@
-"""Errors of the wrenches of force plates: their noise, and the error of the centre of pressure.
+"""Errors of the wrenches that force plates measure: their noise, and a lasting error of the centre of
+pressure.
 
-Noise is that of the values of a frame. It is found from second differences over three successive frames of an
-empty plate, which have six times its covariance and to which a drift does not contribute. It is taken to be
-the same while the plate is loaded, with the stated covariance added to it, as a file may have zeros where
-nobody stood. The centre of pressure is off by a stated distance that lasts, as errors of plates, their
-corners and their crosstalk do.
+The noise is found from second differences over three successive frames of an empty plate, which have six
+times its covariance and to which a drift does not contribute. It is taken to be the same while the plate is
+loaded. A stated covariance is added to it, as a file may contain zeros where nobody stood. The error of the
+centre of pressure is a stated distance that does not average out, since errors of a plate's position and of
+its crosstalk last.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ ENOUGH = 500
 
 
 class PlateErrors(NamedTuple):
-    """Noise of n_plate plates: of moments about ground's origin and of forces [N m, N]."""
+    """Covariance of the noise of n_plate force plates: of moments about ground's origin and of forces [N m,
+    N].
+    """
 
     least: np.ndarray  # (n_plate, 6, 6) - covariance of the noise, at the least
     covariance: np.ndarray  # (n_plate, 6, 6) - of the noise
@@ -37,7 +40,9 @@ class PlateErrors(NamedTuple):
 
 
 class ToldPlates(NamedTuple):
-    """Published results of plates: their status, their shares on feet or bodies, and standard deviations."""
+    """Published results of force plates: their status, their shares on feet or bodies, and standard
+    deviations of wrenches.
+    """
 
     status: Annotated[np.ndarray, Floats("n_plate")]
     share: Annotated[np.ndarray, Floats("n_plate", "n_foot")]
@@ -46,7 +51,7 @@ class ToldPlates(NamedTuple):
 
 
 def new_plate_errors(least: np.ndarray) -> PlateErrors:
-    """Allocate PlateErrors before the first frame.
+    """Allocate the PlateErrors of force plates before the first frame.
 
     least : (n_plate, 6, 6) - stated covariance of the noise, moment first [N m, N]
     """
@@ -54,16 +59,16 @@ def new_plate_errors(least: np.ndarray) -> PlateErrors:
 
 
 def new_told_plates(n_plate: int, n_foot: int = 2) -> ToldPlates:
-    """Allocate ToldPlates; n_foot : int - number of feet, or bodies, on plates."""
+    """Allocate the published results of n_plate force plates on n_foot feet or bodies."""
     return allocate(ToldPlates, n_plate=n_plate, n_foot=n_foot)
 
 
 @njit
 def learn_plate_errors(loaded, moment, force, errors):
-    """Update the noise of empty plates by a frame.
+    """Update the estimated noise of all plates that are empty in a frame.
 
-    loaded : (n_plate,) int64 - as written by kernels/plates/plate_contact.contacts
-    moment, force : (n_plate, 3) - about ground's origin [N m], [N]
+    loaded : (n_plate,) int64 - LOADED, EMPTY or NOT_MEASURED (kernels/plates/plate_contact.contacts)
+    moment, force : (n_plate, 3) - wrenches of the plates about ground's origin [N m], [N]
     errors : PlateErrors - noise of moments and forces of the force plates, written
     """
     for p in range(loaded.shape[0]):
@@ -92,14 +97,14 @@ def learn_plate_errors(loaded, moment, force, errors):
 
 @njit
 def tell_plates(status, share, force, foot_force, off, errors, told):
-    """Write the published results: status of plates, their shares on the feet, and standard deviations of
-    the wrenches.
+    """Write the results to be published: status of the plates, their shares on the feet, and standard
+    deviations of the wrenches.
 
     status : (n_plate,) int64 - status bits of the plates
-    share : (n_plate, 2) int64 - 1 = the foot is on the whole plate
+    share : (n_plate, 2) int64 - 1 = the foot bears the whole plate
     force : (n_plate, 3) - forces of the plates [N]
-    foot_force : (2, 3) - on the feet [N]
-    off : float - error of the centre of pressure [m]
+    foot_force : (2, 3) - forces on the feet [N]
+    off : float - stated error of the centre of pressure [m]
     errors : PlateErrors - noise of moments and forces of the force plates
     told : ToldPlates - published results of the force plates, written
     """
@@ -120,12 +125,12 @@ def tell_plates(status, share, force, foot_force, off, errors, told):
 
 @njit
 def add_place(force, off, variance):
-    """Convert variances of noise into standard deviations, with the error of the point of application added
-    along X and Z.
+    """Convert the variances of a wrench's noise into standard deviations, with a horizontal error of its
+    point of application added.
 
-    force : (3,) [N] - NaN = not known, and so are the deviations
-    off : float - error of the point of application [m]
-    variance : (6,) - variances of moment and force; standard deviations afterwards
+    force : (3,) - force of the wrench [N]; where it is NaN, so are the deviations
+    off : float - error of the point of application along X and along Z [m]
+    variance : (6,) - variances of moment and force [(N m)^2, N^2]; standard deviations [N m, N] afterwards
     """
     x, y, z = off * force[0], off * force[1], off * force[2]
     variance[0] += y * y

@@ -1,4 +1,4 @@
-"""Conversion of received samples of force plates to ground, one sample in each row."""
+"""Conversion of received force plate samples to ground axes, one sample in each row."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from kernels.plates.plate_limits import GREATEST, THRESHOLD
 
 @njit
 def take_in_samples(sample_times, force, moment, z_up, shift, times_out, values_out):
-    """Write the rows in use of received samples, in ground (Y up); NaN where a plate was not measured.
+    """Write the received samples of all plates in ground axes (Y up), row by row; NaN where a plate was not
+    measured.
 
-    For an empty plate a moment that is missing or larger than GREATEST becomes 0, as some programs divide by
-    the force.
+    For an empty plate, a moment that is missing or larger than GREATEST becomes 0: programs that divide by
+    the force write such moments. Returns the number of rows in use, and the number of wrenches of plates not
+    empty that were partly missing or larger than GREATEST, and so became NaN.
 
-    sample_times : (n_sample,) - [s]; the rows in use come first, the first that is not finite ends them
-    force, moment : (n_plate, n_sample, 3) - as received [N], [N m]
-    z_up : int - 1 = turn Z up to Y up
-    shift : float - added to the times [s]
-    times_out : (n_sample,) - written [s]
-    values_out : (n_sample, 6 n_plate) - force and moment of each plate in turn, written [N], [N m]
-    Returns the number of rows in use, and the number of other wrenches that were partly missing or larger
-    than GREATEST, which are NaN as a whole.
+    sample_times : (n_sample,) - times of the samples [s]; rows from the first time on that is not finite are
+        not in use
+    force, moment : (n_plate, n_sample, 3) - wrenches as received [N], [N m]
+    z_up : int - 1 = the samples have Z up, which is rotated to Y up
+    shift : float - time that is added to the times [s]
+    times_out : (n_sample,) - times of the rows in use [s], written
+    values_out : (n_sample, 6 n_plate) - force and moment of each plate in turn [N], [N m], written
     """
     n_used = n_odd = 0
     for s in range(sample_times.shape[0]):

@@ -1,4 +1,6 @@
-"""Limits of plausible forces and moments on plates, in a module that needs no compiler."""
+"""Limits of plausible forces and moments of force plates, in a module that can be imported without the
+compiler.
+"""
 
 GREATEST = 1e6
 """Largest force [N] or moment [N m] that is accepted; squares and sums of smaller ones stay finite."""

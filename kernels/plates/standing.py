@@ -1,4 +1,4 @@
-"""Feet that may stand on the floor beside the force plates."""
+"""Detection of feet that may stand on the floor beside the force plates, where their load is not measured."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ STANDS = 0.25
 
 @njit
 def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out):
-    """Find the feet that may stand on the floor beside plates.
+    """Find the feet that may stand on the floor beside the plates.
 
-    They are on no plate, low and slow, and not above a measured plate; or they are occluded.
+    A foot may if it bears no plate, and heel or toes are occluded, or low, slow and not above a measured
+    plate.
 
-    plates : Plates - n_plate of them
-    loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts
+    plates : Plates - positions of n_plate plates in ground
+    loaded : (n_plate,) int64 - LOADED, EMPTY or NOT_MEASURED (kernels.plates.plate_contact.contacts)
     share : (n_plate, n_foot) int64 - as written by kernels.plates.plate_assignment.assign_feet
     feet, former : (n_foot, 2, 3) - heel and tip of the toes now and in the frame before [m]; NaN = occluded
-    dt : float - time between the two [s]; not positive where there was no frame before
+    dt : float - time between the two frames [s]; not positive where there was no frame before
     floor : float - height of the floor [m]
     rules : AssignmentRules - limits of the plate assignment
     stands_out : (n_foot,) int64 - 1 = the foot may stand on the floor, else 0, written
@@ -48,10 +49,11 @@ def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out)
 
 @njit
 def is_above_plate(plates, loaded, point):
-    """Return whether a point (3,) [m] is inside the edges of a plate that was measured and has known edges.
+    """Return whether a point, seen from above, is inside the edges of any plate that was measured and has
+    known edges.
 
     plates : Plates - positions of the force plates in ground
-    loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts
+    loaded : (n_plate,) int64 - LOADED, EMPTY or NOT_MEASURED (kernels.plates.plate_contact.contacts)
     point : (3,) - in ground [m]
     """
     for p in range(loaded.shape[0]):
