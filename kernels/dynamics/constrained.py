@@ -29,11 +29,12 @@ def constrained_dynamics(
 ):
     """Compute the accelerations and the constraint multipliers of a system under hard constraints.
 
-    They fulfil M v_dot + h = tau + J' wrench + G' lambda and G v_dot = -bias; the multipliers solve G M^-1
-    G' lambda = -bias - G M^-1 (tau + J' wrench - h). A row that depends linearly on earlier ones, or whose
-    derivatives are rounding errors compared with the lever of its element, gets the multiplier 0, and its
-    pivot in constraint_work.kernel is infinite. q and v are assumed to satisfy the constraints. Return OK,
-    or MASSLESS where the mass matrix is not positive definite (a dof moves no mass).
+    They fulfil M v_dot + h = tau + J' wrench + G' lambda and G v_dot = -bias, with the mass matrix M, the
+    forces h of velocities and gravity, the Jacobian J of the bodies, the rows G and the bias dG/dt v of the
+    constraints. The multipliers lambda solve G M^-1 G' lambda = -bias - G M^-1 (tau + J' wrench - h). A row
+    that depends linearly on earlier ones, or is zero up to rounding errors, gets the multiplier 0, and its
+    pivot in constraint_work.kernel is infinite. q and v are assumed to satisfy the constraints. Return OK, or
+    MASSLESS where the mass matrix is not positive definite (a dof moves no mass).
 
     system : System - joint tree of bodies with mass, in a gravitational field
     constraints : Constraints - all hard constraints of the system
@@ -79,8 +80,8 @@ def constrained_dynamics(
 def constrain(n, work, constraint_work, x, lambda_out):
     """Compute the multipliers of the constraints, and add the accelerations that their forces cause.
 
-    With M = L L' and x = L^-1 (tau + J' wrench - h), the multipliers are those with which G L'^-1 x = -bias
-    holds afterwards.
+    Symbols are those of constrained_dynamics. With M = L L' and x = L^-1 (tau + J' wrench - h), the
+    multipliers are those with which G L'^-1 x = -bias holds after the addition.
 
     n : int - number of constraint rows
     work : DynamicsWork - its M holds the Cholesky factor L of the mass matrix; Y = L^-1 G' is written, one
@@ -114,7 +115,7 @@ def constrain(n, work, constraint_work, x, lambda_out):
 
 @njit
 def heaviest(M):
-    """Return the largest diagonal entry of the mass matrix M : (n_v, n_v)."""
+    """Return the largest diagonal entry of the mass matrix M : (n_v, n_v), as a scale for its pivots."""
     largest = 0.0
     for d in range(M.shape[0]):
         largest = max(largest, M[d, d])
@@ -123,10 +124,11 @@ def heaviest(M):
 
 @njit
 def drift(tree, bias, drift_out):
-    """Write the accelerations that the bodies have at v_dot = 0, without gravity, into drift_out : (n_body,
-    6).
+    """Write the spatial accelerations that the bodies have where all generalized accelerations v_dot are 0,
+    without gravity, into drift_out : (n_body, 6).
 
-    bias : (n_body, 6) - acceleration that the joint of each body adds at v_dot = 0, dS/dt v
+    bias : (n_body, 6) - acceleration that the joint of each body adds at v_dot = 0: dS/dt v, with the twists
+        S of its dofs
     """
     for b in range(tree.parent.shape[0]):
         p = tree.parent[b]

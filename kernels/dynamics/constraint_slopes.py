@@ -1,14 +1,17 @@
-"""Derivatives of the second time derivative of a constraint's value with respect to q and v, at fixed v_dot.
+"""Derivatives of the second time derivative of a constraint's value Phi with respect to q and v, at fixed
+v_dot.
 
-A point x fixed in a body that dof e carries, its velocity and its acceleration change with q_e: they move
-with the twist S_e = (s, .), and change by psi_dot and psi_ddot of kernels/dynamics/derivatives, too:
+Let x be the position of a point that is fixed in a body carried by dof e; S = (s, .) the twist of the dof,
+with the angular part s; and psi_dot, psi_ddot and sway the vectors of the dof in
+kernels/dynamics/derivatives. The derivatives of x, its velocity and its acceleration are, with respect to
+q_e,
   dx = S o x,   dx_dot = s x x_dot + psi_dot o x,   dx_ddot = s x x_ddot + psi_ddot o x + 2 psi_dot x x_dot
-and with v_e
+and, with respect to v_e,
   dx_dot = S o x,   dx_ddot = sway o x + 2 s x x_dot,
-where (w, u) o x = u + w x x is the velocity of the point under a twist. For a direction in place of a
-point, u is left out. The chain rule gives the derivatives of Phi, which is a function of two such points and
-a normal (kernels/solver/constraints). A dof that moves both bodies changes nothing. This is our own
-derivation from dV/dq and dA/dq of kernels/dynamics/derivatives; d(2 w x x_dot) collects the remaining terms.
+where (w, u) o x = u + w x x is the velocity of the point under a twist. For a direction in place of a point,
+u is left out. The chain rule gives the derivatives of Phi, which is a function of two such points and a
+normal (kernels/solver/constraints). A dof that moves both bodies changes nothing. This is our own derivation,
+from the derivatives of velocities and accelerations in kernels/dynamics/derivatives.
 """
 
 from __future__ import annotations
@@ -30,19 +33,20 @@ N_CHANGE = 8
 
 @njit
 def element_motion(elements, pose, bodies, gravity, e, element, motion_out):
-    """Compute positions, velocities and accelerations of both ends of element e and of its normal.
+    """Compute positions, velocities and accelerations of both end points of constraint element e, and the
+    normal with its derivatives.
 
-    Elements that constrain an angle are not handled: they have no rows here.
+    Elements that constrain an angle are not supported.
 
     elements : Elements - geometry of the constraint elements
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    bodies : (velocities, accelerations) - spatial vectors of the bodies, (n_body, 6) each; gravity is
-        contained as an acceleration of ground against it
+    bodies : (velocities, accelerations) - spatial vectors of the bodies, (n_body, 6) each; accelerations
+        contain gravity, as if ground accelerated by -gravity
     gravity : (3,) - in ground axes [m/s^2]
     e : int - index of the element
     element : ElementWork - after element_values
-    motion_out : (9, 3) - positions about the reference point, the normal, and their two time derivatives;
-        rows as A, B, N
+    motion_out : (9, 3) - of the end on body A, the end on body B and the normal, three rows each: position
+        about the reference point (or direction), first and second time derivative
     """
     origin = pose.position[0]
     for first, body, x in (
@@ -83,14 +87,16 @@ def carry(V, acceleration, linear, x):
 
 @njit
 def changes(d, twist, rates, linear, x, out):
-    """Compute how dof d changes a point or direction fixed in a body it carries, and its time derivatives.
+    """Compute the derivatives of a point or direction, and of its velocity and acceleration, with respect to
+    coordinate and speed of a dof that carries it.
 
     d : int - index of the dof
     twist : (n_v, 6) - twists of all dofs, about the reference point
-    rates : DerivativeWork - its psi_dot, psi_ddot and sway are read
+    rates : DerivativeWork - its psi_dot, psi_ddot and sway of the dof are read
     linear : float - 1 for a point, 0 for a direction
     x : (3, 3) - position or direction with its velocity and acceleration, rows of element_motion
-    out : (4, 3) - derivatives in the rows PLACE, SPEED, ONSET and ONSET_BY_SPEED; written
+    out : (4, 3) - derivatives of position, velocity and acceleration by the coordinate, and of acceleration
+        by the speed; written
     """
     for row, part in (
         (PLACE, twist[d]),
@@ -116,13 +122,14 @@ def changes(d, twist, rates, linear, x, out):
 
 @njit
 def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
-    """Compute the derivatives of Phi-double-dot of element e with respect to q and v, at fixed v_dot.
+    """Compute the derivatives of the second time derivative of the value Phi of constraint element e with
+    respect to q and v, at fixed v_dot.
 
     elements : Elements - geometry of the constraint elements
     e : int - index of the element, which is not an angle
     twist : (n_v, 6) - twists of all dofs, about the reference point
     rates : DerivativeWork - its psi_dot, psi_ddot and sway are read
-    motion : (9, 3) - after element_motion
+    motion : (9, 3) - positions, velocities and accelerations, as element_motion writes them
     change : (8, 3) - working space, overwritten
     by_q_out : (n_v,) - dPhi-double-dot/dq
     by_v_out : (n_v,) - dPhi-double-dot/dv
@@ -140,13 +147,13 @@ def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
 
 @inlined
 def slopes_by(kind, side, motion, change):
-    """Return the derivatives of Phi-double-dot with respect to the coordinate and to the speed of one dof, at
-    fixed v_dot.
+    """Return the derivatives of the second time derivative of a constraint's value with respect to the
+    coordinate and to the speed of one dof, at fixed v_dot.
 
     kind : int - kind of the element
     side : float - +1 where the dof moves body A, -1 where it moves body B and with it the normal
-    motion : (9, 3) - of element_motion
-    change : (8, 3) - derivatives of the end and of the normal, of changes
+    motion : (9, 3) - positions, velocities and accelerations, as element_motion writes them
+    change : (8, 3) - derivatives of the end point, then of the normal, as `changes` writes them
     """
     by_q, by_v = 0.0, 0.0
     for i in range(3):

@@ -1,4 +1,5 @@
-"""Hard constraints of a system as rows: value, Jacobian and bias of each.
+"""Hard constraints of a system as rows: value Phi, Jacobian dPhi/dq and bias, the second time derivative at
+zero generalized acceleration, of each.
 
 The rows are those of the hard elements (kernels/solver/constraints) in their order, then those of the
 couplers.
@@ -51,7 +52,8 @@ class Constraints(NamedTuple):
 class ConstraintWork(NamedTuple):
     """Working space for the rows of the hard constraints.
 
-    n_row_max = n_element + n_coupler + 3 n_roll + 1, the last for an angle.
+    Its arrays have n_row_max = n_element + n_coupler + 3 n_roll + 1 rows; the last one is for an angle that
+    is to have a given value (kernels/path/assembly).
     """
 
     element: ElementWork
@@ -81,7 +83,8 @@ def new_constraint_work(constraints: Constraints, n_v: int, tree: Tree | None = 
 
 @njit
 def constraint_rows(tree, constraints, pose, q, work):
-    """Compute value, Jacobian row and reach of all hard constraints at a pose; return the number of rows.
+    """Compute value, Jacobian row and reach (a measure of how small the row is, see element_row) of all hard
+    constraints at a pose; return the number of rows.
 
     tree : Tree - joint tree of the bodies
     constraints : Constraints - all hard constraints of the system
@@ -115,8 +118,9 @@ def constraint_rows(tree, constraints, pose, q, work):
 def element_row(elements, pose, e, work, row_out):
     """Compute the Jacobian row dPhi/dq of element e, after element_values.
 
-    Return the square of the element's lever divided by the square of the row, at least 1. Where no dof
-    changes the element by more than rounding, the row is exactly zero and 1 is returned.
+    Return the reach of the row: an upper bound of the sum of squares of its entries (lever_of) over that sum,
+    at least 1. Where no dof changes the element by more than rounding, the row is exactly zero and 1 is
+    returned.
 
     elements : Elements - geometry of the constraint elements
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -147,7 +151,8 @@ def element_row(elements, pose, e, work, row_out):
 
 @njit
 def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
-    """Compute Phi-double-dot of every hard constraint at v_dot = 0, after constraint_rows.
+    """Compute the second time derivative of the value of every hard constraint at v_dot = 0; called after
+    constraint_rows.
 
     tree : Tree - joint tree of the bodies
     constraints : Constraints - all hard constraints of the system
@@ -176,8 +181,8 @@ def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
 
 @njit
 def element_bias(elements, pose, velocities, drift, e, work):
-    """Return the second time derivative of an element's value at v_dot = 0; the element is not a path
-    length.
+    """Return the second time derivative of the value of constraint element e at v_dot = 0, for all kinds of
+    elements except path lengths.
 
     elements : Elements - geometry of the constraint elements
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -215,8 +220,8 @@ def element_bias(elements, pose, velocities, drift, e, work):
 def angle_bias(elements, velocities, drift, e, work):
     """Return the second time derivative of an angle constraint's value at v_dot = 0.
 
-    As element_bias does for other elements. It is the couple times the relative angular acceleration, plus
-    the time derivative of the couple times the relative angular velocity.
+    The couple m of the element is the vector with which dPhi/dt = m . w for the relative angular velocity w;
+    the result is m . dw/dt + dm/dt . w.
 
     elements : Elements - geometry of the constraint elements
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
@@ -245,7 +250,7 @@ def angle_bias(elements, velocities, drift, e, work):
 
 @njit
 def point_motion(pose, velocities, drift, body, x, velocity_out, acceleration_out):
-    """Compute velocity and acceleration of the point of a body that is at x : (3,) in ground.
+    """Compute velocity and acceleration of the body-fixed point that is at x : (3,) in ground.
 
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
@@ -272,12 +277,12 @@ def point_motion(pose, velocities, drift, body, x, velocity_out, acceleration_ou
 
 @njit
 def factor_rows(n, row, reach, compliance, factor_out):
-    """Compute the Cholesky factor of G G' + diag(compliance); return how many linearly dependent rows are
-    dropped.
+    """Compute the Cholesky factor of G G' + diag(compliance); return the number of linearly dependent rows,
+    which are left out.
 
     n : int - number of constraint rows
     row : (n, n_v) - Jacobian G
-    reach : (n,) - squared lever of each row, relative to the square of the row (see ConstraintWork.reach)
+    reach : (n,) - upper bound of the sum of squares of each row over that sum (see element_row)
     compliance : (n,) - compliance of each row, zero for a hard one
     factor_out : (n, n) - lower Cholesky factor
     """

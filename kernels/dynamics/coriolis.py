@@ -1,6 +1,7 @@
 """Velocity-dependent part of the derivative of a body's force, as a matrix B, in ground axes.
 
-For a spatial vector x it is B x = I (x x V) + x x* I V + V x* I x.
+For a motion x it is B x = I (x x V) + x x* I V + V x* I x, with spatial inertia I and velocity V of the body;
+x and x* are the cross products of motions with motions and with forces.
 
 For a pure translation x the three terms cancel (Jacobi's identity), so that B is stored in twelve numbers.
 """
@@ -45,8 +46,9 @@ def coriolis(row, velocity, coriolis_out):
 
 @njit
 def add_coriolis(B, motion, force_out):
-    """Add the product B motion to force_out : (6,), for a matrix B : (N_CORIOLIS,) of `coriolis` and a motion
-    : (6,)."""
+    """Add the product of a matrix B : (N_CORIOLIS,), as `coriolis` writes it, and a motion : (6,) to
+    force_out : (6,).
+    """
     x, y, z = motion[0], motion[1], motion[2]
     force_out[0] += B[0] * x + B[1] * y + B[2] * z
     force_out[1] += B[3] * x + B[4] * y + B[5] * z

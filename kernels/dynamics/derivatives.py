@@ -1,6 +1,7 @@
 """Derivatives of inverse dynamics: how tau = M v_dot + h changes with q and with v.
 
-All spatial vectors are about one point at rest. A dof e carries the bodies i distal to it as one rigid body:
+Let S be the twist of a dof, and V, A, I and F the velocity, acceleration, inertia and force of a body, all as
+spatial vectors about one point at rest. A dof e carries the bodies i distal to it as one rigid body:
   dV_i/dq_e = psi_dot_e + S_e x V_i                     (kernels/dynamics/twist_rates)
   dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i
   dF_i/dq_e = S_e x* F_i + I_i psi_ddot_e + B_i psi_dot_e
@@ -76,7 +77,8 @@ def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau
 
 @inlined
 def derivatives_after_rates(system, q, v, v_dot, work, own, tau_q_out, tau_v_out):
-    """Compute the same as inverse_dynamics_derivatives, where twist_rates has already written own.psi_dot.
+    """Compute the derivatives of tau = M v_dot + h with respect to q and v, at fixed v_dot, where twist_rates
+    has already written own.psi_dot.
 
     system : System - joint tree of bodies with mass, in a gravitational field
     q : (n_q,) - generalized coordinates [rad, m]
@@ -103,10 +105,11 @@ def derivatives_after_rates(system, q, v, v_dot, work, own, tau_q_out, tau_v_out
 
 @inlined
 def accelerations(system, q, v, v_dot, work, own):
-    """Compute the accelerations of the bodies, and psi_ddot = A x S + V x psi_dot and sway of every dof.
+    """Compute the spatial accelerations of the bodies, and two derivatives for every dof: psi_ddot = A x S +
+    V x psi_dot, and sway = psi_dot + dS/dt.
 
-    V and A are the velocity and the acceleration before the motion of the dof, and of all dofs that act at
-    once with it.
+    S is the twist of the dof; V and A are the velocity and the acceleration before its motion, and before
+    that of all dofs that act at once with it.
 
     system : System - joint tree of bodies with mass, in a gravitational field
     q : (n_q,) - generalized coordinates [rad, m]
@@ -135,8 +138,8 @@ def accelerations(system, q, v, v_dot, work, own):
 
 @inlined
 def gather(tree, own):
-    """Replace force, inertia and Coriolis matrix of each body (own.force, own.inertia, own.coriolis) by the
-    sum over the body's subtree, that is over the body and all bodies that it carries.
+    """Replace the force, inertia and Coriolis matrix of each body (own.force, own.inertia, own.coriolis) by
+    the sum over the body's subtree, that is over the body and all bodies that it carries.
     """
     for b in range(tree.parent.shape[0] - 1, 0, -1):
         p = tree.parent[b]
@@ -151,8 +154,11 @@ def gather(tree, own):
 
 @inlined
 def responses(tree, twist, own):
-    """Compute own.lever, own.wrench_q and own.wrench_v of every dof, which carries its subtree as one rigid
-    body."""
+    """Compute the derivatives of the force of every dof's subtree with respect to its coordinate
+    (own.wrench_q) and speed (own.wrench_v), where the dof carries the subtree as one rigid body.
+
+    The products of the dof's twist with the subtree's inertia and Coriolis matrix are written into own.lever.
+    """
     for d in range(tree.dof_body.shape[0]):
         b = tree.dof_body[d]
         S, psi_dot, lever, f, B = twist[d], own.psi_dot[d], own.lever[d], own.force[b], own.coriolis[b]
@@ -176,13 +182,13 @@ def responses(tree, twist, own):
 
 @inlined
 def pair_up(tree, twist, own, tau_q_out, tau_v_out):
-    """Compute both matrices of derivatives of tau as if all dofs of one joint acted at once.
+    """Compute the derivatives of tau with respect to q and v as if all dofs of one joint acted at once.
 
     kinds.joint_within corrects tau_q_out for joints whose dofs act one after another.
 
     tree : Tree - joint tree of the bodies
     twist : (n_v, 6) - twists of all dofs, about the reference point
-    own : DerivativeWork - after responses
+    own : DerivativeWork - as `responses` leaves it
     tau_q_out : (n_v, n_v) - dtau/dq
     tau_v_out : (n_v, n_v) - dtau/dv
     """
@@ -209,8 +215,8 @@ def respond(twist, own, d, e, tau_q_out, tau_v_out):
     """Write row d, column e of both matrices of derivatives, where dof e carries dof d and all of its
     subtree.
 
-    A common turn about e does not change tau_d, so that only the terms of psi_dot, psi_ddot and sway are
-    left.
+    A rotation of the subtree as a whole by dof e does not change tau_d, so that only the terms of psi_dot,
+    psi_ddot and sway are left.
 
     twist : (n_v, 6) - twists of all dofs, about the reference point
     own : DerivativeWork - its psi_dot, psi_ddot, sway and lever are read

@@ -11,14 +11,14 @@ from kernels.dynamics.inverse import inverse_dynamics
 def energy_and_power(system, motion, wrench, work, tau, out):
     """Compute the mechanical energy of a motion, and the rate at which the acting forces change it.
 
-    With tau = M v_dot + h of inverse dynamics, gravity included, that rate is v . tau. At the accelerations
-    that the forces cause it is the power of these forces; any further change of the energy is an error of
-    the integration.
+    With tau = M v_dot + h of inverse dynamics, gravity included, that rate is v . tau. If the accelerations
+    are those that the acting forces cause, it is the power of these forces; any other change of the energy is
+    an error of the time integration.
 
     system : System - joint tree of bodies with mass, in a gravitational field
     motion : (q, v, v_dot) - generalized coordinates, speeds and accelerations, (n_q,) [rad, m], (n_v,)
         [rad/s, m/s], (n_v,) [rad/s^2, m/s^2]
-    wrench : (n_body, 6) - external wrenches, which are zero here
+    wrench : (n_body, 6) - external wrenches, all zero
     work : DynamicsWork - working space, overwritten
     tau : (n_v,) - generalized forces of the motion [N m, N], written
     out : (2,) - kinetic plus gravitational potential energy [J], and its rate [W]; written

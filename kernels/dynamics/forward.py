@@ -35,7 +35,7 @@ def forward_dynamics(system, q, v, tau, wrench, work, v_dot_out):
 
 @inlined
 def free_bodies(tree, wrench, work):
-    """Write the inertia and the bias force of each body, taken without the bodies distal to it, into
+    """Write the inertia and the bias force of each body, on its own, without the bodies distal to it, into
     work.articulated and work.bias_force.
 
     wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
@@ -61,7 +61,8 @@ def free_bodies(tree, wrench, work):
 def eliminate(tree, tau, work):
     """Eliminate all dofs from the leaves to the root: compute articulated inertias and bias forces.
 
-    work.U, work.D and work.u of every dof are written, for the generalized forces tau : (n_v,).
+    With the articulated inertia A, bias force p and twist S of each dof, this writes work.U = A S, work.D =
+    1/(S . U) and work.u = tau - S . p, where tau : (n_v,) are the generalized forces.
     """
     for b in range(tree.parent.shape[0] - 1, -1, -1):
         A, p, c = work.articulated[b], work.bias_force[b], work.velocities.bias[b]
@@ -91,7 +92,7 @@ def eliminate_dof(s, A, p, d, tau, work):
     p : (6,) - bias force, updated [N m, N]
     d : int - index of the dof
     tau : float - generalized force on the dof [N m, N]
-    work : DynamicsWork - its U, D and u of the dof are written
+    work : DynamicsWork - its U (A s), D (inverse of s . U) and u (tau - s . p) of the dof are written
     """
     s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
     u0 = A[0, 0] * s0 + A[1, 0] * s1 + A[2, 0] * s2 + A[3, 0] * s3 + A[4, 0] * s4 + A[5, 0] * s5
@@ -120,7 +121,9 @@ def eliminate_dof(s, A, p, d, tau, work):
 
 @inlined
 def accelerate(system, work, v_dot_out):
-    """Compute v_dot_out : (n_v,) and work.acceleration from the root to the leaves, after eliminate."""
+    """Compute the generalized accelerations v_dot_out : (n_v,) and the accelerations of the bodies,
+    work.acceleration, from the root to the leaves; called after `eliminate`.
+    """
     tree, twist = system.tree, work.pose.twist
     for b in range(tree.parent.shape[0]):
         a = work.acceleration[b]

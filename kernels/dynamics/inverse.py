@@ -10,7 +10,8 @@ from kernels.joints.tree import pose
 
 @njit
 def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
-    """Compute tau = M v_dot + h - J' wrench by recursive Newton-Euler (Featherstone 2008, table 5.1).
+    """Compute tau = M v_dot + h - J' wrench by the recursive Newton-Euler algorithm (Featherstone 2008, table
+    5.1).
 
     work.reaction : (n_body, 6) is left with the wrench that each joint transmits to its body, about the
     reference point.
@@ -33,7 +34,8 @@ def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
 
 @njit
 def newton_euler(system, v_dot, wrench, work):
-    """Compute I a + v x* I v - wrench of every body on its own, after pose, velocities and spatial_inertia.
+    """Compute the force I a + v x* I v - wrench that each body on its own needs, with its spatial inertia I,
+    acceleration a and velocity v; called after pose, velocities and spatial_inertia.
 
     system : System - joint tree of bodies with mass, in a gravitational field
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
@@ -54,10 +56,10 @@ def newton_euler(system, v_dot, wrench, work):
 
 @njit
 def carry(system, b, work):
-    """Set work.acceleration[b] to the parent's acceleration plus the part of the joint that does not depend
-    on v_dot.
+    """Set the acceleration of body b to that of its parent, plus the part from its joint that does not depend
+    on the generalized accelerations; it is row b of work.acceleration.
 
-    Gravity is contained as an acceleration of ground against it.
+    Gravity is contained: ground has the acceleration -gravity.
     """
     p, a, bias = system.tree.parent[b], work.acceleration[b], work.velocities.bias[b]
     for i in range(6):
@@ -70,7 +72,7 @@ def carry(system, b, work):
 
 @njit
 def take_off(wrench, origin, force):
-    """Subtract an external wrench : (6,) on a body from force : (6,), the force that the body needs.
+    """Subtract an external wrench : (6,) on a body from force : (6,), the spatial force that moves the body.
 
     The wrench is about the origin of ground, the force about the reference point at origin : (3,).
     """
@@ -115,7 +117,7 @@ def body_force(inertia, b, a, v, force_out):
 def transmit(tree, pose, force, tau_out):
     """Sum force : (n_body, 6) over subtrees, in place, and project it onto the twists of the dofs.
 
-    tau_out : (n_v,) - twist of each dof times the force of its subtree [N m, N]
+    tau_out : (n_v,) - generalized forces: the twist of each dof times the force of its subtree [N m, N]
     """
     twist = pose.twist
     for b in range(tree.parent.shape[0] - 1, -1, -1):

@@ -47,7 +47,9 @@ class Cuts(NamedTuple):
 
 
 class Kinetics(NamedTuple):
-    """Joint kinetics of one frame; moments and forces act on the distal body at the joint's centre."""
+    """Moments, forces and powers of all joints in one frame; moments and forces act on the distal body at the
+    joint's centre.
+    """
 
     centre: Annotated[np.ndarray, Floats("n_joint", 3)]  # in ground [m]
     # [N m] - ALONG_AXES positive where it raises the angle
@@ -62,7 +64,7 @@ class Kinetics(NamedTuple):
 
 
 def new_kinetics(n_joint: int) -> Kinetics:
-    """Allocate Kinetics."""
+    """Allocate a Kinetics: moments, forces and powers of n_joint joints."""
     return allocate(Kinetics, n_joint=n_joint)
 
 
@@ -149,7 +151,7 @@ def move(wrench, origin, centre, moment_out):
 
 @njit
 def add_turning(w, origin, centre, u):
-    """Add w x (centre - origin) to u : (3,).
+    """Add w x (centre - origin) to the velocity u : (3,), with the angular velocity w : (3,).
 
     This converts the velocity of a body's point at origin into that of its point at centre.
     """
@@ -161,8 +163,8 @@ def add_turning(w, origin, centre, u):
 
 @njit
 def resolve_all(P, D, rows):
-    """Resolve a vector given in ground axes (row IN_GROUND of rows) in the other three sets of axes of a
-    joint.
+    """Resolve a vector given in ground axes (row IN_GROUND of rows) in the axes of the proximal body, in
+    those of the distal body, and along the axes of the joint coordinate system.
 
     rows : (N_RESOLVED, 3) has one row per set of axes. P, D : (3, 3) hold the axes of the proximal and of the
       distal body as columns.

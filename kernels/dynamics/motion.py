@@ -18,7 +18,9 @@ from kernels.joints.kinds import joint_velocity
 
 
 class Velocities(NamedTuple):
-    """Spatial velocities and velocity-product accelerations of all bodies."""
+    """Spatial velocities of all bodies, and the accelerations that their joints add at zero generalized
+    acceleration.
+    """
 
     body: Annotated[np.ndarray, Floats("n_body", 6)]  # velocity of each body
     # acceleration that the joint adds at zero v-dot: dS/dt v
@@ -27,13 +29,15 @@ class Velocities(NamedTuple):
 
 
 def new_velocities(n_body: int) -> Velocities:
-    """Allocate Velocities."""
+    """Allocate a Velocities: spatial velocities of n_body bodies."""
     return allocate(Velocities, n_body=n_body)
 
 
 @inlined
 def velocities(tree, pose, v, velocities_out):
-    """Compute velocities_out of all bodies at the speeds v : (n_v,), after kernels/joints/tree.pose."""
+    """Compute the spatial velocities of all bodies at the generalized speeds v : (n_v,), after
+    kernels/joints/tree.pose.
+    """
     body, bias, carrier = velocities_out.body, velocities_out.bias, velocities_out.carrier
     for b in range(tree.parent.shape[0]):
         p, own, own_bias = tree.parent[b], body[b], bias[b]

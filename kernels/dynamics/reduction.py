@@ -1,9 +1,9 @@
-"""Equations of motion in the independent coordinates, where couplers or time give the others: E'ME, bias,
-slopes.
+"""Equations of motion in the independent coordinates alone, where the other coordinates are functions of them
+or of time.
 
 A follower has q_f = f(q_d), a prescribed coordinate q_p = f(t) (in kernels/joints/couplers it is its own
-driver). In the following a "given" coordinate is one of either kind. With E = dq/dq_i for the independent
-coordinates q_i,
+driver). In the following a "given" coordinate is one of either kind, and its coupler is that function. With E
+= dq/dq_i for the independent coordinates q_i,
   v = E v_i + dq/dt,   v_dot = E v_i_dot + c,   E'ME v_i_dot = E'(tau - h - M c),
 where c is the acceleration at v_i_dot = 0: f'' v_d^2 of a follower, f''(t) of a prescribed coordinate. Rows
 and columns of given coordinates stay in the matrices as those of the unit matrix, so that nothing is
@@ -40,7 +40,11 @@ at rest."""
 
 
 class ReductionWork(NamedTuple):
-    """State of the couplers at a motion, and reduced forces; the CouplerWork is used up to n_coupler."""
+    """Derivatives of the couplers at the present coordinates, and the forces of the reduced equations of
+    motion.
+
+    Of its CouplerWork the first n_coupler entries are used.
+    """
 
     coupler: CouplerWork
     third: Annotated[np.ndarray, Floats("n_v")]  # f'''
@@ -52,13 +56,15 @@ class ReductionWork(NamedTuple):
 
 
 def new_reduction_work(n_v: int) -> ReductionWork:
-    """Allocate a ReductionWork whose clock runs."""
+    """Allocate a ReductionWork, with its clock at time 0 and running."""
     return allocate(ReductionWork, n_v=n_v, coupler=new_coupler_work(n_v), clock=np.array([0.0, 1.0]))
 
 
 @njit
 def set_time(couplers, time, own):
-    """Set the time [s] of own.clock; nothing is done where couplers is None."""
+    """Set the time [s] at which prescribed coordinates are computed (own.clock); nothing is done where
+    couplers is None.
+    """
     if couplers is None:
         return
     own.clock[TIME] = time
@@ -66,8 +72,10 @@ def set_time(couplers, time, own):
 
 @njit
 def follow(couplers, functions, ahead, own, q, v):
-    """Compute the given coordinates and speeds in place, and own.bias with slopes and curvatures of the
-    couplers.
+    """Compute the coordinates and speeds that are functions of other coordinates or of time, in place.
+
+    Their accelerations at zero independent acceleration (own.bias) and the derivatives of the functions are
+    written, too.
 
     couplers : Couplers - drivers before their followers; None = no coordinate is given, and nothing is done
     functions : Functions - functions f, of q [rad, m], or of time [s] for prescribed coordinates
@@ -93,7 +101,8 @@ def follow(couplers, functions, ahead, own, q, v):
 
 @njit
 def follow_accelerations(couplers, own, v, v_dot):
-    """Compute the accelerations of the given coordinates; called after `follow`.
+    """Compute the accelerations of those coordinates that are functions of others or of time; called after
+    `follow`.
 
     couplers : Couplers - None = no coordinate is given
     own : ReductionWork - after follow
@@ -113,7 +122,9 @@ def follow_accelerations(couplers, own, v, v_dot):
 
 @njit
 def follow_jerks(couplers, own, v, v_dot, jerk):
-    """Compute the jerks of the given coordinates; called after `follow` and `follow_accelerations`.
+    """Compute the third time derivatives of those coordinates that are functions of others or of time.
+
+    It is called after `follow` and `follow_accelerations`.
 
     couplers : Couplers - None = no coordinate is given
     own : ReductionWork - after follow
@@ -161,7 +172,8 @@ def fold_mass(couplers, own, M):
 
 @inlined
 def reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out):
-    """Compute the accelerations of all coordinates, after pose, velocities, spatial_inertia and follow.
+    """Compute the accelerations of all coordinates by the equations of motion of the independent ones; called
+    after pose, velocities, spatial_inertia and follow.
 
     Return OK, or MASSLESS where an independent coordinate moves no mass; v_dot_out is NaN then.
 
@@ -199,7 +211,8 @@ def reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out
 
 @entry
 def reduced_mass(system, couplers, q, v, work, own, M_out):
-    """Compute E'ME; rows and columns of given coordinates are those of the unit matrix.
+    """Compute E'ME, the mass matrix of the independent coordinates, E = dq/dq_i. Rows and columns of the
+    other coordinates are those of the unit matrix.
 
     system : System - joint tree of bodies with mass, in a gravitational field
     couplers : Couplers - drivers before their followers
@@ -216,14 +229,14 @@ def reduced_mass(system, couplers, q, v, work, own, M_out):
 
 @njit
 def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
-    """Replace the mass matrix and the slopes of the forces by those of the reduced equations of motion;
-    compute own.onset.
+    """Replace the mass matrix and the derivatives of the forces by those of the equations of motion in the
+    independent coordinates; write the forces' derivative by time into own.onset.
 
-    With f given by d
+    Where coordinate f is a function f(q_d) of coordinate d,
       dq_f = f' dq_d,  dv_f = f' dv_d + f'' v_d dq_d,
       dv_dot_f = f' dv_dot_d + 2 f'' v_d dv_d + (f'' v_dot_d + f''' v_d^2) dq_d,
-    and E itself changes with q_d, by f'' times the force on f. own.coupler.pull keeps that force of every
-    coupler.
+    and E itself changes with q_d, by f'' times the force on f. That force of every coupler is written into
+    own.coupler.pull.
 
     couplers : Couplers - drivers before their followers
     own : ReductionWork - after follow; its fields force is reduced, its onset and coupler.pull are written
@@ -266,7 +279,8 @@ def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
 
 @inlined
 def remainder(tree, pose, force, tau, own):
-    """Compute own.force = tau - h - M v_dot, after kernels/dynamics/derivatives.
+    """Compute own.force = tau - h - M v_dot, the generalized forces that the motion leaves over; called after
+    kernels/dynamics/derivatives.
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -282,7 +296,7 @@ def remainder(tree, pose, force, tau, own):
 
 @njit
 def find_onset(L, own):
-    """Turn own.onset from the partial derivative of the forces with respect to time into that of v_dot.
+    """Replace own.onset, the partial derivative of the reduced forces with respect to time, by that of v_dot.
 
     L : (n_v, n_v) is the Cholesky factor of E'ME.
     """

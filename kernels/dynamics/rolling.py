@@ -54,14 +54,16 @@ def no_rolls() -> Rolls:
 
 @njit
 def rolling_rows(tree, rolls, pose, directions, n, work):
-    """Write the rows of all rolling bodies along the given directions; return the row after the last.
+    """Write the constraint rows (value and Jacobian) of all rolling bodies along the given directions; return
+    the index of the row after the last.
 
-    Along the normal the value of a row is the gap; a slip has no value of position, and 0 is written.
+    Along the normal of the plane the value of a row is the gap; along directions in the plane, where only
+    velocities are constrained, it is 0.
 
     tree : Tree - joint tree of the bodies
     rolls : Rolls - None where nothing rolls
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    directions : (2,) int - GAPS or SLIPS
+    directions : (2,) int - GAPS: the normal, or SLIPS: both directions in the plane
     n : int - first row
     work : ConstraintWork - its value, reach, row and roll are written
     """
@@ -81,7 +83,7 @@ def touch(rolls, pose, r, roll_out):
     """Compute the contact point and the directions of rolling body r in ground, into rows CONTACT to OUTWARDS
     of roll_out.
 
-    Return the gap [m], which is NaN for a disc that lies flat.
+    Return the gap between the body and the plane [m], NaN for a disc that lies flat.
     """
     a, b = rolls.body_a[r], rolls.body_b[r]
     x, m, e = roll_out[CONTACT], roll_out[NORMAL], roll_out[OUTWARDS]
@@ -106,7 +108,8 @@ def touch(rolls, pose, r, roll_out):
 
 @njit
 def rolling_row(tree, rolls, pose, r, x, t, row_out):
-    """Compute the velocity of body A relative to body B along a direction t, per generalized speed.
+    """Compute the row of the Jacobian of a rolling contact: the velocity of body A relative to body B along a
+    direction t at the contact point, per unit of each generalized speed.
 
     tree : Tree - joint tree of the bodies
     rolls : Rolls - round bodies that roll on planes
@@ -130,7 +133,8 @@ def rolling_row(tree, rolls, pose, r, x, t, row_out):
 
 @njit
 def rolling_bias(rolls, pose, velocities, drift, n, work):
-    """Write the bias of all gaps and slips into work.bias, from row n on.
+    """Write the bias of all rolling constraints into work.bias, from row n on: the time derivatives, at v_dot
+    = 0, of the relative velocities along the normal (gaps) and in the plane (slips).
 
     rolls : Rolls - None where nothing rolls
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -156,7 +160,8 @@ def rolling_bias(rolls, pose, velocities, drift, n, work):
 
 @njit
 def contact_rate(rolls, pose, velocities, drift, r, work):
-    """Compute the velocity of the contact point itself, x' = c' + R e', in work.roll[9] : (3,).
+    """Compute the velocity with which the contact point moves in ground, x' = c' + R e', in work.roll[9] :
+    (3,); c is the centre, R the radius, e the unit vector from the centre to the contact.
 
     rolls : Rolls - round bodies that roll on planes
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -198,7 +203,8 @@ def spun(velocities, body, x, x_rate_out):
 
 @njit
 def bias_along(velocities, a, b, t, work):
-    """Return the time derivative of t . (v_a - v_b) at v_dot = 0, after contact_rate.
+    """Return the time derivative of t . (v_a - v_b) at v_dot = 0, with the velocities v_a and v_b of both
+    bodies at the contact point; called after contact_rate.
 
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     a, b : int - indices of bodies A and B
@@ -223,8 +229,8 @@ def bias_along(velocities, a, b, t, work):
 
 @njit
 def relieve_rolling(rolls, pose, multiplier, n, work, reaction):
-    """Subtract from reaction : (n_body, 6) the contact forces between planes and the bodies that roll on
-    them.
+    """Subtract the contact forces between planes and the bodies that roll on them from the joint reactions :
+    (n_body, 6) of both bodies.
 
     rolls : Rolls - None where nothing rolls
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs

@@ -1,13 +1,13 @@
-"""Derivatives with respect to q of the twists of the dofs and of the velocities of all bodies.
+"""Derivatives, with respect to the coordinates q, of the twists S of the dofs and of the spatial velocities V
+of all bodies.
 
 A dof e carries all bodies distal to it. Two equations, about one point at rest (the reference point of
 kernels/joints/tree.Pose.twist) and in ground axes, are sufficient:
   dV_i/dq_e = psi_dot_e + S_e x V_i   for every body i that e moves (`twist_rates` gives psi_dot)
   dS_d/dq_e = S_e x S_d               where e carries dof d; inside a joint see `twist_shift`
-with the twists S, the velocities V of the bodies, and steps of q along the tangent
-(kernels/joints/tree.integrate). Source: Singh, Russo, Wensing 2022 (IEEE Robotics and Automation Letters
-7(2), 1776-1783) for joints whose dofs act at once; a chain joint is taken motion by motion, s_n at the rate
-f_n' v_e.
+where dq are steps along the tangent of q (kernels/joints/tree.integrate). Source: Singh, Russo, Wensing 2022
+(IEEE Robotics and Automation Letters 7(2), 1776-1783) for joints whose dofs act at once; a chain joint is
+taken motion by motion, s_n at the rate f_n' v_e.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kernels.joints.kinds import joint_twist_rates, joint_twist_shift
 def twist_rates(tree, pose, v, velocities, psi_dot_out):
     """Compute psi_dot of every dof: dV_i/dq_e = psi_dot_e + S_e x V_i of every body i that dof e moves.
 
-    psi_dot_e = V x S_e with the velocity V before e and before all dofs that act at once with it. In a chain
-    joint it is the sum of f_n' V x s_n + f_n'' v_e s_n over the motions n that e drives, each with the
-    velocity V before that motion.
+    S_e is the twist of dof e. psi_dot_e = V x S_e, with the velocity V before e and before all dofs that act
+    at once with it. In a chain joint it is the sum of f_n' V x s_n + f_n'' v_e s_n over the motions n, of
+    twist s_n, that e drives by functions f_n; V is the velocity before each motion.
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -41,10 +41,10 @@ def twist_rates(tree, pose, v, velocities, psi_dot_out):
 
 @njit
 def twist_shift(tree, pose, d, e, w):
-    """Return (dS_d/dq_e) . w, the derivative with respect to coordinate e of the power of a wrench w on dof
-    d.
+    """Return (dS_d/dq_e) . w, the derivative with respect to coordinate e of the power of a wrench w at unit
+    speed of dof d.
 
-    The power is that at unit speed of dof d.
+    S_d and S_e are the twists of the dofs.
 
     It is (S_e x S_d) . w where e carries d or acts at once with it, and zero where e comes after d or is on
     another branch of the tree.
