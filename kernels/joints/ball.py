@@ -12,7 +12,13 @@ BALL_LAYOUT = JointSizes(4, (ROTATES, ROTATES, ROTATES), (0, 0, 0))
 
 @inlined
 def ball_motion(tree, b, q, pose_out):
-    """Write rotation, axes and centre of ball joint b into pose_out, at the coordinates q : (n_q,)."""
+    """Write the rotation of body b, and the axes and the centre of ball joint b, in ground, into pose_out.
+
+    tree : Tree - the joint tree
+    b : int - index of the body that the joint carries
+    q : (n_q,) - generalized coordinates
+    pose_out : Pose - positions, axes and twists at the coordinates, written
+    """
     k, frame = tree.q_start[b], pose_out.rotation[b]
     turn_by(frame, q[k : k + 4], pose_out.work)
     turned_axes(frame, pose_out.position[b], tree.v_start[b], pose_out)
@@ -20,7 +26,7 @@ def ball_motion(tree, b, q, pose_out):
 
 @inlined
 def ball_step(tree, b, q, delta, scale, q_out):
-    """Write the coordinates of ball joint b after a step, R exp(scale * delta), into q_out.
+    """Write the quaternion of ball joint b after a rotation step, R exp(scale * delta), into q_out.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -34,7 +40,8 @@ def ball_step(tree, b, q, delta, scale, q_out):
 
 @inlined
 def ball_difference(tree, b, q_from, q_to, delta_out):
-    """Write the step of ball joint b from q_from to q_to, the shorter way round, into delta_out.
+    """Write the rotation vector from the orientation q_from of ball joint b to q_to, the shorter way round,
+    into delta_out.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -47,14 +54,17 @@ def ball_difference(tree, b, q_from, q_to, delta_out):
 
 @inlined
 def ball_coordinates(tree, b, R_joint, q_out):
-    """Write the coordinates of ball joint b into q_out : (n_q,): the rotation R_joint : (3, 3)."""
+    """Write the unit quaternion of the rotation R_joint : (3, 3) as coordinates of ball joint b into q_out :
+    (n_q,).
+    """
     k = tree.q_start[b]
     matrix_to_quaternion(R_joint, q_out[k : k + 4])
 
 
 @inlined
 def ball_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """Add the motion of ball joint b to the parent's velocity and bias.
+    """Add the motion of ball joint b to the parent's spatial velocity and bias acceleration, which become
+    those of the body that it carries.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries

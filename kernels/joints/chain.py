@@ -1,9 +1,10 @@
-"""A chain joint: a row of elementary motions, each a rotation or a translation along an axis of the frame so
-far.
+"""A chain joint: a row of elementary motions, each a rotation about, or a translation along, an axis that is
+fixed in the frame reached by the motions before it.
 
 Each motion is driven by a coordinate, or by a function of one (universal, planar and custom joints; Seth et
-al. 2010, Nonlinear Dynamics 62, 291-303). A chain has as many coordinates as drive it, and they are their own
-tangent. Everything is computed motion by motion: motion n of dof e has the screw s_n and the rate f_n' v_e.
+al. 2010, Nonlinear Dynamics 62, 291-303). The speeds of a chain are the time derivatives of its coordinates.
+All is computed motion by motion: motion n, driven by dof e, has the unit twist (screw) s_n and the speed f_n'
+v_e, with the derivative f_n' of its function.
 """
 
 from __future__ import annotations
@@ -19,15 +20,18 @@ from kernels.joints.motions import DRIVEN, add_motion, pass_motion
 
 @inlined
 def chain_motion(chains, functions, tree, b, q, frame, pose_out):
-    """Move frame and pose_out.position[b] through all motions of a chain joint; write its axes, points and
-    rates.
+    """Compute the pose of the body that a chain joint carries, motion by motion, from the joint's frame on
+    the parent, which is given in frame and pose_out.position[b].
+
+    Axis and point of every motion (pose_out.screw) and the first and second derivative of its function
+    (pose_out.rate) are written as well.
 
     chains, functions : Chains, Functions - those of the tree, apart so that None lets the compiler drop the
       rest
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates [rad, m]
-    frame : (3, 3) - axes of the joint's frame on the parent, changed to those on the child
+    frame : (3, 3) - axes of the joint's frame on the parent, changed to those of its frame on the child
     pose_out : Pose - positions, axes and twists at the coordinates, written
     """
     if chains is None:
@@ -54,8 +58,9 @@ def chain_motion(chains, functions, tree, b, q, frame, pose_out):
 
 @inlined
 def chain_twists(chains, tree, b, pose_out):
-    """Write the twists of all motions of chain joint b into pose_out.screw, and those of its dofs (sum f'
-    screw) into pose_out.twist."""
+    """Write the unit twists of all motions of chain joint b into pose_out.screw, and the twists of its dofs,
+    sums of f' screw with the derivatives f' of the motions' functions, into pose_out.twist.
+    """
     if chains is None:
         return
     screw, rate, twist, origin = pose_out.screw, pose_out.rate, pose_out.twist, pose_out.position[0]
@@ -77,8 +82,8 @@ def chain_twists(chains, tree, b, pose_out):
 
 @inlined
 def chain_velocity(tree, pose, b, v, velocity, bias):
-    """Add the motions of a chain joint to the parent's velocity and bias, with f'' v^2 of motions that
-    functions drive.
+    """Add the motions of a chain joint to the parent's spatial velocity and bias acceleration, with the term
+    f'' v^2 of motions that are driven by a function f of their coordinate.
 
     tree : Tree - the joint tree
     pose : Pose - positions and orientations of all bodies in ground
@@ -122,10 +127,12 @@ def chain_twist_rates(tree, pose, b, v, before, psi_dot_out):
 
 @njit
 def chain_twist_shift(tree, pose, b, d, e, w):
-    """Return (dS_d/dq_e) . w of two dofs of chain joint b.
+    """Return (dS_d/dq_e) . w of two dofs of chain joint b: the derivative, with respect to coordinate e, of
+    the power of a wrench w at unit speed of dof d, which has the twist S_d.
 
-    dS_d/dq_e is the sum of f_n' f_m' s_n x s_m over motions n of e before m of d. A coordinate also changes
-    its own twist, by the curvatures of its functions, sum of f_n'' s_n.
+    dS_d/dq_e is the sum of f_n' f_m' s_n x s_m over all motions n of e that come before a motion m of d, with
+    unit twists s and functions f. A coordinate also changes its own twist, by the curvatures of its
+    functions, the sum of f_n'' s_n.
 
     tree : Tree - the joint tree
     pose : Pose - positions and orientations of all bodies in ground
@@ -148,10 +155,12 @@ def chain_twist_shift(tree, pose, b, d, e, w):
 
 @inlined
 def chain_jerks(tree, pose, b, q, v, v_dot, own):
-    """Write own.psi_ddot and own.sway of the dofs of chain joint b.
+    """Write own.psi_ddot and own.sway of the dofs of chain joint b: vectors in the derivatives of the bodies'
+    accelerations with respect to q and v (kernels/dynamics/derivatives).
 
-    psi_ddot is the sum, over the motions that a coordinate drives, of
-    f' (A x s + V x (V x s)) + 2 f'' v V x s + (f'' v_dot + f''' v^2) s, with V and A before the motion.
+    psi_ddot is the sum, over the motions that a coordinate drives, of f' (A x s + V x (V x s)) + 2 f'' v V x
+    s + (f'' v_dot + f''' v^2) s, with the motion's unit twist s, its function f, and the velocity V and
+    acceleration A before the motion. sway is 2 psi_dot.
 
     tree : Tree - the joint tree
     pose : Pose - positions and orientations of all bodies in ground
@@ -184,10 +193,11 @@ def chain_jerks(tree, pose, b, q, v, v_dot, own):
 
 @njit
 def chain_order(chains, tree, pose, b, factor, wrench, H):
-    """Change H for the order in which the dofs of a chain joint move, as kinds.order_joint does.
+    """Correct a second derivative H, computed as if dof i moved before dof j, to the order of the motions of
+    chain joint b (see kinds.order_joint).
 
-    Added are - f_n' f_m' (s_n x s_m) . w of every pair in which the motion n of i comes after the motion m of
-    j, and on the diagonal the functions' curvatures f_n'' s_n . w.
+    Added are - f_n' f_m' (s_n x s_m) . w for every pair in which motion n of dof i comes after motion m of
+    dof j, and f_n'' s_n . w on the diagonal; s are unit twists, f functions, w is the wrench.
 
     chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
@@ -212,10 +222,11 @@ def chain_order(chains, tree, pose, b, factor, wrench, H):
 
 @inlined
 def chain_within(tree, pose, b, force, tau_q_out):
-    """Add to tau_q_out the derivatives that come from dofs of chain joint b moving each other.
+    """Add to tau_q_out, the derivatives of the generalized forces with respect to q, the terms that arise
+    because dofs of chain joint b change each other's twists.
 
     They are - f_m' f_n' (s_n x s_m) . force of every motion m of d before n of e, and on the diagonal f'' s .
-    force of the curvatures of a coordinate's own motions.
+    force of the motions of each coordinate; s are unit twists, f functions.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries

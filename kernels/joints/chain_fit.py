@@ -25,9 +25,10 @@ CLEARLY_BETTER = 0.5
 
 @njit
 def fit_chain(tree, b, R, x, pose_work, fit, q):
-    """Move the coordinates of a chain joint so that its body comes near a pose.
+    """Find the coordinates of a chain joint at which its body comes nearest to a wanted pose.
 
-    Motion that the joint does not allow is left out. The bodies before b remain where q has them.
+    Displacements that the joint does not allow remain as differences. The coordinates of other joints are not
+    changed.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -63,15 +64,16 @@ def fit_chain(tree, b, R, x, pose_work, fit, q):
 
 @njit
 def turns(tree, b, k):
-    """Return whether coordinate k of joint b translates, rotates or drives motions: TRANSLATES, ROTATES or
-    DRIVEN."""
+    """Return what coordinate k of joint b is: TRANSLATES (a translation), ROTATES (a rotation) or DRIVEN (it
+    drives motions by functions).
+    """
     return tree.dof_rotates[tree.v_start[b] + k]
 
 
 @njit
 def descend(tree, b, R, x, pose_work, fit, q):
-    """Fit the coordinates of a chain joint by damped Gauss-Newton steps from q; return the cost at their end
-    [m^2].
+    """Fit the coordinates of a chain joint by damped Gauss-Newton steps from q; return the cost at the end,
+    half the sum of squared distances of four points from their wanted positions [m^2].
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -115,7 +117,8 @@ def descend(tree, b, R, x, pose_work, fit, q):
 
 @njit
 def normal_equations(tree, b, R, x, pose_work, fit):
-    """Write J'J (lower triangle) and J'r of the least-squares fit to four points; return r'r / 2 [m^2].
+    """Write J'J (lower triangle) and J'r of the least-squares fit of four points of the body, with their
+    residuals r and Jacobian J; return r'r / 2 [m^2].
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries

@@ -56,7 +56,9 @@ def place_followers(couplers, functions, q):
 
 @njit
 def coupler_slopes(couplers, functions, q, work):
-    """Write work.slope and work.curvature at q : (n_q,)."""
+    """Write the first and second derivatives of all coupler functions at q : (n_q,) into work.slope and
+    work.curvature.
+    """
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0]):
@@ -65,7 +67,9 @@ def coupler_slopes(couplers, functions, q, work):
 
 @njit
 def fold_vector(couplers, work, x):
-    """Replace a gradient or a row x : (n_v,) by E'x, after coupler_slopes."""
+    """Replace a gradient or a row of a Jacobian x : (n_v,) by E'x, where E = dq/dq_d contains the slopes of
+    the couplers; called after coupler_slopes. Entries of followers become zero.
+    """
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0] - 1, -1, -1):
@@ -78,7 +82,9 @@ def fold_vector(couplers, work, x):
 
 @njit
 def fold_columns(couplers, work, X):
-    """Replace X : (n_v, K) by E'X, after coupler_slopes."""
+    """Replace X : (n_v, K) by E'X, where E = dq/dq_d contains the slopes of the couplers; called after
+    coupler_slopes.
+    """
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0] - 1, -1, -1):
@@ -103,7 +109,11 @@ def unfold_columns(couplers, work, X):
 
 @njit
 def fold_lagrangian(couplers, work, x):
-    """Replace the gradient of the Lagrangian x : (n_v,) by E'x; leave in work.pull what fold_matrix needs."""
+    """Replace the gradient x : (n_v,) of the Lagrangian by E'x, where E = dq/dq_d contains the slopes of the
+    couplers.
+
+    Its derivative along each follower is kept in work.pull, for fold_matrix.
+    """
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0] - 1, -1, -1):
@@ -116,7 +126,11 @@ def fold_lagrangian(couplers, work, x):
 
 @njit
 def fold_matrix(couplers, work, second_order, H):
-    """Replace H : (n_v, n_v), lower triangle, by E'HE + second_order * f'' l_f, after fold_lagrangian."""
+    """Replace the Hessian H : (n_v, n_v), lower triangle, by E'HE, called after fold_lagrangian.
+
+    E = dq/dq_d contains the slopes of the couplers. To the diagonal entry of each driver, second_order times
+    f'' times the derivative of the Lagrangian along the follower is added.
+    """
     if couplers is None:
         return
     n = H.shape[0]

@@ -1,12 +1,12 @@
 """An ellipsoidal joint: a rotation by a unit quaternion whose centre glides over an ellipsoid of the parent.
 
-With R the child's axes in the joint's frame on the parent and n = R e_z, the child's origin is at D n,
-D = diag(radii), radii [m] in tree.parameter: where a stretch of the unit sphere takes n. n is the normal of
-the ellipsoid there only along its axes, or where it is a sphere. The speeds are those of a ball joint. (This
-is OpenSim's EllipsoidJoint, Simbody's mobilizer of that name.) In ground axes, with the child's axes c_d and
-the tensor M of D, S_d = (c_d, M (c_d x n)) about the child's origin, and
+With R the child's axes in the joint's frame on the parent and n = R e_z, the child's origin is at D n, D =
+diag(radii), radii [m] in tree.parameter: the point to which a stretch of the unit sphere by D moves n. n is
+the normal of the ellipsoid there only along its axes, or where it is a sphere. The speeds are those of a ball
+joint. (This is OpenSim's EllipsoidJoint, Simbody's mobilizer of that name.) In ground axes, with the child's
+axes c_d and the tensor M of D, S_d = (c_d, M (c_d x n)) about the child's origin, and
   dS_d/dq_e = S_e x S_d + (0, K(c_d, c_e)),  K(a, c) = M (c x (a x n)) - c x M (a x n)
-so that everything is that of a ball joint and what K adds.
+so that all equations are those of a ball joint with additional terms in K.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ ELLIPSOIDAL_LAYOUT = JointSizes(4, (DRIVEN, DRIVEN, ROTATES), (0, 0, 0))
 
 @njit
 def ellipsoidal_motion(chains, tree, b, q, pose_out):
-    """Write rotation, position and twists (about ground's origin) of ellipsoidal joint b into pose_out.
+    """Write rotation and position of body b, and the twists of ellipsoidal joint b about the origin of
+    ground, into pose_out.
 
     chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
     tree : Tree - the joint tree
@@ -55,7 +56,9 @@ def ellipsoidal_motion(chains, tree, b, q, pose_out):
 
 @njit
 def ellipsoidal_twists(chains, tree, b, pose_out):
-    """Refer the twists of ellipsoidal joint b to the origin of body 0; nothing is done if chains is None."""
+    """Convert the twists of ellipsoidal joint b from the origin of ground to that of body 0 as reference
+    point; nothing is done if chains is None.
+    """
     if chains is None:
         return
     twist, origin = pose_out.twist, pose_out.position[0]
@@ -67,7 +70,9 @@ def ellipsoidal_twists(chains, tree, b, pose_out):
 
 @njit
 def find_tensor(tree, b, pose):
-    """Write the tensor M of ellipsoidal joint b, in ground axes, into pose.work[1] : (3, 3)."""
+    """Write the tensor M of ellipsoidal joint b, diag(radii) of the joint's frame on the parent resolved in
+    ground axes, into pose.work[1] : (3, 3).
+    """
     p, F, M, radii = tree.parent[b], pose.work[0], pose.work[1], tree.parameter[b]
     if p < 0:
         copy_frame(tree.rotation_in_parent[b], F)
@@ -98,7 +103,9 @@ def first_three(a):
 
 @njit
 def bend(M, n, a, c):
-    """Return K(a, c) = M (c x (a x n)) - c x M (a x n), where a, c and n are vectors of three numbers."""
+    """Return K(a, c) = M (c x (a x n)) - c x M (a x n), the part of dS_d/dq_e that an ellipsoidal joint has
+    beyond that of a ball joint (see the module). M : (3, 3); n, a, c : three numbers each.
+    """
     moved = vector_product(a, n)
     turned, carried = product(M, vector_product(c, moved)), vector_product(c, product(M, moved))
     return turned[0] - carried[0], turned[1] - carried[1], turned[2] - carried[2]
@@ -106,7 +113,9 @@ def bend(M, n, a, c):
 
 @njit
 def angular(twist, start, v):
-    """Return the angular velocity of the joint, the sum of v_d c_d over the three dofs from start on."""
+    """Return the angular velocity of a joint, the sum of speed v_d times angular part of the twist over the
+    three dofs from start on.
+    """
     return (
         v[start] * twist[start, 0] + v[start + 1] * twist[start + 1, 0] + v[start + 2] * twist[start + 2, 0],
         v[start] * twist[start, 1] + v[start + 1] * twist[start + 1, 1] + v[start + 2] * twist[start + 2, 1],
@@ -116,8 +125,8 @@ def angular(twist, start, v):
 
 @njit
 def ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """Add the motion of ellipsoidal joint b to the parent's velocity and bias: as a ball joint does, and bias
-    += (0, K(w, w)).
+    """Add the motion of ellipsoidal joint b to the parent's spatial velocity and bias acceleration, as for a
+    ball joint; the bias also gets (0, K(w, w)), with the joint's angular velocity w.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -137,7 +146,8 @@ def ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias):
 
 @njit
 def ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """Write psi_dot of ellipsoidal joint b: V x S_e + (0, K(w, c_e)).
+    """Write psi_dot = V x S_e + (0, K(w, c_e)) of the dofs e of ellipsoidal joint b: what all bodies beyond
+    the joint share of the derivative of their velocities by a coordinate.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -157,7 +167,8 @@ def ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out):
 
 @njit
 def ellipsoidal_shift(tree, pose, b, d, e, w):
-    """Return (dS_d/dq_e) . w of two dofs of ellipsoidal joint b.
+    """Return (dS_d/dq_e) . w of two dofs of ellipsoidal joint b: the derivative, with respect to coordinate
+    e, of the power of a wrench w at unit speed of dof d, which has the twist S_d.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -173,7 +184,8 @@ def ellipsoidal_shift(tree, pose, b, d, e, w):
 
 @njit
 def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
-    """Write own.psi_ddot and own.sway of ellipsoidal joint b.
+    """Write own.psi_ddot and own.sway of ellipsoidal joint b: vectors in the derivatives of the bodies'
+    accelerations with respect to q and v (kernels/dynamics/derivatives).
 
     They are those of a ball joint and, with m = w x n,
       sway += (0, K(c_e, w))
@@ -208,7 +220,8 @@ def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
 
 @njit
 def ellipsoidal_within(tree, pose, b, force, tau_q_out):
-    """Add K(c_d, c_e) . force of the dofs of ellipsoidal joint b to tau_q_out.
+    """Add K(c_d, c_e) . force for the dofs d, e of ellipsoidal joint b to tau_q_out: the terms that arise
+    because its dofs change each other's twists. c_d, c_e are the axes of the dofs, K is that of the module.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -226,9 +239,10 @@ def ellipsoidal_within(tree, pose, b, force, tau_q_out):
 
 @njit
 def ellipsoidal_order(chains, tree, pose, b, factor, wrench, H):
-    """Change H for the order of the dofs of ellipsoidal joint b.
+    """Correct a second derivative H, computed as if dof i moved before dof j, to simultaneous rotations of
+    ellipsoidal joint b (see kinds.order_joint).
 
-    This is done as for a ball joint, and (K(c_i, c_j) + K(c_j, c_i)) . f / 2 is added.
+    This is done as for a ball joint; (K(c_i, c_j) + K(c_j, c_i)) . f / 2 is added for the axes c of its dofs.
 
     chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates

@@ -26,7 +26,9 @@ FREE_LAYOUT = JointSizes(7, 3 * (TRANSLATES,) + 3 * (ROTATES,), (0, 0, 0, 1, 1, 
 
 @inlined
 def free_motion(tree, b, q, pose_out):
-    """Write rotation, position, axes and centres of free joint b into pose_out, at q : (n_q,) [m]."""
+    """Write rotation and position of body b, and axes and centres of the dofs of free joint b, into pose_out,
+    at the coordinates q : (n_q,) [m].
+    """
     k, v, frame, x = tree.q_start[b], tree.v_start[b], pose_out.rotation[b], pose_out.position[b]
     for i in range(3):
         x[i] += frame[i, 0] * q[k] + frame[i, 1] * q[k + 1] + frame[i, 2] * q[k + 2]
@@ -37,7 +39,8 @@ def free_motion(tree, b, q, pose_out):
 
 @inlined
 def free_step(tree, b, q, delta, scale, q_out):
-    """Write the coordinates of free joint b after a step into q_out: x + scale * delta, R exp(scale * delta).
+    """Write the coordinates of free joint b after a step into q_out: position x + scale * delta, rotation R
+    exp(scale * delta).
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -54,7 +57,8 @@ def free_step(tree, b, q, delta, scale, q_out):
 
 @inlined
 def free_difference(tree, b, q_from, q_to, delta_out):
-    """Write the step of free joint b from q_from to q_to into delta_out.
+    """Write the step of free joint b from q_from to q_to, a displacement and a rotation vector, into
+    delta_out.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -69,7 +73,8 @@ def free_difference(tree, b, q_from, q_to, delta_out):
 
 @inlined
 def free_coordinates(tree, b, R_joint, x_joint, q_out):
-    """Write the coordinates of free joint b into q_out: all of the relative pose.
+    """Write the coordinates of free joint b at which its frame on the child has a given pose in its frame on
+    the parent into q_out.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -84,7 +89,8 @@ def free_coordinates(tree, b, R_joint, x_joint, q_out):
 
 @inlined
 def free_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """Add the motion of free joint b to the parent's velocity and bias.
+    """Add the motion of free joint b to the parent's spatial velocity and bias acceleration, which become
+    those of the body that it carries.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -100,7 +106,9 @@ def free_velocity(tree, pose, b, v, carrier, velocity, bias):
 
 @inlined
 def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """Write psi_dot of free joint b, whose rotations come after its translations.
+    """Write psi_dot of the dofs of free joint b: what all bodies beyond the joint share of the derivative of
+    their velocities by a coordinate (kernels/dynamics/twist_rates). The rotations come after the
+    translations.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -121,7 +129,8 @@ def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
 
 @inlined
 def free_jerks(tree, pose, b, v, v_dot, velocity, own):
-    """Write own.psi_ddot and own.sway of the dofs of free joint b.
+    """Write own.psi_ddot and own.sway of the dofs of free joint b: vectors in the derivatives of the bodies'
+    accelerations with respect to q and v (kernels/dynamics/derivatives).
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -140,9 +149,11 @@ def free_jerks(tree, pose, b, v, v_dot, velocity, own):
 
 @inlined
 def free_within(tree, pose, b, force, tau_q_out):
-    """Subtract (S_e x S_d) . force from tau_q_out for rotations e and translations d of free joint b.
+    """Subtract (S_e x S_d) . force, with the twists S of rotations e and translations d of free joint b, from
+    tau_q_out.
 
-    Unlike in other joints, these rotations move none of its translations.
+    The reason: tau_q_out was computed as if every dof of a joint moved the others, but these rotations do not
+    change the axes of the translations.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries

@@ -14,7 +14,7 @@ HINGE_LAYOUT = JointSizes(1, (ROTATES,), (0,))
 
 @inlined
 def hinge_motion(tree, b, q, before, pose_out):
-    """Write rotation, axis and centre of hinge b into pose_out.
+    """Write the rotation of body b, and axis and centre of hinge b, in ground, into pose_out.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -29,7 +29,9 @@ def hinge_motion(tree, b, q, before, pose_out):
 
 @njit
 def hinge_coordinates(tree, b, R_joint, q_out):
-    """Write the coordinate of hinge b into q_out, the rotation of R_joint : (3, 3) about its axis [rad]."""
+    """Write the coordinate of hinge b into q_out : (n_q,): the angle about its axis of the rotation R_joint :
+    (3, 3) [rad].
+    """
     axis, along = tree.parameter[b], 0.0
     sine = (
         (R_joint[2, 1] - R_joint[1, 2]) * axis[0]

@@ -37,8 +37,8 @@ class JointAxes(NamedTuple):
 def joint_angles(joints, pose, work, angles_out, displacements_out):
     """Write the joint angles and displacements of all joints.
 
-    At the singularity |R21| = 1 the first and the third angle are rotations about the same axis: the first
-    takes all of it, and the third is 0.
+    At the singularity |R21| = 1 the first and the third angle are rotations about the same axis: the first is
+    then the whole rotation, and the third is 0.
 
     joints : JointAxes - anatomical axes and reference points
     pose : Pose - positions and orientations of all bodies in ground
@@ -73,10 +73,11 @@ def joint_angles(joints, pose, work, angles_out, displacements_out):
 
 @njit
 def resolve(P, D, x, c_out):
-    """Write the components c_out : (3,) of x along the joint axes, x = c1 e1 + c2 e2 + c3 e3; zeros where e1
-    and e3 coincide.
+    """Write the components c_out : (3,) of a vector x : (3,) along the oblique joint axes, x = c1 e1 + c2 e2
+    + c3 e3; zeros where e1 and e3 coincide.
 
-    The axes are e1 = z of P, e3 = y of D, and e2, the unit vector along e3 x e1.
+    P, D : (3, 3) are the axes of the proximal and the distal body as columns; e1 = z of P, e3 = y of D, and
+    e2 is the unit vector along e3 x e1.
     """
     e1x, e1y, e1z = P[0, 2], P[1, 2], P[2, 2]
     e3x, e3y, e3z = D[0, 1], D[1, 1], D[2, 1]

@@ -4,7 +4,7 @@ A kind consists of one kernel file (its JointSizes, its motion, and what differs
 its branches here, and of its row in rtsim/config/joint_kinds. With the twists S of its dofs and its parent
 fixed,
   dS_d/dq_e               how steps of q along the tangent change the twists      (`joint_twist_shift`)
-determines all of the rest:
+determines two other quantities, which are sums over the dofs with their speeds v:
   bias    sum of dS_d/dq_e v_d v_e, beside V x S v of the parent's velocity V           (`joint_velocity`)
   psi_dot sum over d of dS_d/dq_e v_d - S_e x V_b, V_b the velocity of the body         (`joint_twist_rates`)
 and likewise psi_ddot of accelerations. Motions one by one, and simultaneous rotations, have closed forms
@@ -45,14 +45,17 @@ LAYOUTS = (
 
 @inlined
 def moves_one_by_one(kind):
-    """Return whether each dof of a kind of joint is one motion along or about an axis, and its coordinate a
-    plain number."""
+    """Return whether each dof of a kind of joint is a single translation or rotation, whose coordinate is a
+    length or an angle.
+    """
     return kind == WELD or kind == HINGE or kind == SLIDER
 
 
 @inlined
 def counts_in_numbers(kind):
-    """Return whether steps of a kind's coordinates are simply added to the coordinates, as for numbers."""
+    """Return whether steps of the coordinates of this kind of joint are simply added to them, as lengths and
+    angles are but quaternions are not.
+    """
     return moves_one_by_one(kind) or kind == CHAIN
 
 
@@ -65,10 +68,9 @@ def turns_at_once(kind):
 
 @inlined
 def joint_motion(tree, b, q, turned, pose_out):
-    """Move the pose of body b from the joint's frame on the parent to that on the child.
+    """Compute the pose of the frame of joint b on the child from the pose of its frame on the parent.
 
-    These are rotation[b] and position[b] of pose_out. Axes, points and rates of the joint's dofs are written,
-    too.
+    Both are rotation[b] and position[b] of pose_out. Axes and points of the joint's dofs are written, too.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -98,7 +100,9 @@ def joint_motion(tree, b, q, turned, pose_out):
 
 @inlined
 def joint_twists(tree, b, pose_out):
-    """Write pose_out.twist : (n_v, 6) of the dofs of joint b, about the origin of body 0."""
+    """Write the twists (velocities at unit speed) of the dofs of joint b, about the origin of body 0, into
+    pose_out.twist : (n_v, 6).
+    """
     kind = tree.kind[b]
     if kind == CHAIN:
         chain.chain_twists(tree.chains, tree, b, pose_out)
@@ -112,7 +116,8 @@ def joint_twists(tree, b, pose_out):
 
 @inlined
 def joint_step(tree, b, q, delta, scale, q_out):
-    """Write the coordinates of joint b after the tangent step scale * delta into q_out.
+    """Write the coordinates of joint b after the step scale * delta along the tangent into q_out: lengths and
+    angles are added, quaternions rotated.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -134,7 +139,8 @@ def joint_step(tree, b, q, delta, scale, q_out):
 
 @inlined
 def joint_difference(tree, b, q_from, q_to, delta_out):
-    """Write the tangent step of joint b from q_from to q_to into delta_out.
+    """Write the tangent step of joint b from q_from to q_to into delta_out: differences of lengths and
+    angles, rotation vectors between quaternions.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -154,10 +160,11 @@ def joint_difference(tree, b, q_from, q_to, delta_out):
 
 @njit
 def joint_coordinates(tree, b, R_joint, x_joint, q_out):
-    """Write the coordinates of joint b at which its frame on the child has a pose in that on the parent.
+    """Write the coordinates of joint b at which its frame on the child has a given pose in its frame on the
+    parent.
 
     Motion that the joint does not allow is left out: a hinge takes the rotation about its axis, a ball joint
-    drops the translation. A chain keeps the coordinates that it has.
+    drops the translation. The coordinates of a chain joint are not changed.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -180,8 +187,8 @@ def joint_coordinates(tree, b, R_joint, x_joint, q_out):
 
 @inlined
 def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """Add the motion of joint b to the parent's velocity and bias, which become those of the body that it
-    carries.
+    """Add the motion of joint b to the parent's spatial velocity and bias acceleration, which become those of
+    the body that it carries.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -209,7 +216,8 @@ def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
 
 @inlined
 def joint_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """Write psi_dot of the dofs of joint b (kernels/dynamics/twist_rates).
+    """Write psi_dot of the dofs of joint b: what all bodies beyond the joint share of the derivative of their
+    spatial velocities with respect to a coordinate (kernels/dynamics/twist_rates).
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -232,7 +240,8 @@ def joint_twist_rates(tree, pose, b, v, before, psi_dot_out):
 
 @inlined
 def joint_twist_shift(tree, pose, b, d, e, w):
-    """Return (dS_d/dq_e) . w of two dofs of joint b, with its parent held fixed.
+    """Return (dS_d/dq_e) . w of two dofs of joint b, whose parent is at rest: the derivative, with respect to
+    coordinate e, of the power of a wrench w at unit speed of dof d, which has the twist S_d.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -251,7 +260,8 @@ def joint_twist_shift(tree, pose, b, d, e, w):
 
 @inlined
 def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
-    """Write own.psi_ddot and own.sway of the dofs of joint b (kernels/dynamics/derivatives).
+    """Write own.psi_ddot and own.sway of the dofs of joint b: vectors in the derivatives of the bodies'
+    accelerations with respect to q and v (kernels/dynamics/derivatives).
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -280,8 +290,8 @@ def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
 
 @inlined
 def joint_within(tree, pose, b, force, tau_q_out):
-    """Add to tau_q_out the derivatives that come from dofs of joint b moving each other: (dS_d/dq_e - S_e x
-    S_d) . force.
+    """Add (dS_d/dq_e - S_e x S_d) . force to tau_q_out for all dofs d, e of joint b, with their twists S: a
+    correction for the order in which the dofs of a joint move.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -302,7 +312,8 @@ def joint_within(tree, pose, b, force, tau_q_out):
 
 @njit
 def order_joint(tree, pose, b, factor, wrench, H):
-    """Correct H, computed as if dof i moved before dof j, to the order in which the dofs of joint b move.
+    """Correct a second derivative H, computed as if dof i moved before dof j, to the order in which the dofs
+    of joint b move.
 
     Of two motions the one nearer to ground turns the other. With twists S and a wrench w, the second
     derivative of the work along w is that of dof i before dof j, and the other order differs by
@@ -337,11 +348,15 @@ nothing."""
 
 @inlined
 def is_chain(tree, b):
-    """Return whether joint b is fitted to a pose by least squares (kernels/joints/chain_fit)."""
+    """Return whether joint b is a chain joint, whose coordinates are fitted to a pose by least squares
+    (kernels/joints/chain_fit).
+    """
     return tree.kind[b] == CHAIN
 
 
 @inlined
 def is_loose(tree, b):
-    """Return whether joint b is a free joint inside the tree, of which elements restrict the translation."""
+    """Return whether joint b is a free joint between two bodies, whose translation only ligaments, contacts
+    and other elements restrict.
+    """
     return tree.kind[b] == FREE and tree.parent[b] >= 0

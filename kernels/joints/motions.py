@@ -1,4 +1,6 @@
-"""Functions that all kinds of joints share: single and simultaneous motions, coordinates that are numbers."""
+"""Functions that several kinds of joints use: velocities of single and of simultaneous motions, steps of
+coordinates that are lengths or angles.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ functions."""
 
 
 class JointSizes(NamedTuple):
-    """Numbers of coordinates and speeds of a kind of joint."""
+    """Number of coordinates of a kind of joint, and what each of its speeds does."""
 
     n_q: int  # coordinates
     dofs: tuple[int, ...] = ()  # what each of its speeds does: TRANSLATES, ROTATES or DRIVEN
@@ -22,8 +24,9 @@ class JointSizes(NamedTuple):
 
 @inlined
 def axis_twists(tree, b, pose_out):
-    """Write the twists of the dofs of joint b into pose_out.twist, each a rotation about or a translation
-    along an axis."""
+    """Write the twists of the dofs of joint b, each a rotation about an axis or a translation along it, into
+    pose_out.twist.
+    """
     axis, centre, twist, origin = pose_out.axis, pose_out.centre, pose_out.twist, pose_out.position[0]
     for d in range(tree.v_start[b], tree.v_start[b + 1]):
         ax, ay, az = axis[d, 0], axis[d, 1], axis[d, 2]
@@ -38,7 +41,7 @@ def axis_twists(tree, b, pose_out):
 
 @inlined
 def number_step(tree, b, q, delta, scale, q_out):
-    """Write q + scale * delta of joint b, whose coordinates are plain numbers, into q_out.
+    """Write q + scale * delta of joint b, whose coordinates are lengths or angles, into q_out.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -54,7 +57,7 @@ def number_step(tree, b, q, delta, scale, q_out):
 
 @inlined
 def number_difference(tree, b, q_from, q_to, delta_out):
-    """Write q_to - q_from of joint b into delta_out.
+    """Write q_to - q_from of joint b, whose coordinates are lengths or angles, into delta_out.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -68,7 +71,8 @@ def number_difference(tree, b, q_from, q_to, delta_out):
 
 @inlined
 def add_motion(twist, d, rate, velocity, bias):
-    """Add a motion to velocity and bias: bias += velocity x (twist rate), velocity += twist rate.
+    """Add the motion of a dof to the velocity and bias acceleration of a body: bias += velocity x (twist *
+    rate), velocity += twist * rate.
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     d : int - index of the dof
@@ -89,9 +93,10 @@ def add_motion(twist, d, rate, velocity, bias):
 
 @inlined
 def add_group(twist, start, stop, v, carrier, velocity, bias):
-    """Add motions that act at the same time to velocity and bias, as add_motion does for one.
+    """Add simultaneous motions of several dofs to the velocity and bias acceleration of a body, as add_motion
+    does for one.
 
-    All of them are carried by what came before the group.
+    None of them carries another one: their axes move with the velocity before the group.
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
@@ -113,7 +118,8 @@ def add_group(twist, start, stop, v, carrier, velocity, bias):
 
 @inlined
 def group_rates(twist, start, stop, before, psi_dot_out):
-    """Write psi_dot = before x S of simultaneous motions.
+    """Write psi_dot = before x S of simultaneous motions with the twists S (see
+    kernels/dynamics/twist_rates).
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
@@ -127,7 +133,8 @@ def group_rates(twist, start, stop, before, psi_dot_out):
 
 @inlined
 def group_jerks(twist, start, stop, own):
-    """Write own.psi_ddot = A x S + V x psi_dot and own.sway = 2 psi_dot of simultaneous motions.
+    """Write own.psi_ddot = A x S + V x psi_dot and own.sway = 2 psi_dot of simultaneous motions with the
+    twists S (see kernels/dynamics/derivatives).
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
@@ -145,9 +152,10 @@ def group_jerks(twist, start, stop, own):
 
 @njit
 def pass_motion(slope, twist, speed, acceleration, V, A):
-    """Add a motion, driven by a coordinate through a function, to the velocity V and acceleration A.
+    """Add a motion, driven by a coordinate through a function, to the velocity V and the acceleration A
+    before it.
 
-    slope : float - slope of the function that drives the motion
+    slope : float - derivative of the function that drives the motion
     twist : (6,) - twist of the motion
     speed : float - speed of its coordinate [rad/s, m/s]
     acceleration : float - acceleration of its coordinate [rad/s^2, m/s^2]

@@ -1,4 +1,6 @@
-"""Rates of tangent steps of joints, which differ from speeds where the last three speeds are one rotation."""
+"""Conversions between rates of tangent steps and generalized speeds. They differ where the last three speeds
+of a joint are the angular velocity of one rotation, and the step is its rotation vector.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from kernels.joints.turning import local_turning, local_turning_solve, turn
 
 @inlined
 def joint_speeds(tree, b, step, v, v_dot):
-    """Convert the rates of a tangent step of joint b into speeds and accelerations at its end, in place.
+    """Convert the first and second time derivatives of a tangent step of joint b into generalized speeds and
+    accelerations at its end, in place.
 
     tree : Manifold - kinds and first speeds of the joints
     b : int - index of the body that the joint carries
@@ -29,7 +32,8 @@ def joint_speeds(tree, b, step, v, v_dot):
 
 @inlined
 def joint_local_rate(tree, b, theta, v, rate_out):
-    """Convert the speeds of joint b in rate_out into theta-dot at theta (kernels/rosenbrock/local).
+    """Convert the speeds of joint b, in rate_out, into the time derivative of the tangent step theta (see
+    kernels/rosenbrock/local).
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -45,7 +49,8 @@ def joint_local_rate(tree, b, theta, v, rate_out):
 
 @inlined
 def joint_local_solve(tree, b, v, shift, sign, x, out):
-    """Convert x / shift of joint b in out into the solution (shift 1 - A)^-1 x (kernels/rosenbrock/local).
+    """Solve (shift 1 - A) out = x for the dofs of joint b, where A is the derivative of d theta/dt with
+    respect to the tangent step theta, at theta = 0 (see kernels/rosenbrock/local).
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries

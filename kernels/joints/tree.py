@@ -1,12 +1,13 @@
 """The joint tree: bodies joined by joints, coordinates q on their manifold, speeds v.
 
-Bodies are numbered so that a parent comes before its children. Every joint fixes a frame to its parent and
-one to its child; the coordinates move the second in the first. The tables of dofs have one row per speed
-(degree of freedom, dof): its body, the next dof towards ground, and whether it rotates. The kind of a joint
-determines what it does (kernels/joints/kinds).
+Bodies are numbered so that a parent comes before its children. Every joint has a frame that is fixed to its
+parent and one that is fixed to its child; its coordinates determine the pose of the second in the first. The
+tables of dofs have one row per speed (degree of freedom, dof): its body, the next dof towards ground, and
+whether it rotates. The kind of a joint determines what it does (kernels/joints/kinds).
 
-The second derivative of a point on the manifold is w_i x (w_j x r) for i nearer to ground than j
-(kernels/markers/marker_cost, constraints); inside one joint see kernels/joints/kinds.order_joint.
+The second derivative of a point with respect to rotations i and j about the axes w is w_i x (w_j x r) for i
+nearer to ground than j, where r leads from the axis j to the point (kernels/markers/marker_cost,
+constraints); inside one joint see kernels/joints/kinds.order_joint.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ N_PARAMETER = 3
 
 
 class Chains(NamedTuple):
-    """Elementary motions of all chain joints, stored joint by joint."""
+    """Elementary motions (rotations and translations, driven by coordinates) of all chain joints, stored
+    joint by joint.
+    """
 
     start: np.ndarray  # (n_body + 1,) int64 - first motion of each body's joint
     rotates: np.ndarray  # (n_motion,) int64 - 1 = rotation, 0 = translation
@@ -61,7 +64,9 @@ class Tree(NamedTuple):
 
 
 def without_tables(tree: Tree) -> Tree:
-    """Return the tree without tables of chains and functions if it needs none: a quarter less to compile."""
+    """Return the tree without its tables of chain joints and functions if it needs neither, which saves a
+    quarter of the time for compiling.
+    """
     if np.isin(tree.kind, GENERAL).any() or len(tree.functions.kind) or tree.couplers is not None:
         return tree
     return tree._replace(chains=None, functions=None)  # type: ignore[arg-type]
@@ -112,7 +117,9 @@ def pose(tree, q, pose_out):
 
 @inlined
 def joint_centre(tree, b, pose_out):
-    """Write the origin of joint b in its parent, as seen in ground, into pose_out.position[b]."""
+    """Write the position in ground of the origin of joint b's frame on the parent into
+    pose_out.position[b].
+    """
     p, x, c = tree.parent[b], pose_out.position[b], tree.position_in_parent[b]
     if p < 0:
         copy_vector(c, x)
@@ -125,7 +132,9 @@ def joint_centre(tree, b, pose_out):
 
 @inlined
 def leave_joint(tree, b, pose_out):
-    """Move the pose of body b in pose_out from the joint's frame on the child to the body's own frame."""
+    """Replace the pose of the joint's frame on the child, in row b of pose_out, by the pose of body b
+    itself.
+    """
     frame, before, x = pose_out.rotation[b], pose_out.work[0], pose_out.position[b]
     copy_frame(frame, before)
     multiply_transposed(before, tree.rotation_in_child[b], frame)
@@ -162,7 +171,8 @@ def point_in_ground(pose, body, point, x_out):
 
 @inlined
 def integrate(tree, q, delta, scale, q_out):
-    """Write the coordinates after the tangent step scale * delta into q_out.
+    """Write the coordinates after the step scale * delta along the tangent into q_out: lengths and angles are
+    added, quaternions rotated.
 
     tree : Tree - the joint tree
     q : (n_q,) - generalized coordinates [rad, m]

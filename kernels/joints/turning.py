@@ -1,4 +1,5 @@
-"""Rotations of joints by unit quaternions: R <- R exp(theta), speeds w in the child's frame.
+"""Rotations of joints by unit quaternions: steps R <- R exp(theta) by a rotation vector theta, and the
+angular velocity w in the child's frame as speeds.
 
 Where theta changes with theta' and theta'', the angular velocity in the child's frame is
   w = J theta',  J = sum over k of (-1)^k theta^k / (k + 1)!  (theta as the matrix of its cross product)
@@ -32,8 +33,9 @@ def turn_by(frame, quaternion, work):
 
 @inlined
 def turned_axes(frame, x, v, pose_out):
-    """Write the axes and centres of the dofs v to v + 2 of a rotation: the columns of frame : (3, 3), through
-    the point x : (3,)."""
+    """Write the axes of the three dofs of a rotation, from dof v on, which are the columns of frame : (3, 3),
+    and their common centre x : (3,), into pose_out.
+    """
     for d in range(3):
         for i in range(3):
             pose_out.axis[v + d, i] = frame[i, d]
@@ -57,7 +59,8 @@ def turning_step(q, k, delta, v, scale, q_out):
 
 @inlined
 def turning_jerks(tree, twist, velocity, b, own):
-    """Write own.psi_ddot and own.sway of the last three dofs of joint b, each carried by the other two.
+    """Write own.psi_ddot and own.sway of the last three dofs of joint b, which are simultaneous rotations
+    (see kernels/dynamics/derivatives).
 
     tree : Tree - the joint tree
     twist : (n_v, 6) - twists of all dofs about the reference point
@@ -77,7 +80,9 @@ def turning_jerks(tree, twist, velocity, b, own):
 
 @njit
 def order_turning(twist, start, factor, wrench, H):
-    """Add to H of three dofs the term - (S_i x S_j) . w / 2, which gives the mean of both orders.
+    """Add the term - (S_i x S_j) . w / 2 to a second derivative H for pairs of three simultaneous rotations.
+    H was computed as if rotation i came before j; the sum is the mean of both orders. S are the twists, w is
+    the wrench.
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first of the three dofs
@@ -92,7 +97,8 @@ def order_turning(twist, start, factor, wrench, H):
 
 @njit
 def local_turning(k, theta, v, rate_out):
-    """Add the difference theta' - w of a rotation vector's rate from its angular velocity to rate_out.
+    """Add theta' - w to rate_out: the time derivative of a rotation vector theta, less its angular velocity
+    w.
 
     This is done for the dofs k to k + 2; rate_out contains w before and theta' afterwards.
 
@@ -119,7 +125,8 @@ def local_turning(k, theta, v, rate_out):
 def local_turning_solve(k, v, shift, sign, x, out):
     """Solve (shift 1 - A) y = x for the rotation of dofs k to k + 2, and write y into out.
 
-    A = d theta'/d theta at theta = 0, which is -w~/2.
+    A is the derivative of theta', the rate of the rotation vector theta, with respect to theta at theta = 0;
+    it is -w~/2, with the matrix w~ of the cross product with the angular velocity.
 
     k : int - first of the three dofs
     v : (n_v,) - generalized speeds [rad/s, m/s]
@@ -144,7 +151,8 @@ def local_turning_solve(k, v, shift, sign, x, out):
 def turn(theta, w, w_dot):
     """Convert the rates of a rotation vector into the angular velocity and its rate, in place.
 
-    With A = sum (-s)^k/(2k+2)!, B = sum (-s)^k/(2k+3)!, s = |theta|^2: J = 1 - A theta + B theta^2.
+    The angular velocity is J theta', with J = 1 - A theta + B theta^2 (theta as the matrix of its cross
+    product), A = sum (-s)^k/(2k+2)!, B = sum (-s)^k/(2k+3)! and s = |theta|^2.
 
     theta : (3,) - rotation vector [rad]
     w : (3,) - theta' on entry, the angular velocity in the child's frame on return [rad/s]
