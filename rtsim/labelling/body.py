@@ -67,8 +67,8 @@ class SharedCentre(NamedTuple):
 
 
 class ExpectedPlace(NamedTuple):
-    """The pose of a segment before it was lost: rotation (3, 3) and origin (3,) as in `SegmentPlacement`;
-    the distance that it may have moved since [m], and 1 - cosine of the largest possible rotation.
+    """The pose of a segment before it was lost: rotation (3, 3) and origin (3,) [m]; the distance that it may
+    have moved since [m], and 1 - cosine of the largest possible rotation.
     """
 
     rotation: Array

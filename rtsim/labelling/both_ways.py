@@ -117,7 +117,9 @@ def tracks_of(recording: UnnamedRecording) -> Indices:
 
 
 def agreed_names(forwards: RecordingNames, backwards: RecordingNames, tracks: Indices) -> RecordingNames:
-    """Merge the labels of the forward and the backward pass; tracks : (n, n_point) as from `tracks_of`."""
+    """Merge the labels of the forward and the backward pass; tracks : (n, n_point) number of each point's
+    track, -1 = not visible
+    """
     shape = forwards.points.shape
     supported = np.zeros((tracks.max(initial=-1) + 1, shape[1]), bool)
     alike = (forwards.points == backwards.points) & (forwards.points >= 0)

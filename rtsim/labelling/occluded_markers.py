@@ -173,7 +173,9 @@ class OccludedMarkers:
         return places[kept], reach[kept]
 
     def _strange_places(self, markers: Array) -> tuple[Array, Array]:
-        """Return predicted positions and tolerances of all stored points as in `strangers`; NaN = unknown."""
+        """Return the predicted positions (k, 3) [m] and tolerances (k,) [m] of all stored points that belong
+        to no marker; NaN = unknown.
+        """
         if not self._strangers:
             return np.zeros((0, 3)), np.zeros(0)
         own = np.array([s.place for s in self._strangers])

@@ -38,8 +38,9 @@ class FoundPerson(NamedTuple):
 
     points : (n_marker,) point of each marker, -1 = none
     placements : poses of the segments, None = not visible
-    cost : as in `Hypotheses`
-    disputed : (n_marker,) markers that a similarly good hypothesis places elsewhere
+    cost : sum of squared deviations of markers relative to their tolerances, plus 1 for each marker without a
+        point
+    disputed : (n_marker,) markers to which a similarly good hypothesis assigns another point
     """
 
     points: Indices

@@ -59,10 +59,9 @@ class Hypotheses(NamedTuple):
 
 
 class SegmentHypotheses(NamedTuple):
-    """Hypotheses on one segment, c of them, the one with the lowest cost first: the hypothesis on the
-    other segments to which each belongs, the point of each of the segment's markers (c, k), -1 = none, the
-    segment's pose [m], and costs as in `Hypotheses`.
-    """
+    """c hypotheses on one segment, the one with the lowest cost first: index of the hypothesis on the other
+    segments to which each belongs (c,), point of each of the segment's markers (c, k), -1 = none, pose of the
+    segment [m], and cost (c,)."""
 
     beside: Indices
     points: Indices

@@ -43,7 +43,7 @@ class FramePace:
     """
 
     def __init__(self, gap_s: float) -> None:
-        """gap_s : longest gap between frames that is bridged [s]"""
+        """Prepare the check; gap_s : longest gap between frames that is bridged [s]"""
         self._gap_s = gap_s
         self.begin(0.0)
 

@@ -285,7 +285,7 @@ class FootStride:
             self._total = (round(whole) if whole == whole else 0) + (time - at) / self.length
 
     def _strike(self, time: float) -> None:
-        """Process a strike of the foot at a time [s]: the stride ends, and is learnt if like another."""
+        """Process a strike of the foot at a time [s]: a stride ends; it is learnt if as long as the last."""
         length, before = time - self.struck, self._lasted
         begin, self.struck = self.struck, time
         self.n_strike += 1

@@ -92,8 +92,11 @@ class WalkingAxis:
     """
 
     def __init__(self, recorded: Array | None = None) -> None:
-        """recorded : (3,) - direction of a recording's path if oblique, or its opposite; None = not
-        oblique"""
+        """Begin without a known direction.
+
+        recorded : (3,) - direction of the path of a recording, or its opposite, if the path is oblique to all
+            axes of the laboratory; else None
+        """
         self.axes = np.full((3, 3), math.nan)
         self._recorded = recorded
         self._since = math.nan

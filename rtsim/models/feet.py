@@ -71,7 +71,7 @@ class PlacedFeet:
     """
 
     def __init__(self, feet: Sequence[Foot], marker_bodies: NDArray[np.int64] | None = None) -> None:
-        """marker_bodies : (n_marker,) - bodies of the markers that are tracked"""
+        """Store the feet of a model; marker_bodies : (n_marker,) - bodies of the markers that are tracked"""
         self.feet = tuple(feet)
         bodies = np.zeros(0, np.int64) if marker_bodies is None else marker_bodies
         self._markers = [np.flatnonzero(np.isin(bodies, foot.bodies)) for foot in feet]

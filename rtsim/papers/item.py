@@ -68,9 +68,10 @@ class Comparison(NamedTuple):
 class ItemResult(NamedTuple):
     """The computed result of a figure or a table.
 
+    rows : comparisons with printed values; panels : what a figure draws
     notes : notes at the foot of the figure and below the table
-    data, has_data_of_paper : as in PaperItem, if a recording replaced the item's data; "" and None = the
-        item's own
+    data, has_data_of_paper : source of the data, and whether the paper used the same, if a recording replaced
+        the item's own data; "" and None = the item's own
     draw : function that draws on the given paper, with a title and the notes, and returns the files; None =
         drawn from the panels
     """

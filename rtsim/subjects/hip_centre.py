@@ -177,14 +177,15 @@ def hip_centres(
     measures: ConventionalMeasures = UNKNOWN,
     standoff: float = 0.0,
 ) -> tuple[Array, Array]:
-    """Return right and left hip centre (n, 3) [m] of a pelvis in right-handed axes.
+    """Return right and left hip centre, (n, 3) each [m], of a pelvis in right-handed axes.
 
-    asis_right, asis_left, psis_middle : (n, 3) [m], as in `pelvis_axes`
+    asis_right, asis_left, psis_middle : (n, 3) - markers on both ASIS, and the middle of the PSIS [m]
+    name : name of the regression
     measures : lengths of the legs and offsets, for the regressions that use them
-    standoff : distance from the skin to the centre of a marker, its radius plus base plate [m]. The bone
-        lies this far behind the ASIS markers and in front of the PSIS markers, which regressions from images
-        do not include; Plug-in Gait's own regression includes the radius and ignores `standoff`. ConfigError
-        for a regression that needs the length of a leg if none is known.
+    standoff : distance from the skin to the centre of a marker, its radius plus base plate [m]. The bone lies
+        this far behind the ASIS markers and in front of the PSIS markers, which regressions from images do
+        not include; Plug-in Gait's own regression includes the radius and ignores `standoff`. ConfigError for
+        a regression that needs the length of a leg if none is known.
     """
     origin, x, y, z = pelvis_axes(asis_right, asis_left, psis_middle)
     across, ahead = asis_right - asis_left, origin - psis_middle

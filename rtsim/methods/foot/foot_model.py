@@ -44,7 +44,8 @@ class ModelFoot(NamedTuple):
     """Contact parameters and toe joint of a model of a foot.
 
     parameters : (30,) contact parameters
-    toe_origin, toe_axes : origin and axes of the toes' joint, as in FootFrame
+    toe_origin, toe_axes : (3,), (3, 3) - origin [m] and axes, as columns, of the toes' frame in the frame of
+        the foot
     """
 
     parameters: Array

@@ -52,7 +52,7 @@ class StrengthBounds(NamedTuple):
 
 
 def with_strength(one: PlacedGenerator, strength: float) -> PlacedGenerator:
-    """Return the generator with another isometric torque [N m]."""
+    """Return the generator with another isometric torque [N m], its strength before a fit."""
     return one._replace(spec=replace(one.spec, strength_Nm=float(strength)))
 
 
@@ -88,8 +88,11 @@ def strength_bounds(
     placed: Sequence[PlacedGenerator], motion: JointMotion, settings: FitSettings, measured: Mapping[str,
     IsometricTorque], tell: Callable[[str], None] = lambda name: None, stopped: Callable[[], bool] = lambda:
 False, ) -> list[StrengthBounds]:  # fmt: skip
-    """Find least and greatest strength of the legs' generators; measured : isometric torques by
-    coordinate; tell, stopped : as for fit_all.
+    """Find the least and the greatest strength of the torque generators of the legs.
+
+    measured : coordinate -> isometric torque of a comparable healthy person
+    tell : called with the name of each generator before its fit
+    stopped : returns whether to end now with the results so far
     """
     legs = [one for one in placed if one.muscle in FLEXOR_RATIOS and one.joint.coordinate in motion.names]
     found: list[StrengthBounds] = []

@@ -149,11 +149,14 @@ class RateDeviations:
         return self._newest is not None
 
     def speeds_of(self, slopes_at: Callable[[Array], Array]) -> Array:
-        """Compute the standard deviations (n,) of the rates of quantities that depend on the pose. The errors
-        of these rates are F S e' + (F S)' e, with F below and S, e as in `update`.
+        """Compute the standard deviations (n,) of the rates of n quantities that depend on the pose.
+
+        An error e of marker positions causes the error S e of the tangent coordinates, and F S e of the
+        quantities. So their rates have the error F S e' + (F S)' e, where ' is the derivative with respect to
+        time.
 
         slopes_at : function of coordinates (n_q,) that returns the derivatives F : (n, n_v) of the quantities
-          with respect to the dofs
+            with respect to the dofs
         """
         assert self._newest is not None
         columns, course = self._newest

@@ -60,8 +60,9 @@ class RateEstimator:
     Parameters
     ----------
     spec : the filter
-    manifold : kernels/rates/manifold.manifold_of(tree), or plain(n) for n numbers such as forces
-    rate : expected frames per second [Hz]; others are filtered by their time stamps
+    manifold : description of the coordinates, kernels/rates/manifold.manifold_of(tree); or plain(n) for n
+        plain numbers such as forces
+    rate : expected frames per second [Hz]; frames at another rate are filtered by their time stamps
     """
 
     def __init__(self, spec: RateSpec, manifold: Manifold, rate: float) -> None:

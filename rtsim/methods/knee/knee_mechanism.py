@@ -92,7 +92,7 @@ def weighed(slopes: Array) -> Array:
     """Return the matrices (n, 5, 5) whose inverse converts constraint errors to distances from the
     mechanism's motion.
 
-    slopes : (n, 5, 6) - of the constraints
+    slopes : (n, 5, 6) - derivatives of the five constraints with respect to the six coordinates
 
     The distance is measured in all six coordinates, to first order; angles are multiplied by the lever arm
     LEVER. Flexion is treated like the other coordinates. So the distance stays finite where the motion

@@ -98,7 +98,7 @@ def check_plates(
     times : (n,) [s]
     feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
     mass : mass of the person [kg], if known
-    origins : as in ForceTrial
+    origins : (n_plate, 3) from measuring origin to middle of the surface, in ground [m]; None = not known
     pressed : names of the bodies to which the plates are assigned, whose sides are checked instead of those
         of the plates
     """

@@ -186,10 +186,12 @@ def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatAr
 def corrections(
     contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None = None
 ) -> Iterator[tuple[float, str, str]]:
-    """Yield the possible mistakes of plate p, each as the share of frames under a foot after its correction,
-    name and sentence.
+    """Yield the possible mistakes in the data of plate p. Each is the fraction of frames in which the centre
+    of pressure would be under a foot if the mistake were corrected, the name of the mistake, and a sentence
+    for the user.
 
-    origin : (3,) as in ForceTrial [m]
+    origin : (3,) vector from the point about which the plate measures to the middle of its surface, in ground
+        [m]; None or NaN = not known
     """
     force, moment = contact.local(p)
     name = names[p]
@@ -243,9 +245,9 @@ def corrections(
 def of_units(
     contact: PlateContacts, name: str, p: int, to_middle: FloatArray
 ) -> Iterator[tuple[float, str, str]]:
-    """Yield possible mistakes in the unit of moments, as `corrections` does.
+    """Yield possible mistakes in the unit of moments, in the form of `corrections`.
 
-    to_middle : (3,) vector from the point where plate p measures to its middle
+    to_middle : (3,) vector from the point about which plate p measures to the middle of its surface [m]
 
     They are only considered if the centre of pressure is implausibly far away, or nearly constant: a nearly
     constant one lies under the foot if the foot stands in the middle of the plate.
@@ -282,8 +284,8 @@ def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float
 
 
 def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, str] | None:
-    """Return a constant displacement of a plate or its points as a possible mistake, as in `corrections`;
-    None = small.
+    """Return a constant displacement of a plate, or of its points, as a possible mistake in the form of
+    `corrections`; None if the displacement is small.
 
     A displacement has two parameters, and a single footstep hardly contains more information. So a
     displacement can explain other mistakes, too. It is therefore tried last, and must explain half of the

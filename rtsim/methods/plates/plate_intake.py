@@ -55,8 +55,11 @@ class PlateIntake:
     """
 
     def __init__(self, session: Session, by_time: bool) -> None:
-        """by_time : whether samples are stored by their time in the trial, else by the sender's clock
-        (t_capture)"""
+        """Prepare for the samples of a session.
+
+        by_time : whether samples are stored by their time in the trial, else by the sender's clock
+            (t_capture)
+        """
         self.counters: Counter[str] = Counter(
             unfit=0, samples_out_of_order=0, samples_restarted=0, samples_in_part=0
         )

@@ -111,7 +111,8 @@ def plate_loads(
     """Compute the contacts of every plate and the wrench on every foot at these times (n,) [s].
 
     feet : (n, n_foot, 2, 3) - heel and tip of the toes at these times [m]; NaN = not seen
-    before, after : as of at_times [s]
+    before, after : forces are averaged from `before` before to `after` after each time [s]; 0 = interpolated
+    threshold : vertical force above which a plate counts as loaded [N]
     """
     wrench = at_times(trial, times, before, after)
     force, moment = np.ascontiguousarray(wrench[..., :3]), np.ascontiguousarray(wrench[..., 3:])

@@ -27,8 +27,11 @@ class PlateZero:
     """
 
     def __init__(self, names: tuple[str, ...], plates: Plates, sent: FloatArray, longest: float) -> None:
-        """sent : (n_plate, 6) - tare that the sender has subtracted already [N, N m]; longest : largest step
-        between samples without a gap [s]
+        """Begin without offsets of its own.
+
+        names, plates : names and records of the plates
+        sent : (n_plate, 6) - tare that the sender has subtracted already [N, N m]
+        longest : largest step between samples without a gap [s]
         """
         n = len(names)
         self._names, self._plates, self._longest = names, plates, longest

@@ -39,7 +39,7 @@ N_ROUND = 50
 
 
 class RigidMotion(NamedTuple):
-    """A rigid motion that takes a point x to R x + shift."""
+    """A rigid motion that maps a point x to R x + shift, with R (3, 3) and shift (3,) [m]."""
 
     R: Array  # (3, 3)
     shift: Array  # (3,) [m]

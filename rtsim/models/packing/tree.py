@@ -28,7 +28,13 @@ class ChainMotion:
 
 @dataclass(frozen=True)
 class JointRow:
-    """A body and the joint that carries it; frames as in kernels/joints/tree.Tree."""
+    """A body and the joint that carries it, to be written into the tables of a tree.
+
+    parent : index of the parent body, -1 = ground; kind, parameter : kind of the joint, and its parameters
+    position_in_parent, rotation_in_parent : the joint's frame on the parent, (3,) [m] and (3, 3)
+    position_in_child, rotation_in_child : the joint's frame on the body
+    motions : elementary motions of a chain joint
+    """
 
     parent: int
     kind: int

@@ -115,7 +115,9 @@ class EnergyAccount(Stage):
         return {"energy_drift_largest_J": self.balance.largest}
 
     def _powers(self) -> list[float]:
-        """Return the powers of the sources at the present state [W], without the device's."""
+        """Return the powers of the energy sources SOURCES at the present state [W]; 0 for the device, whose
+        work is counted elsewhere.
+        """
         row, v = self._row, self.simulator.v
         turning = 0.0 if self._turned is None else float(row.generator[0, :, GIVEN_TORQUE] @ v[self._turned])
         n = self._n_muscle
@@ -137,5 +139,9 @@ MEANING = (
 
 
 def balance_of(values: NDArray[np.float64]) -> Quantity:
-    """Return the energy balance as a quantity; values : (6,) in the order of LABELS [J]."""
+    """Return the energy balance as a quantity.
+
+    values : (6,) energy of the model, work of device, torque generators, muscles and prescribed motion, and
+        drift [J]
+    """
     return Quantity("energies", values, "J", LABELS, curves=PANEL, meaning=MEANING)

@@ -19,7 +19,8 @@ SAID = (
 
 
 class SteppedSegments:
-    """Check of one stream's markers for segments that jump as a whole, for any method.
+    """Check of one stream's markers for segments that jump as a whole; it is the same for every kinematic
+    method.
 
     off : (n_body,) int64, 1 or more = the segment has been displaced as a whole, as of the newest frame
     """

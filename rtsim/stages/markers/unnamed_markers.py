@@ -60,7 +60,7 @@ class UnnamedMarkers:
         """Label all frames of a recording beforehand, forwards and backwards; `label` then writes these
         labels frame by frame.
 
-        progress : as in `name_both_ways`
+        progress : called with the number of finished frames, each of which is processed twice
         """
         self._labeller.forget()
         self._ahead = name_both_ways(self._labeller, recording, progress)

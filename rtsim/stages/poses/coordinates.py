@@ -31,7 +31,7 @@ class CoordinateValues:
         self._neutral = neutral_lengths(model)
 
     def report(self, q: Array) -> None:
-        """Update the values from q : (n_q,)."""
+        """Update the values from generalized coordinates q : (n_q,)."""
         for at, values in zip(self._at, self._values, strict=True):
             values[:] = q[at]
 
@@ -44,10 +44,11 @@ class CoordinateValues:
     def quantities(
         self, implausible: Array | None = None, deviate: bool = False, by_joint: JointStatus | None = None
     ) -> list[Quantity]:
-        """Return the angles, then displacements; named in tables as in the model.
+        """Return two quantities: the coordinates that are angles, then those that are lengths, with their
+        names in the model.
 
-        implausible : (n,) 1 = an angle outside its range
-        deviate : whether deviations are known
+        implausible : (n_angle,) 1 = the angle is outside its range; None = not checked
+        deviate : whether standard deviations are known
         by_joint : status of the joints, if it is published
         """
         angles, lengths = self._deviations if deviate else (None, None)

@@ -152,10 +152,11 @@ def find_landmarks(
 ) -> Landmarks:
     """Compute landmarks from the positions of the markers by role, on usable frames.
 
-    positions : positions of the markers of a right leg, or of a mirrored left one
+    positions : role -> (n, 3) [m], of a right leg, or of a mirrored left one
     knee_offset : distance of the knee centre from the lateral marker [m]; None if there is a medial marker
-    regression : name of the hip regression
-    measures : of the person, with sides exchanged for a left leg; standoff : as in `hip_centres`
+    regression : name of the regression for the hip centre
+    measures : measures of the person, with sides exchanged for a left leg
+    standoff : distance from the skin to the centre of a pelvis marker [m]
     """
     lateral, pelvis = positions["epicondyle_lateral"], None
     if lacks_pelvis(positions):

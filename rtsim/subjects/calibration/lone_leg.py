@@ -130,7 +130,8 @@ def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
 def told_hip(way: str, n_frame: int) -> str:
     """Return the note on how the hip centre of a person without pelvis markers was estimated.
 
-    way : method, as in `LoneLeg.way`; n_frame : number of frames with a straight leg
+    way : method, by the trochanter's marker or along the straight leg; n_frame : number of frames with a
+        straight leg
     """
     how = {
         BY_TROCHANTER: "from the marker on the greater trochanter",

@@ -73,7 +73,9 @@ class AlignedLeg(NamedTuple):
 class StandingFoot(NamedTuple):
     """The foot offsets of a static trial.
 
-    offsets : None = not known; stands : pose of the foot as in `ConventionalLeg`; notes : notes for the user
+    offsets : None = not known; notes : notes for the user
+    stands : whether the foot is assumed flat on the ground (FLAT), or its pose taken from the markers
+        (AS_MARKED)
     """
 
     offsets: FootOffsets | None

@@ -215,7 +215,7 @@ def errors_of(subject: Subject) -> dict[str, float]:
 
 
 def error_of_centre(segment: str, beside: str) -> float:
-    """Return the typical error of a joint centre's position on a segment, if computed from the adjacent
-    segment [m].
+    """Return the typical error of the position of a joint centre on a segment, if the centre is computed from
+    the adjacent segment `beside` [m].
     """
     return CENTRE_ERRORS[kind_of_segment(segment), kind_of_segment(beside)]

@@ -81,8 +81,8 @@ class SubjectFit(NamedTuple):
 
 
 def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> SubjectFit | None:
-    """Compare a person with a trial; return None if it shows too few distances; search : whether to search
-    for exchanged labels.
+    """Compare a person with a trial by distances between markers; return None if the trial shows too few
+    distances; search : whether to search for exchanged labels.
     """
     if subject.side == "left":
         trial = trial._replace(positions=MIRROR * trial.positions)
@@ -92,7 +92,11 @@ def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> Subject
 def fit_of_trial(
     ruler: Ruler, names: tuple[str, ...], trial: MarkerTrial, search: bool = True
 ) -> SubjectFit | None:
-    """Compare distances with a trial; names : markers to use; search : as in `fit_of`."""
+    """Compare a person or model with a trial by distances between markers; None if it shows too few
+    distances.
+
+    ruler : expected distances; names : markers to use; search : whether to search for exchanged labels
+    """
     own = in_order(trial, names)
     frames = chosen_frames(own)
     tracks = {name: x for k, name in enumerate(names) if seen(x := own[frames, k])}

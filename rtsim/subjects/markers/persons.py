@@ -70,6 +70,8 @@ def read_one(
 ) -> MarkerTrial:
     """Read the markers of one person from a file, with notes on the choice if there are several persons.
 
+    share : function that returns which fraction of the needed markers a person has
+    person : name of the person; "" = chosen by the markers
     strict : whether a file of only one person with another name raises ConfigError
     """
     trial = read_markers(path, up=up, units=units)
@@ -89,8 +91,11 @@ def choose_in(
     *,
     strict: bool = False,
 ) -> Choice:
-    """Choose a person in a trial, as in `choose`, by the markers that any frame shows. strict : as in
-    `read_one`.
+    """Choose the person in a trial whose markers are used, by the markers that any frame shows.
+
+    share : function that returns which fraction of the needed markers a person has
+    person : requested person; known : names of further candidates, with their origin as text
+    strict : whether a trial of only one person with another name raises ConfigError
     """
     there: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2).any(axis=0))
     names = [name for name, seen in zip(trial.names, there, strict=True) if seen]
@@ -106,10 +111,12 @@ def choose_in(
 def choose(
     names: Sequence[str], share: Share, where: str, person: str = "", known: Mapping[str, str] | None = None
 ) -> Choice:
-    """Choose the person whose markers are used, in a file or a stream with these names.
+    """Choose the person whose markers are used, in a file or a stream with these marker names.
 
-    person : requested person; known : names of further candidates, with their origin as text. ConfigError if
-        several could be meant, and for a name that none of them has.
+    share : function that returns which fraction of the needed markers a person has
+    person : requested person; known : names of further candidates, with their origin as text
+
+    ConfigError if several could be meant, and for a name that none of them has.
     """
     persons = persons_by(names, share)
     if len(persons) < 2 and not person:

@@ -80,7 +80,11 @@ def find_exchanged(
 def exchanged_among(
     ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]
 ) -> tuple[tuple[tuple[str, ...], ...], dict[str, Array]]:
-    """Find groups of exchanged labels as in `find_exchanged`, without special treatment of loose segments."""
+    """Find groups of labels that are exchanged among each other, treating all segments alike; return the
+    groups, and the tracks with each label at its correct marker.
+
+    tracks : tracks of the subject's markers, (n, 3) [m]; strangers : tracks of the trial's other markers
+    """
     step = max(1, len(next(iter(tracks.values()))) // N_FRAME)
     thin = {name: x[::step] for name, x in {**strangers, **tracks}.items()}
     costs = Costs(ruler, thin)
