@@ -59,8 +59,9 @@ class Arming:
         """Return why the command `arm` with these arguments is refused, as a sentence; empty if it is
         permitted.
 
-        If the argument `after` is given, arming is permitted only while state and reason are as it says. So a
-        program that arms a device again cannot overrule a person who has ended the torque meanwhile.
+        The argument `after` states an arming state and its reason. If it is given, arming is permitted only
+        while both are still present. So a program that arms a device again cannot overrule a person who has
+        ended the torque meanwhile.
         """
         after = args.get("after", self.words)
         if after == self.words:

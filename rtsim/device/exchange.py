@@ -293,7 +293,7 @@ class DeviceExchange:
         return self.newest.torque[0] if self.newest is not None and believed else 0.0
 
     def _unusable(self, newest: Device | None) -> str:
-        """Return why the newest message does not tell the torque on the limb, as text; empty if it does."""
+        """Return why the torque on the limb is not known from the newest message, as text; empty if it is."""
         exchange = self.spec.exchange
         if newest is None:
             return "no device has answered yet"

@@ -1,31 +1,31 @@
 """Check whether the angle and speed that a device measures are those of the joint, as known from the model.
 
-The reference r is the angle that the model sent in the output to which the device's message is the answer:
-for a simulated limb its angle at the device's joint, for a person the estimate from markers in usable
+The reference angle r is the one that the model sent in the output to which the device's message is the
+answer: for a simulated limb the angle of the device's joint, for a person the estimate from markers in usable
 frames. Known offsets of the device, such as `mechanics.misalignment_deg` of its config, are subtracted from
-its measurement m. Angle and speed w are compared once a tick:
+its measured angle m. Once a tick there are four checks of m and of the measured speed w:
 
 difference
     A device may be late by `delay_ms`. So m is wrong if it differs by more than `agreement_deg` from every r
     of the last `delay_ms`. The time for which m is wrong is summed, and forgotten over ten seconds, so that
-    errors that come and go add up; a sum of more than `agreement_ms` is a fault. Without torque a single tick
-    with a wrong m prevents arming.
+    errors that come and go add up; a sum of more than `agreement_ms` is a fault. While no torque is
+    commanded, a single tick with a wrong m prevents arming.
 offset
     The mean of m - r over about a second, without the part that a delay causes, is a fault if it is more than
     `agreement_deg`.
 following
-    gain and delay of m against r (rtsim/device/lag_fit.py), where the motion tells them: three standard
-    deviations of the gain below 0.5, of the delay below `delay_ms`. A gain below 0.5 or above 1.5, a phase
-    beyond 3/4 pi or a delay of more than `delay_ms` is a fault. Delays of motions with several frequencies
-    are found up to 15 % too short, so that it is one from 85 % of `delay_ms` on.
+    The gain and the delay of m relative to r are fitted (rtsim/device/lag_fit.py). They are judged only if
+    the motion determines them: three standard deviations of the gain are below 0.5, and three of the delay
+    below `delay_ms`. A gain below 0.5 or above 1.5, a phase beyond 3/4 pi, and a delay of more than 85 % of
+    `delay_ms` are faults; the delay of a motion with several frequencies is found up to 15 % too short.
 speed
-    h is the measured angle after a high-pass filter of half a second, h' = m' - h/0.5 s, and e the error of
-    its change, after the same filter, e' = x - e/0.5 s. x is the part of the change of m in a tick that lies
-    outside the range of both speeds (before and after) times the tick, so that x is zero where the speed
-    changes in between. For a person the length of the tick is the model's time between the two outputs, or
-    that by the device's clock, whichever fits: frames come in bursts, and a simulated device turns with them.
-    A fault is |e| of more than `agreement_deg`, or |<e h> / <h h>|, over about a second, of more than 0.5
-    where h is more than 1 degree, for `agreement_ms`.
+    The change of m in a tick must be one that the measured speeds at its beginning and end allow. e is the
+    sum of the parts of the changes that lie outside the range of these two speeds times the length of the
+    tick, in which earlier parts are forgotten with a time constant of half a second. h is m after a high-pass
+    filter with the same time constant, h' = m' - h/0.5 s. A fault is |e| of more than `agreement_deg`, or |<e
+    h> / <h h>| of more than 0.5 (means over about a second, where h is more than 1 degree), for
+    `agreement_ms`. For a person the length of the tick is the model's time between the two outputs, or the
+    time on the device's clock, whichever fits better, as frames arrive in bursts.
 
 A fault of gain or delay remains until a motion shows that both are right, or until the angle has agreed for
 ten seconds without a motion that determines them.
@@ -78,12 +78,13 @@ class SensorCheck:
 
     Parameters
     ----------
-    adds_deg : known difference of the device's angle from the joint's angle [deg]
+    limits : limits of the checks (see the module)
     period_s : period of the ticks [s]
+    adds_deg : known difference of the device's angle from the joint's angle [deg]
 
     Attributes
     ----------
-    told : joint angles in the outputs
+    told : the joint angles that were sent in the outputs
     """
 
     def __init__(self, limits: DeviceLimits, period_s: float, adds_deg: float = 0.0) -> None:

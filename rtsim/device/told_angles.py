@@ -19,7 +19,8 @@ class ToldAngles:
     """Stores the joint angles that the newest outputs contained, by the numbers of the outputs.
 
     rate_hz : rate of the outputs [Hz]
-    rows : (n, 4) rows as in kernels/sensors/told
+    rows : (n, 4) a row for each output: its number, the model's time [s], the angle [rad] and the speed
+        [rad/s]
     """
 
     def __init__(self, rate_hz: float) -> None:
