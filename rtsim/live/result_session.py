@@ -17,7 +17,7 @@ from streams.receiving.ring import ReceivedFrame
 class FrameResult(NamedTuple):
     """The results of all stages for one frame.
 
-    told : whether the result is published
+    told : whether the result is to be published
     t_solved : time when the last stage finished [ns]
     failure : reason why the run cannot continue; "" = none
     """

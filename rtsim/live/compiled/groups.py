@@ -56,8 +56,9 @@ def compile_groups(
     """Compile the groups that are not in the cache. Return the cost of each, {} if nothing had to be
     compiled.
 
-    anew : check every group, also those known to be complete
-    tell : called with the progress from time to time
+    anew : whether to check every group, also those known to be complete
+    tell : function called with the progress from time to time
+
     Raises RtsimError with the message of the compiler's process if a group cannot be compiled. An
     interruption ends the compiling processes. If the cache cannot be written (see
     `kernels.compiler.cache.cache_fault`), nothing is compiled here, and each process of the run compiles for

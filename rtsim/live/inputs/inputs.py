@@ -52,7 +52,7 @@ class Input(Protocol):
 
     @property
     def holds(self) -> bool:
-        """Return whether the input was told to pause, so that missing frames are not a fault."""
+        """Return whether a pause of the input was requested, so that missing frames are not a fault."""
 
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         """Return the next frame, or None after some time without one.

@@ -156,7 +156,7 @@ class Child:
         return self._process.poll()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the end; return whether it came in time."""
+        """Wait until the process has ended; return whether it ended in time."""
         try:
             self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
