@@ -91,7 +91,7 @@ def repeat_derivatives(model, motion, work, with_parameters, n):
 
 
 def run() -> list[BenchFigure]:
-    """Return all results of this benchmark."""
+    """Measure all times of foot contact, and return them as benchmark results."""
     step = rolled_step()
     say("foot: contacts")
     figures = contact_figures(step)

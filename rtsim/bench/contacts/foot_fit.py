@@ -1,13 +1,13 @@
-"""Accuracy and speed of fitting the contact of a foot: on synthetic steps, and real ones where there are
-any.
+"""Benchmark of the accuracy and speed of fitting the contact of a foot, on synthetic steps, and on real ones
+if there are any.
 
-Synthetic steps have the thesis' size (Brown 2017, section 5.3: 100 unknowns, pressure in 15 frames of 39 x
-16 cells) and known parameters; every search starts within 10 % of the initial guess, a tenth to a fifth off
-the truth. seconds.* are of one search. Which parameters the data determine follows from the singular values
-of the derivatives with respect to the parameters, with the motion correction free to adapt
-(`rtsim.methods.foot.foot_fit.determined`): determined.* is the number of parameters with almost no component
-in weakly determined directions; off.* is the greatest error among them, relative to the parameter, or to its
-scale if that is larger.
+Synthetic steps have the size of those in the thesis (Brown 2017, section 5.3: 100 unknowns, pressure in 15
+frames of 39 x 16 cells) and known parameters. Every search starts within 10 % of the initial guess, which
+differs from the true parameters by a tenth to a fifth. seconds.* are the times of one search. Which
+parameters the data determine follows from the singular values of the derivatives with respect to the
+parameters, with the motion correction free to adapt (`rtsim.methods.foot.foot_fit.determined`). determined.*
+is the number of parameters with almost no component in weakly determined directions; off.* is the greatest
+error among them, relative to the parameter, or to its scale if that is larger.
 """
 
 from __future__ import annotations

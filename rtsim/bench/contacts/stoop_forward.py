@@ -284,7 +284,7 @@ def splines(model: Model, activation: Array) -> dict[str, Any]:
 
 
 def energy_of(model: Model, q: Array, v: Array) -> float:
-    """Return kinetic and potential energy [J]."""
+    """Return the kinetic plus the potential energy of a model at coordinates q and speeds v [J]."""
     n_v, out = model.n_v, np.zeros(2)
     motion = np.ascontiguousarray(q), np.ascontiguousarray(v), np.zeros(n_v)
     wrench, work = np.zeros((len(model.tree.parent), 6)), new_dynamics_work(model.tree)

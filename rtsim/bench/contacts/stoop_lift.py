@@ -1,8 +1,8 @@
-"""Benchmark of the stoop lift of Millard et al. (2019) through the commands: residual at the root, L5/S1
-moment, activations, and forward simulation.
+"""Benchmark of the stoop lift of Millard et al. (2019) through the commands of rtsim: residual at the root,
+L5/S1 moment, activations, and forward simulation.
 
-`rtsim analyse` of markers and forces of stoop2, then `rtsim fit torque-generators` of its results, then a
-forward simulation of the body driven by the activations that its motion needs
+It runs `rtsim analyse` on the markers and forces of the recording stoop2, `rtsim fit torque-generators` on
+the results, and a forward simulation of the body driven by the activations that its motion needs
 (rtsim/bench/contacts/stoop_forward).
 """
 

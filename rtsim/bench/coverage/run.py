@@ -138,10 +138,11 @@ def draw_hidden(rng: Generator, body: NDArray[np.int64], n: int) -> NDArray[np.i
 
 
 def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount) -> None:
-    """Add the estimates `told` of some frames to the coverage counts `tally`: how often the true value lies
-    within the stated interval.
+    """Add the estimates of some frames to coverage counts: how often the true value lies within the stated
+    interval.
 
-    true : (n, n_output) - the true values in the frames
+    true : (n, n_output) - the true values in the frames; told : estimates and standard deviations; tally :
+        counts
     """
     stated = told.deviations[frames]
     error = told.numbers[frames] - true

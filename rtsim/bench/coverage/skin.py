@@ -31,7 +31,7 @@ NOISE_MM = (0.2, 1.0)
 
 
 def draw_noise(rng: Generator, shape: tuple[int, ...]) -> Array:
-    """Return the white noise of the given shape [m]."""
+    """Draw white noise of marker positions with the given shape [m]."""
     return 1e-3 * rng.uniform(*NOISE_MM) * rng.normal(size=shape)
 
 

@@ -40,10 +40,11 @@ POSTURE_DEG, FIRST_DEG = 4.0, 2.0
 
 
 class Walker(NamedTuple):
-    """A person on a treadmill.
+    """A person on a treadmill, as the truth of a test.
 
-    phase : (n_frame,) [rad]; positions : (n_frame, n_marker, 3) - in ground, Y up [m], without any error,
-    for a knee that rotates about its epicondylar axis; dt : time between frames [s]
+    phase : (n_frame,) phase of the gait cycle [rad]; positions : (n_frame, n_marker, 3) markers in ground, Y
+        up [m], without any error, for a knee that rotates about its epicondylar axis; dt : time between
+        frames [s]
     """
 
     subject: Subject

@@ -1,15 +1,17 @@
-"""Benchmark of the rate at which frames are solved, one after the other on one thread, including the call
-from Python.
+"""Benchmark of the rate at which frames are solved by multi-body optimisation, one after the other on one
+thread, including the call from Python.
 
-Each method is timed in two ways. First the kernel alone: the paper's problem, in which every marker has
-weight 1 whatever its residual, from the array of marker positions to the arrays of the solution, muscles
-included, and separately the time of the standard deviations (deviation_p50_us). Second, the frame as `rtsim
-live` runs it (names that begin with live_): from the bytes of a marker message to those of a result, with
-the settings of a live run, markers at fault left out (`rtsim.bench.runs.live_frames`); live_receive_us,
-live_solve_us (with the marker input), live_fields_us and live_encode_us are medians of its stages.
+Each method is timed in two ways. First, the kernel alone: it solves the problem of the paper, in which every
+marker has weight 1 whatever its residual, and computes the muscles. The time runs from the array of marker
+positions to the arrays of the solution; the time of the standard deviations is separate (deviation_p50_us).
+Second, the whole frame as `rtsim live` processes it, with its usual settings and without faulty markers: from
+the bytes of a marker message to those of a result (`rtsim.bench.runs.live_frames`). The names of these
+results begin with live_. live_receive_us, live_solve_us (with the marker input), live_fields_us and
+live_encode_us are the medians of its stages.
+
 ratio.both is the time of the walker's frames with both legs, relative to the right leg alone
-(`rtsim.bench.markers.both_legs`), ratio.trust the time of frames with detection of marker faults, filling of
-gaps and standard deviations, relative to frames without these (`rtsim.bench.markers.trust`).
+(`rtsim.bench.markers.both_legs`). ratio.trust is the time of frames with detection of marker faults, filling
+of gaps and standard deviations, relative to frames without these (`rtsim.bench.markers.trust`).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ SHIFTS = np.arange(-0.05, 0.15, 0.0005)  # s - where the delay is looked for
 
 
 class SolvedTrial(NamedTuple):
-    """Coordinates of a trial, frame by frame."""
+    """Coordinates of a trial that was solved from its markers, frame by frame."""
 
     times: Array  # (n,) [s]
     q: Array  # (n, n_q), NaN where not solved

@@ -72,7 +72,7 @@ def shared_start(a: str, b: str) -> int:
 
 
 def live(path: Path, folder: Path, method: str) -> TrialResult:
-    """Run one trial in real time."""
+    """Run one trial by a method through `rtsim live`, in real time, and return its result."""
     name = str(path.relative_to(folder))
     static = static_of(path)
     arguments = ["--source", str(path), "--method", method, "--json"]
@@ -96,7 +96,7 @@ def rms_of(summary: dict) -> float:
 
 
 def flagged(summary: dict) -> int:
-    """Return the number of frames with any status bit."""
+    """Return the number of frames whose status has any bit set."""
     return sum(n for words, n in summary["statuses"].items() if words != "ok")
 
 

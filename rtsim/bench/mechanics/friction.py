@@ -1,18 +1,18 @@
-"""Benchmark of the two friction experiments at fixed steps: error against a tight adaptive solution, and
-speed.
+"""Benchmark of two friction experiments, a block on a belt and a bouncing ball, simulated with fixed steps:
+error against a tight adaptive solution, and speed.
 
-max_error is the largest difference over the ends of all steps, from the start on the belt or from
-touch-down: the difference of the block's velocity, or of the ball's velocity along the floor and of its
-radius times its angular velocity. Rows are named by experiment, law, method, treatment of kinks and step; a
-row of the shipped law is what `rtsim simulate EXPERIMENT --method METHOD --kinks KINKS --step MS` runs.
-Split rows are split as finely as the model's file says (split_fraction, split_floor: printed first); a row
-with other numbers has them in its name and is `--split FRACTION FLOOR` of the command. Split rows also
-report the number of parts of the steps, and the error for steps up to a tenth shorter or longer, since a
-single step length may be accurate by chance.
+max_error is the largest error of a velocity at the ends of all steps, from the start on the belt or from
+touch-down: the velocity of the block, or the ball's velocity along the floor and its radius times its angular
+velocity. Rows are named by experiment, law, method, treatment of kinks and step. A row of the shipped law is
+what `rtsim simulate EXPERIMENT --method METHOD --kinks KINKS --step MS` runs. Rows with split steps use the
+settings of the model's file (split_fraction, split_floor: printed first); a row with other settings has them
+in its name and is `--split FRACTION FLOOR` of the command. They also report the number of parts of the steps,
+and the error for steps up to a tenth shorter or longer, since a single step length may be accurate by chance.
 
-The viscous force of the laws of Andersson and Specker jumps where contact begins. The ball starts at
-touch-down. Fixed steps, whose Jacobian is that of the open contact, err in proportion to the step; a split
-step begins with a part so short that the jump does not matter, and ends a part where a contact closes.
+The viscous force of the laws of Andersson and Specker jumps where contact begins, and the ball starts at
+touch-down. Fixed steps, whose Jacobian is that of the open contact, have an error in proportion to the step.
+A split step begins with a part so short that the jump does not matter, and ends a part where a contact
+closes.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def row_figures(
 
 
 def with_law(spec: ModelSpec, law: str) -> ModelSpec:
-    """Return the experiment with another friction law."""
+    """Return the model of an experiment with another friction law."""
 
     replace = msgspec.structs.replace
     return replace(
@@ -186,7 +186,7 @@ def with_law(spec: ModelSpec, law: str) -> ModelSpec:
 
 
 def reference(experiment: str, law: str, tolerance: float) -> Solution:
-    """Return the solution of the experiment by SciPy."""
+    """Return SciPy's solution of an experiment with a friction law, to a tolerance."""
     duration = DURATION[experiment]
     if experiment == "impact":
         return impact(law, duration, tolerance)[0]

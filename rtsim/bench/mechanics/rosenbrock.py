@@ -1,12 +1,12 @@
 """Benchmark of Rosenbrock methods: order and error per step, time per step, time of the linear algebra.
 
-Errors are differences at the end of a motion from an adaptive method of SciPy on the same accelerations;
+Errors are differences at the end of a motion from an adaptive method of SciPy with the same accelerations;
 SciPy solves twice, at two tolerances, which shows its own accuracy.
 
-us_per_step.nN is the time of the linear algebra of one step alone, with N states; us_per_step.chain and
-.chain_on_floor are whole steps of ros34pw2 with the settings of a model file that says nothing (1 ms, secant
-slopes at kinks); us_per_step.finger_TENDON those of the shipped finger, whose three muscles run over five
-cylinders.
+us_per_step.nN is the time of the linear algebra alone of one step with N states. us_per_step.chain and
+us_per_step.chain_on_floor are times of whole steps of the method ros34pw2, with the default settings of a
+model file (step of 1 ms, secant slopes at kinks). us_per_step.finger_TENDON are those of the shipped finger,
+whose three muscles run over five cylinders.
 """
 
 from __future__ import annotations

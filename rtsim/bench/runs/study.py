@@ -1,15 +1,20 @@
-"""Benchmark by the weight study of Sancisi et al. (2017), section 3.2: 256 runs of `minimised` over one gait
-cycle.
+"""Benchmark of `rtsim study` by the weight study of Sancisi et al. (2017), section 3.2: 256 runs of the
+method `minimised` over one gait cycle.
 
 The weights of four ligaments take the values 1, 1e2, 1e3 and 1e4 in every combination, on the synthetic
-walker; the source reports 21 minutes. seconds is the time of `rtsim study` on two processes, from their
-start to the table; batch_seconds the time of the same in a single process. Two processes and one are timed
-alternately, LAPS times, and results are medians over the repetitions, as the speed of a machine may change
-within seconds. scaling.2 is the ratio of rows per second, two processes to one, from the moment when every
-process has delivered rows to the last row; scaling.2.first_row and overhead_ms_per_row refer to the time
-from the first row to the table, in which the second process still starts. in_place_ms and built_ms are the
-times of one case: with its weights replaced in the existing model, and with model, person and stages built
-anew. equal states whether all tables agree byte for byte.
+walker; the paper reports 21 minutes. Two processes and one process are timed alternately, LAPS times, and the
+results are medians over the repetitions, as the speed of a machine may change within seconds. The results
+are:
+
+seconds : time of the study on two processes, from their start to the table
+batch_seconds : the same on a single process
+scaling.2 : ratio of rows per second, two processes to one, from the moment when every process has delivered
+    rows to the last row
+scaling.2.first_row, overhead_ms_per_row : as scaling.2, and the overhead of two processes, over the time from
+    the first row to the table, in which the second process still starts
+in_place_ms, built_ms : time of one case with its weights replaced in the existing model, and with model,
+    person and stages built anew
+equal : whether all tables agree byte for byte
 """
 
 from __future__ import annotations
@@ -161,7 +166,7 @@ def run() -> list[BenchFigure]:
 
 
 def timed(plan: StudyPlan, workers: StudyWorkers) -> TimedStudy:
-    """Run the study once, in a temporary folder."""
+    """Solve the study once, in a temporary folder, and return its times."""
     rows: list[SolvedCase] = []
     first: list[float] = []
 

@@ -1,16 +1,17 @@
 """Benchmark of automatic tuning: how close each search comes to the best setting, with few trials.
 
-`bayesian`, `cma`, `preference`: two parameters of the shipped run `ankle` (tuning.parameters and
-tuning.costs of configs/hil/ankle.toml), each in discrete steps, as many as the grid has nodes. All nodes are
-simulated once, and a trial reads the result of its node: nothing is interpolated. `spline_bayesian`,
-`spline_cma`: the four numbers of a torque spline in place of the controller, with the same cost; each trial
-is a simulation of its own, and the grid is coarse, so that the least cost of all runs, not of the grid
-alone, is what a regret counts from.
+The searches `bayesian`, `cma` and `preference` tune two parameters of the shipped run `ankle`
+(tuning.parameters and tuning.costs of configs/hil/ankle.toml). Each parameter has discrete steps, the nodes
+of a grid. All nodes are simulated once, and a trial looks up the result of its node, so that nothing is
+interpolated. `spline_bayesian` and `spline_cma` tune the four parameters of a torque spline that replaces the
+controller, with the same cost. Each of their trials is a simulation of its own. Their grid is coarse, so
+their regret is measured from the least cost of all runs, not of the grid alone.
 
-regret_percent: noise-free cost of the setting that a search ends with, above the least cost, in % of the
-grid's range; median over the seeds, `.worst` the largest. clean: costs as simulated. noisy: costs multiplied
-by 1 + 0.15 N(0, 1) and by a drift that adds 20 % from the first trial to the last; preferences are derived
-from such costs. A comparison counts as two evaluations.
+regret_percent is the noise-free cost of the setting that a search ends with, above the least cost, in % of
+the range of costs in the grid; it is the median over the seeds, and `.worst` the largest. In the case `clean`
+costs are as simulated. In the case `noisy` they are multiplied by 1 + 0.15 N(0, 1) and by a drift that adds
+20 % from the first trial to the last; preferences are derived from such costs. A comparison counts as two
+evaluations.
 """
 
 from __future__ import annotations
