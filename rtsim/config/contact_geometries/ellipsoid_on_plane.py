@@ -1,4 +1,4 @@
-"""An ellipsoid, or a sphere, on a plane (kernels/contact/ellipsoid_on_plane)."""
+"""Contact geometry of an ellipsoid, or a sphere, on a plane (kernels/contact/ellipsoid_on_plane)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rtsim.config.models.place_schema import Frame, Place, Positive, Vector
 
 
 class Ellipsoid(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The ellipsoid, or sphere, of a contact."""
+    """The ellipsoid, or sphere, of a contact: its radii and its pose on a body."""
 
     radius_mm: Positive | None = None
     radii_mm: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=3, max_length=3)] | None = None

@@ -1,4 +1,6 @@
-"""Surfaces of triangles against each other (kernels/contact/mesh_on_mesh), from files or by formulas."""
+"""Contact geometry of two triangle meshes (kernels/contact/mesh_on_mesh), which are read from files or
+generated as balls or plates.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sphere against a sphere (kernels/contact/sphere_on_sphere)."""
+"""Contact geometry of a sphere against a sphere (kernels/contact/sphere_on_sphere)."""
 
 from __future__ import annotations
 

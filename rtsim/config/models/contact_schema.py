@@ -81,12 +81,12 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     @property
     def a(self) -> Any:
-        """Surface of the contact that body A carries."""
+        """The contact's surface on body A."""
         return getattr(self, self.keys[0])
 
     @property
     def b(self) -> Any:
-        """Surface of the contact that body B carries."""
+        """The contact's surface on body B."""
         return getattr(self, self.keys[1])
 
     @property

@@ -34,7 +34,7 @@ def check_forces(spec: ModelTables) -> None:
 
 
 def check_lines(spec: ModelTables, bodies: list[str]) -> None:
-    """Check the ends and keys of ligaments and springs."""
+    """Check the end points and the keys of ligaments and springs."""
     for ligament in spec.ligaments:
         key = f"ligaments.{ligament.name}"
         check_end(ligament.a, bodies, f"{key}.a")

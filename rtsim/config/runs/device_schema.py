@@ -74,7 +74,7 @@ class SafeState(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class DeviceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A simulated orthosis of one joint."""
+    """Settings of a simulated orthosis of one joint: mechanics, actuator, sensors and safe state."""
 
     name: Name
     source: str

@@ -109,7 +109,9 @@ class MisalignmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A person who wears the device: an estimate from markers replaces the simulated limb."""
+    """Settings for a person who wears the device: an estimate from the person's markers replaces the
+    simulated limb.
+    """
 
     # damping of the wearer's joint that the check of stability may count on
     damping_N_m_s_rad: NonNegative
@@ -138,7 +140,7 @@ class HilPorts(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A run with hardware in the loop."""
+    """Settings of a run with hardware in the loop: limb, device, controller, exchange and limits."""
 
     name: Name
     source: str

@@ -21,7 +21,9 @@ SAMPLED = ("sobol", "latin_hypercube", "saltelli", "morris")
 
 
 class AnalysedRun(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A run over a recording, as in `rtsim analyse`."""
+    """Table of a study that names a run over a recording, as in `rtsim analyse`, to be solved in each
+    case.
+    """
 
     # a run config, by file or shipped name, and choices that it offers
     config: str = ""
@@ -33,7 +35,9 @@ class AnalysedRun(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class SimulatedModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A forward simulation of a model, as in `rtsim simulate`."""
+    """Table of a study that names a forward simulation of a model, as in `rtsim simulate`, to be solved in
+    each case.
+    """
 
     model: str
     subject: str = ""
@@ -48,7 +52,9 @@ class SimulatedModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class FittedMeasurements(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A fit, as in `rtsim fit NAME ARGUMENTS --OPTION VALUE`."""
+    """Table of a study that names a fit, as in `rtsim fit NAME ARGUMENTS --OPTION VALUE`, to be solved in
+    each case.
+    """
 
     name: str
     arguments: tuple[str, ...] = ()
