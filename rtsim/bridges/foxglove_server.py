@@ -94,7 +94,7 @@ class FoxgloveServer:
         return channel
 
     def close(self) -> None:
-        """End the connections."""
+        """Disconnect all viewers and stop the server."""
         self._gate.close()
         self._server.stop()
 

@@ -59,7 +59,7 @@ class LslOutlets:
         return ["rtsim_events", *(f"rtsim_{name}" for name in self._streams)]
 
     def send(self, frame: ReceivedFrame) -> None:
-        """Send the numbers of a frame, and its events."""
+        """Send the numbers of a frame to the outlets, and its gait events as texts."""
         if frame.session is not self._session:
             self._begin(frame.session)
         stamp = self._stamp(frame)
@@ -126,7 +126,7 @@ class LslOutlets:
 
 
 class _Stream:
-    """An open outlet of one field."""
+    """An open outlet of Lab Streaming Layer for one field of the results."""
 
     def __init__(self, outlet: Any, key: tuple, name: str, scale: float, masks: list[str]) -> None:
         self.outlet, self.key = outlet, key

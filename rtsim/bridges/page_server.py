@@ -83,7 +83,7 @@ class Showing:
             self.news.notify_all()
 
     def close(self) -> None:
-        """Let the threads of the viewers end."""
+        """Wake the threads of the viewers and let them end."""
         with self.news:
             self.over = True
             self.news.notify_all()
