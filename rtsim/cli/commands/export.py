@@ -231,7 +231,7 @@ def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, nam
 
 
 def draw_curves(recording: Path, out: Path, curves: str) -> None:
-    """Draw the curves with these names."""
+    """Draw the curves that these names select from a recording into a figure."""
     from rtsim.files.recording import read_results
     from rtsim.monitor.figures.paper import paper_of
 

@@ -294,7 +294,9 @@ def chosen(walks: list[WalkedSteps], plates: tuple[str, ...]) -> tuple[list[Foot
 def with_pressure(
     fitted: list[FootTrial], mat: PressureTrial, delay: float, scaled: bool, placed: bool
 ) -> FootTrial:
-    """Return the single fitted step with its pressure."""
+    """Return the only step to be fitted, with its measured pressure added; ConfigError if there are several
+    steps.
+    """
     from rtsim.methods.foot.foot_pressure import lay_pressure
 
     if len(fitted) > 1:

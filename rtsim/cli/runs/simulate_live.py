@@ -207,7 +207,7 @@ def check_rates(paced: PacedRun) -> None:
 
 
 def in_words(summary: dict) -> str:
-    """Return the closing lines of a run."""
+    """Return the closing lines of a simulation in real time."""
     took = ", ".join(f"{label.replace('_', '.')} {us:.0f}" for label, us in summary["tick_us"].items())
     return (
         f"{summary['ticks']} ticks, {summary['missed']} missed, {summary['frames']} frames published, "

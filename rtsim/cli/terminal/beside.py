@@ -55,7 +55,7 @@ class Beside:
                 self._look_at(child, "")
 
     def start(self, name: str, arguments: list[str]) -> Child:
-        """Start one process."""
+        """Start one process that accompanies the run, and check it until the run ends."""
         child = Child(name, arguments)
         self._children.append(child)
         return child
