@@ -1,5 +1,5 @@
-"""A target band for one value, which tells whether the value is inside, for how much of the time, and when
-to sound.
+"""A target band for one value: whether the value is inside, for which share of the time, and when a sound is
+due.
 """
 
 from __future__ import annotations
