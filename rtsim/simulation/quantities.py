@@ -183,7 +183,7 @@ class SimulatedQuantities:
                                   meaning="point of the contact force; NaN = no contact")  # fmt: skip
 
     def _add_frictions(self) -> None:
-        """Add friction elements: points that slide under a constant load."""
+        """Add the quantities of friction elements: points that slide under a constant load."""
         names, friction = self.simulator.model.names.frictions, self._trace.friction
         every = np.arange(len(names))
         self._take("friction_forces", friction, (every, FORCE), "N", names,
@@ -193,7 +193,7 @@ class SimulatedQuantities:
                    meaning="sliding speed along the direction of the friction element")  # fmt: skip
 
     def _add_muscles(self) -> None:
-        """Add muscles with a force, and ligaments along paths; nothing for a model without any."""
+        """Add the quantities of muscles that have a force, and of ligaments along paths."""
         m, trace = self.simulator.model, self._trace
         if m.pulls is None:
             return
@@ -250,7 +250,7 @@ class SimulatedQuantities:
                        meaning=f"{what} that keeps the prescribed coordinates on their motion")  # fmt: skip
 
     def _add_holds(self) -> None:
-        """Add the forces of exact constraints; nothing for a model without any."""
+        """Add the forces of exact constraints."""
         m = self.simulator.model
         if m.holds is None:
             return
