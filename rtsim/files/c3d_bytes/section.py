@@ -74,7 +74,9 @@ class Section:
     """
 
     def __init__(self, data: bytes, where: str) -> None:
-        """data : bytes from the beginning of the section."""
+        """Read the records; data : bytes from the beginning of the section; where : name of the file, for
+        errors
+        """
         self.where = where
         if len(data) < HEAD:
             self._fail()

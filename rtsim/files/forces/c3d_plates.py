@@ -254,7 +254,7 @@ def _wrench(plate: _Plate) -> tuple[FloatArray, FloatArray]:
 
 
 def _tell_uncorrected(content: Content, plates: Sequence[_Plate]) -> list[str]:
-    """Return a note if the file contains corrections of the centre of pressure, which are not applied."""
+    """Return a note if the file states corrections of the centre of pressure, as these are not applied."""
     values = content.parameters["FORCE_PLATFORM"].get("FPCOPPOLY", [])
     if not any(isinstance(value, (int, float)) and value != 0.0 for value in values):
         return []

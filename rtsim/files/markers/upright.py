@@ -72,10 +72,10 @@ def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Uprig
 
 
 def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) -> list[str]:
-    """Return notes if the body is not upright along the stated up axis.
+    """Return notes if the body is not upright along an axis that is stated to point up.
 
     positions : (n, n_marker, 3) in the axes of the file [m]
-    axis : a key of ROTATIONS, stated by `who`
+    axis : the stated axis, a key of ROTATIONS; who : origin of the statement; remedy : advice, for the notes
     """
     seen = up_by_names(raw.names, positions)
     if not seen or seen[0] == axis:

@@ -35,7 +35,7 @@ class Transform:
         return Transform(self.rotation.T, -self.rotation.T @ self.position)
 
     def matrix(self) -> Array:
-        """(4, 4) homogeneous matrix."""
+        """The transform as a homogeneous matrix (4, 4)."""
         return np.block([[self.rotation, self.position[:, None]], [np.zeros(3), 1.0]])
 
     def place(self) -> dict[str, Any]:

@@ -55,7 +55,9 @@ class Paths:
         self.wraps = WrapObjects(frames, poses)
 
     def read(self, muscle: Node) -> list[Table]:
-        """Return the path points of a muscle."""
+        """Return the elements of the path of a muscle, points and wrapping surfaces, as tables for a model
+        file.
+        """
         geometry = muscle.child("GeometryPath")
         if geometry is None:
             muscle.fail("the muscle has no GeometryPath", remedy="add a GeometryPath with points")
