@@ -151,7 +151,7 @@ def examine_stream(
 
 
 def describe(session: Session) -> str:
-    """Return a sentence on the descriptor of a session."""
+    """Return a sentence that describes a session by its descriptor."""
     fields = ", ".join(f"{plain(f.name)} {list(f.shape)} [{plain(f.unit)}]" for f in session.fields[:4])
     more = f" and {len(session.fields) - 4} more" if len(session.fields) > 4 else ""
     return f"{session.stream} stream {session.session} at {session.rate:g} Hz: {fields}{more}"
