@@ -222,7 +222,7 @@ class Command(Message, frozen=True, kw_only=True):
 
 
 class End(Message, frozen=True, kw_only=True):
-    """Message that the stream has ended after `seq` frames."""
+    """Message that a session has ended, after `seq` frames, with the reason."""
 
     type: Literal["end"] = "end"
     seq: Count

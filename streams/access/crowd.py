@@ -1,15 +1,15 @@
 """Choice of the connections that are closed when a bound socket has more connections than it can serve.
 
 A new connection is spared for a moment, in which it can send its first message. After that the oldest
-connection that has sent nothing is closed first, then the one whose last message is the longest ago. Above an
-absolute limit of the number of connections, the oldest are closed first, whatever they have sent. The same
-applies to crowds of new connections.
+connection that has sent nothing is closed first, then the one whose last message is the longest ago. If the
+number of connections exceeds an absolute limit, the oldest are closed first, whatever they have sent. The
+same applies if many new connections come at once.
 
 The owner of the socket marks connections as `kept`: the connection of the device in use, or those of
 subscribers, which send nothing more. Newcomers do not displace kept connections as long as these are no more
 than the number of places. If they are more, connections of other users of this machine are closed first,
-provided that the owner can tell the users apart. Then follow connections that read nothing of what is sent to
-them, then the newest.
+provided that the owner can tell the users apart. Then follow connections that read nothing of the data sent
+to them, then the newest.
 """
 
 from __future__ import annotations

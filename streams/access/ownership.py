@@ -3,8 +3,8 @@
 Whoever can write a key file, its folder or a folder above decides who is admitted. So every folder and link
 on the path must belong to this user or to root, and must not be writable by group and others. A sticky folder
 such as /tmp may be writable, since nobody can move other users' files there. The whole path is checked, as
-the library that reads keys takes paths. `kernels/compiler/private_folder.py`, which is independent of this
-package, holds folders open instead.
+the library that reads keys is given a path, not an open file. `kernels/compiler/private_folder.py`, which is
+independent of this package, keeps folders open instead.
 
 On Windows, which has no such owners and modes, nothing is checked.
 """

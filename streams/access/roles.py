@@ -43,12 +43,12 @@ class RoleKeys(Closing):
 
     @property
     def people(self) -> Security:
-        """Keys for the endpoints of results and commands."""
+        """Keys of the endpoints for results and commands, to which persons connect."""
         return self._for(PEOPLE)
 
     @property
     def devices(self) -> Security:
-        """Keys for the endpoint of the device."""
+        """Keys of the endpoint to which the device connects."""
         return self._for(("device",))
 
     @property

@@ -1,7 +1,7 @@
 """Detects whether a system sends the force of the floor on the person, or of the person on the plate.
 
 This is a setting of the capture program that its protocol does not report. A foot can push a plate but not
-pull it, so the sign of the vertical force while a person stands on the plates tells the setting.
+pull it, so the setting follows from the sign of the vertical force while a person stands on the plates.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class PlateDescription(NamedTuple):
 
     name : as the system has it
     corners : four (x, y, z) of its surface in order around it, in the markers' axes [m]; () = not known
-    rate : samples per second [Hz], 0 = not told
+    rate : samples per second [Hz], 0 = not stated
     """
 
     name: str
@@ -64,13 +64,13 @@ class PlateDescription(NamedTuple):
 
 
 class CaptureDescription(NamedTuple):
-    """The description of a stream, which does not change from frame to frame; two that are equal describe one
-    session.
+    """The description of a marker stream, which does not change from frame to frame; equal descriptions
+    belong to one session.
 
     names : names of the markers, in the order of the frames' rows; () = there are none yet
     unit : unit of positions; "" = not reported, and then inferred from the size of the standing person
     up : the axis that points up; "" = not reported, and then inferred from the standing person
-    rate : frames per second [Hz], 0 = irregular or not told
+    rate : frames per second [Hz], 0 = irregular or not stated
     plates : force plates, in the order of the force samples
     labelled : whether the names are those of markers on the body, not mere numbers
     """
@@ -100,14 +100,14 @@ class ForceSamples(NamedTuple):
 
 
 class CaptureFrame(NamedTuple):
-    """One frame of a capture system, as the relay takes it.
+    """One frame of a capture system, in a form that is the same for all systems.
 
-    positions : (n_marker, 3) float64 - in the description's unit and axes, not shared; NaN = occluded
-    arrived_ns : when its last byte was read, by streams.clock.now_ns
-    stamp_ns : when it was captured, on the system's clock [ns]; None = the system does not say
+    positions : (n_marker, 3) float64 in the description's unit and axes, not shared; NaN = occluded
+    arrived_ns : time when its last byte was read, by streams.clock.now_ns [ns]
+    stamp_ns : time when it was captured, on the system's clock [ns]; None = not stated
     number : the system's frame number; only used to count missing frames, as it is unreliable; -1 = none
     age_ns : age on arrival, if the system reports its latency (sum of all that it knows) [ns]
-    unnamed : (n, 3) - unlabelled markers, likewise in the description's unit; None = not reported
+    unnamed : (n, 3) unlabelled markers, also in the description's unit; None = not reported
     forces : samples of force plates that came with it; None = none
     """
 

@@ -60,7 +60,7 @@ class CaptureAddress(NamedTuple):
 
 
 class CaptureConnection(Protocol):
-    """An open connection."""
+    """Interface of an open connection to a capture system."""
 
     def description(self) -> CaptureDescription:
         """Return the newest description of the stream."""

@@ -127,7 +127,7 @@ class ControlServer(Closing):
             self.journal.note(STOP_NAME, {}, Asker(whom, ""), True, "heard", floods=True)
 
     def close(self) -> None:
-        """Answer no more commands."""
+        """Stop receiving commands."""
         if self._stops is not None:
             self._stops.close()
         self._stop.set()

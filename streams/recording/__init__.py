@@ -1,1 +1,1 @@
-"""Recorders, players and recordings read back."""
+"""Recording of streams, playing of recordings as streams, and reading of recordings."""

@@ -39,12 +39,12 @@ class BackgroundWriter:
 
     Parameters
     ----------
-    file : the recording that has begun, at `path`
-    tell : called with sentences on the disk, from another thread
+    path, file : path of the recording, and its file, which is already open
+    tell : function called with sentences on faults of the disk, from another thread
 
     Attributes
     ----------
-    paths : the files
+    paths : paths of all files of the recording
     n_message : number of messages in them
     n_lost : number of messages that could not be written
     """

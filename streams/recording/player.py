@@ -194,7 +194,9 @@ def _check(channel: PlayedStream, layout: FieldLayout) -> float:
 
 
 def _await_others(publisher: Publisher, stop: threading.Event, streams: Sequence[StreamName]) -> None:
-    """Wait a moment for those who subscribed to one stream to subscribe to the others, too."""
+    """Wait a moment, so that clients which have subscribed to one of the streams can subscribe to the others,
+    too.
+    """
     due_ns = now_ns() + OTHERS_NS
     while publisher.n_subscriber and not all(publisher.is_heard(stream) for stream in streams):
         if stop.is_set() or now_ns() >= due_ns:

@@ -97,7 +97,7 @@ class LslConnection:
         return self._ready.popleft() if self._ready else None
 
     def counters(self) -> Mapping[str, int]:
-        """Counter of samples with impossible time stamps."""
+        """Number of samples with impossible time stamps, as a counter for the telemetry."""
         return {"refused_packets": 0, **self._counters}
 
     def gauges(self) -> Mapping[str, float]:

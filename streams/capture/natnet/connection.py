@@ -239,7 +239,7 @@ class NatNetConnection:
     # What comes.
 
     def _take(self, datagram: Datagram) -> None:
-        """Handle one received packet of any kind."""
+        """Handle one received packet, whichever kind of message it contains."""
         packet = datagram.packet
         if datagram.sender[0] != self._server[0]:
             self._counters["packets_of_strangers"] += 1

@@ -1,7 +1,7 @@
 """NatNet messages (3.0 to 4.2) other than frames: the server's description of itself, and of what it tracks.
 
-Every message consists of two unsigned numbers of two bytes, its kind and the number of bytes that follow, and
-of those bytes, all little-endian. Field by field as in NaturalPoint's NatNet SDK 4.1
+Every message begins with two unsigned numbers of two bytes: its kind, and the number of bytes that follow.
+All numbers are little-endian. The fields are those in NaturalPoint's NatNet SDK 4.1
 (PythonSample/NatNetClient.py).
 """
 
