@@ -38,9 +38,10 @@ class Judged(NamedTuple):
 class NameCertainty:
     """Certainty of the label of each marker.
 
-    certain : (n_marker,) whether there is enough evidence
-    proven : (n_marker,) whether there was, on the same track, even if a search has contradicted it since
-    agreed : (n_marker,) whether a search has agreed with the label on the same track
+    certain : (n_marker,) whether there is enough evidence for the label
+    proven : (n_marker,) whether there once was enough evidence on the present track, even if a search has
+        contradicted the label since
+    agreed : (n_marker,) whether a search has agreed with the label on the present track
     """
 
     def __init__(self, body: MarkedBody) -> None:

@@ -62,8 +62,8 @@ class SegmentFits:
         self._n_learned = np.zeros(len(self._body.local), np.int64)
 
     def _local(self) -> Array:
-        """Return positions of markers and joint centres in the axes of their segments, (n_segment, most +
-        joints, 3) [m].
+        """Return the positions of markers and joint centres in the axes of their segments, (n_segment, most +
+        joints, 3) [m], with the largest numbers of markers (`most`) and of joints of any segment.
         """
         local = self._body.local + self._bias
         return np.concatenate([local[self._marker], self._here], axis=1)
@@ -93,8 +93,8 @@ class SegmentFits:
         return np.where(seen[:, :, None], ground, 0.0), seen.astype(np.float64)
 
     def _anchors(self, rotations: Array, origins: Array) -> Array:
-        """Return the joint centres computed from adjacent segments, (n_segment, joints, 3) [m], NaN = not
-        known.
+        """Return the joint centres of each segment as computed from the poses of the adjacent segments,
+        (n_segment, joints, 3) [m], with the largest number of joints of any segment; NaN = not known.
         """
         placed = (rotations[self._other] @ self._there[..., None])[..., 0] + origins[self._other]
         placed[self._other < 0] = np.nan

@@ -105,12 +105,13 @@ class PointTracks:
     places, speeds : (n, 3) [m, m/s]; NaN = not known
     numbers : (n,) number of the track of each point
     marker : (n,) its marker, -1 = none
-    near, since : (n,) missing marker to whose predicted position it is near (-1 = none, UNKNOWN = not
-        checked yet), and for how long [s]
-    fresh : (n,) whether it has just appeared
-    cannot : (n, n_marker) markers that a point is not, as they were seen elsewhere at the same time
+    near : (n,) missing marker to whose predicted position the point is near, -1 = none, UNKNOWN = not checked
+        yet
+    since : (n,) for how long it has been near that position [s]
+    fresh : (n,) whether the point has just appeared
+    cannot : (n, n_marker) whether a point is known not to be a marker, as both were seen at the same time
     ended : (k, 3) last positions of unlabelled points that have disappeared [m]
-    came_up : (n,) whether it was near that position when it appeared
+    came_up : (n,) whether the point was near the predicted position when it appeared
     """
 
     def __init__(self, n_marker: int = 0) -> None:

@@ -126,8 +126,9 @@ class _Least:
 
 
 class _Window:
-    """Delays of the frames of about a second. least : smallest delays relative to (frame number / rate),
-    and to the frames' times
+    """Delays of the frames of about a second.
+
+    least : smallest delays relative to frame number divided by stated rate, and relative to the frames' times
     """
 
     __slots__ = ("began", "least", "n")
@@ -137,8 +138,10 @@ class _Window:
         self.least = (_Least(), _Least())
 
     def add(self, came: float, stated: float, time: float) -> None:
-        """Update the smallest delays by a frame: its arrival time, the time from its number, and its stated
-        time [s]."""
+        """Update the smallest delays by a frame.
+
+        came : time of its arrival; stated : its number divided by the stated rate; time : its own time [s]
+        """
         if not self.n:
             self.began = came
         self.n += 1

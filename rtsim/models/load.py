@@ -33,10 +33,10 @@ def load_model(name: str, note: Note | None = None) -> ModelSpec:
 
 
 def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
-    """Load a model by name or file, also one that the file of another model names.
+    """Load a model by name or file, also a model to which the file of another model refers as its base.
 
-    through : the files that refer to it, by the key of the reference; files of one kind must not refer to
-        each other
+    through : files that refer to this one, by the key of the reference; a file with a key that is already
+        among them raises ConfigError
     """
     if Path(name).suffix.lower() != OPENSIM:
         path = find_config(name, "models")

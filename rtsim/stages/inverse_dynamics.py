@@ -81,8 +81,9 @@ class PersonLoads(JointLoads):
         self._show()
 
     def quantities(self) -> list[Quantity]:
-        """Return the moments, forces, speeds and powers of all joints, and the residual, except of a leg
-        alone."""
+        """Return the moments, forces, speeds and powers of all joints and, unless only one leg is modelled,
+        the residual at the pelvis.
+        """
         dynamics = self.dynamics
         angles = self.kinematics.estimator.model.names.joint_angles
         joints = joint_names(angles)

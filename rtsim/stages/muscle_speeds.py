@@ -36,8 +36,8 @@ class MuscleSpeeds(Stage):
             arms.speeds(arms.model.q_neutral.copy(), np.zeros(arms.model.n_v), self._speeds)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the speeds at the time of the filtered motion; NaN where there is none, or where a path
-        fails.
+        """Compute the speeds at the time of the filtered motion; NaN where there is no motion, or where a
+        muscle path cannot be computed.
         """
         self.n_frame += 1
         if self.motion.settled:

@@ -22,7 +22,9 @@ SIGN = "-d(length)/d(angle), positive where tension increases the angle; NaN whe
 
 
 class MuscleLengths(Stage):
-    """Lengths and moment arms of a model's muscles; a path that fails is NaN, counted and named."""
+    """Lengths and moment arms of a model's muscles. A muscle whose path cannot be computed has NaN, and is
+    counted and named in a message.
+    """
 
     rehearses = True
 

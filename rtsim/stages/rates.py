@@ -35,7 +35,7 @@ class FilteredMotion(Stage):
     rate : frames per second of the session's time [Hz], 0 if no filter is possible
     rates : the newest results
     settled : whether the filter has settled, so that the results have the stated delay
-    deviations : their standard deviations; None without
+    deviations : standard deviations of the results; None if none are computed
     """
 
     def __init__(self, kinematics: Kinematics, spec: RateSpec) -> None:

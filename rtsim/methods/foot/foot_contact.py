@@ -266,7 +266,9 @@ class FootContact:
         self.centre[:], self.raised[0] = math.nan, math.nan
 
     def _sum_up(self, point: Array, normal: Array) -> None:
-        """Compute force, centre of pressure and free moment of all contacts together."""
+        """Compute force, centre of pressure and free moment of all contacts together; point, normal : (3,) a
+        point and the normal of the ground plane
+        """
         work = self.work.contacts
         wrench = work.wrench.sum(axis=0)
         self.normal[:] = np.where(work.contacts.state[:, PATCH] > 0.0, work.contacts.state[:, PRESSING], 0.0)
@@ -280,8 +282,11 @@ class FootContact:
         self.free[0] = normal @ (wrench[:3] - vector_product(self.centre, self.force))
 
     def _press(self, point: Array, normal: Array) -> None:
-        """Compute the pressure over a grid that moves with the foot, about its middle and along its long
-        axis."""
+        """Compute the pressure over a grid on the ground that moves with the foot; it lies about the middle
+        of the foot, along its long axis.
+
+        point, normal : (3,) a point and the normal of the ground plane
+        """
         motion, grid = self.work.motion, self._grid
         forward = motion.rotation[FOOT, :, 0] - normal * (normal @ motion.rotation[FOOT, :, 0])
         forward /= max(float(np.linalg.norm(forward)), 1e-9)

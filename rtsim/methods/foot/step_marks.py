@@ -84,10 +84,10 @@ def carried_marks(
 
 
 def beside_of(feet: Array, foot: int) -> float:
-    """Return the median distance of the other foot to the right of the foot on a plate, in a step [m]; NaN =
-    not visible.
+    """Return how far the other foot is to the right of the foot on a plate, negative = to its left, as the
+    median over a footstep [m]; NaN = not visible.
 
-    feet : (n, 2, 2, 3) - heel and tip of the toes of both feet [m]
+    feet : (n, 2, 2, 3) - heel and tip of the toes of both feet [m]; foot : 0 right, 1 left
     """
     line = feet[:, foot, 1] - feet[:, foot, 0]
     right = np.cross(line, UP)

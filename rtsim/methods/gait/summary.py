@@ -83,7 +83,11 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
 
 
 def used_of(told: Sequence[GaitEvent], found: Sequence[GaitEvent]) -> tuple[GaitEvent, ...]:
-    """Choose the events that delimit cycles, as `gait_of` describes, in the order of time."""
+    """Choose the events that delimit cycles, in the order of time: all plate events, then the events stored
+    in the file that no plate shows; marker events are added only if these do not form cycles already.
+
+    told : events stored in the file; found : events detected by plates and markers
+    """
     plates = [event for event in found if event.by == PLATES]
     used = [*plates, *(event for event in told if nearest(event, plates, SAME_S) is None)]
     if not (told and cycles_of(used)):

@@ -101,8 +101,8 @@ def neutral_markers(spec: ModelSpec, arms: MomentArms) -> dict[str, Array]:
 
 
 def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str, float]:
-    """Return the ratio of each path length to its former length at the initial coordinates; 1, with a note,
-    if a path fails.
+    """Return for each muscle its path length after scaling divided by that before, at the initial
+    coordinates; 1, with a note, if a path cannot be computed.
     """
     lengths = [arms.lengths(arms.assembled()) for arms in (before, after)]
     ratios = {}

@@ -124,15 +124,15 @@ class MomentArms:
         return arms
 
     def lengths(self, q: Array) -> Array:
-        """Compute the lengths of all paths, (n_muscle,) [m]; NaN for a path that fails."""
+        """Compute the lengths of all muscle paths, (n_muscle,) [m]; NaN for a path that cannot be
+        computed.
+        """
         self._evaluate(q, PARTIAL_VELOCITY)
         return np.where(self._work.path.status == muscle_path.OK, self._work.path.length, np.nan)
 
     def measure(self, q: Array, lengths_out: Array, arms_out: Array) -> int:
-        """Compute lengths and arms at a frame's coordinates by partial velocities alone; return how many
-        paths fail.
-
-        The rows of paths that fail are NaN.
+        """Compute lengths and moment arms at a frame's coordinates, by the method of partial velocities only;
+        return how many muscle paths cannot be computed, whose rows are NaN.
 
         lengths_out, arms_out : (n_muscle,), (n_muscle, n_angle) [m]
         """
@@ -147,16 +147,16 @@ class MomentArms:
 
     @property
     def gradient(self) -> Array:
-        """Derivatives (n_muscle, n_v) of the lengths along the tangent coordinates, from the last
-        evaluation.
+        """Derivatives (n_muscle, n_v) of the muscle lengths with respect to the tangent coordinates, from the
+        last evaluation.
         """
         return self._work.path.gradient
 
     def measure_moving(
         self, q: Array, v: Array, lengths_out: Array, speeds_out: Array, arms_out: Array
     ) -> int:
-        """Compute lengths and arms as `measure` does, and the rates of all lengths; return how many paths
-        fail.
+        """Compute lengths and moment arms as `measure` does, and the rates of all lengths; return how many
+        muscle paths cannot be computed.
 
         v : (n_v,) speeds [rad/s, m/s]; speeds_out : (n_muscle,) rates of the lengths [m/s], written
         """
@@ -181,7 +181,8 @@ class MomentArms:
         return self._work.pose
 
     def speeds(self, q: Array, v: Array, speeds_out: Array) -> int:
-        """Compute the rates of all lengths in a motion; return how many paths fail, whose rates are NaN.
+        """Compute the rates of the lengths of all muscles in a motion; return how many muscle paths cannot be
+        computed, whose rates are NaN.
 
         q, v : (n_q,), (n_v,) - coordinates and speeds [rad, m; rad/s, m/s]; speeds_out : (n_muscle,) [m/s]
         """
@@ -192,15 +193,15 @@ class MomentArms:
         return int(failed.sum())
 
     def slopes(self, q: Array) -> Array:
-        """Compute the derivatives (n_muscle, n_v) of all lengths along the tangent coordinates at q; NaN if a
-        path fails.
+        """Compute the derivatives (n_muscle, n_v) of all muscle lengths with respect to the tangent
+        coordinates at q; NaN if a path cannot be computed.
         """
         self._evaluate(q, PARTIAL_VELOCITY)
         known = self._work.path.status == muscle_path.OK
         return np.where(known[:, None], self._work.path.gradient, np.nan)
 
     def failures(self, q: Array) -> dict[str, str]:
-        """Return the muscles whose path fails at q, each with the reason."""
+        """Return the muscles whose path cannot be computed at q, each with the reason."""
         self._evaluate(q, PARTIAL_VELOCITY)
         return {
             self.model.names.muscles[m]: self._reason(int(m)) for m in np.flatnonzero(self._work.path.status)
@@ -224,9 +225,8 @@ class MomentArms:
         return self._work.angle.coupling[row].copy()
 
     def about(self, q: Array, theta: Callable[[Array], float]) -> Array:
-        """Compute the moment arms (n_muscle,) [m] about any angle theta(q) [rad], a function of q : (n_q,).
-
-        NaN if a path fails.
+        """Compute the moment arms (n_muscle,) [m] about any angle theta(q) [rad], a function of q : (n_q,);
+        NaN if a muscle path cannot be computed.
         """
         g = self._gradient(q, theta)
         work = self._work
@@ -258,7 +258,7 @@ class MomentArms:
             yield SweepPoint(float(value), q, self.lengths(q), self.at(q, method)[:, row], failed)
 
     def error(self, muscle: str, reason: str) -> ModelError:
-        """Return the error for a muscle whose path fails."""
+        """Return the error for a muscle whose path cannot be computed."""
         return ModelError(
             reason,
             where=f"model {self.model.name}: muscle {muscle}",

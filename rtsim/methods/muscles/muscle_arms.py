@@ -29,9 +29,9 @@ class MuscleArms:
 
     Attributes
     ----------
-    lengths : (n_muscle,) [m], NaN where a path fails
-    arms : (n_muscle, n_angle) [m] about the joint angles as kernels/joints/joint_angles counts them, r =
-        -dl/dtheta; NaN about an angle that the joint does not have, and where a path fails
+    lengths : (n_muscle,) [m], NaN where a muscle path cannot be computed
+    arms : (n_muscle, n_angle) [m] about the joint angles (kernels/joints/joint_angles), r = -dl/dtheta; NaN
+        about an angle that the joint does not have, and where a path cannot be computed
     """
 
     def __init__(self, model: Model, roles: Roles, pose: Pose, q: np.ndarray) -> None:
@@ -46,18 +46,20 @@ class MuscleArms:
         self._run: HeldCall | None = None
 
     def measure(self) -> int:
-        """Update lengths and arms to the present pose; returns the number of failed paths."""
+        """Update lengths and moment arms to the present pose; returns how many muscle paths cannot be
+        computed.
+        """
         if self._run is None:  # compiled at the first call, which warm-up makes
             self._run = hold(joint_moment_arms, self._arguments)
         return int(self._run())
 
     @property
     def gradient(self) -> np.ndarray:
-        """(n_muscle, n_v) derivatives of the lengths along the tangent coordinates."""
+        """(n_muscle, n_v) derivatives of the muscle lengths with respect to the tangent coordinates."""
         return self._work.path.gradient
 
     def failures(self) -> Iterator[tuple[str, str]]:
-        """Yield the muscles whose path failed in the last evaluation, each with the reason."""
+        """Yield the muscles whose path could not be computed in the last evaluation, each with the reason."""
         for name, status in zip(self.names, self._work.path.status, strict=True):
             if status != OK:
                 yield name, STATUS_NAMES[status]
@@ -77,16 +79,18 @@ class CoordinateArms:
         self.arms = np.full((len(self.names), len(model.names.angles)), np.nan)
 
     def measure(self) -> int:
-        """Update lengths and arms to the present pose; returns the number of failed paths."""
+        """Update lengths and moment arms to the present pose; returns how many muscle paths cannot be
+        computed.
+        """
         return self._of.measure(self._q, self.lengths, self.arms)
 
     @property
     def gradient(self) -> np.ndarray:
-        """(n_muscle, n_v) derivatives of the lengths along the tangent coordinates."""
+        """(n_muscle, n_v) derivatives of the muscle lengths with respect to the tangent coordinates."""
         return self._of.gradient
 
     def failures(self) -> Iterator[tuple[str, str]]:
-        """Yield the muscles whose path failed in the last evaluation, each with the reason."""
+        """Yield the muscles whose path could not be computed in the last evaluation, each with the reason."""
         yield from self._of.failures(self._q).items()
 
 

@@ -100,7 +100,8 @@ class MuscleRecruitment:
         """Distribute the generalized forces tau (n_v,) of a motion q (n_q,), v (n_v,) among the muscles;
         return the status.
 
-        All results are NaN if the forces are unknown, a path fails, or no solution is found.
+        All results are NaN if the forces are unknown, a muscle path cannot be computed, or no solution is
+        found.
         """
         self._arms.measure_moving(q, v, self._length, self._speed, self._arm)
         n, problem = len(self._acting), self._problem

@@ -51,11 +51,9 @@ def judge_feet(results: Results, mass: float) -> str:
 
 
 def swinging(results: Results, mass: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the loaded foot in frames of single support, and whether it moves like a swinging foot.
-
-    Two arrays (n,) are returned, for the n frames of single support in which one foot swings: the loaded
-    foot, 0 = right, 1 = left; and whether the loaded foot is the one that moves like a swinging foot and is
-    higher.
+    """Find the frames of single support in which one foot swings, n of them. Return for each the foot with
+    the plate load, (n,) 0 = right, 1 = left, and whether that foot, not the other, moves and is raised like a
+    swinging foot, (n,).
     """
     fields, centres = results.fields, labels_of(results, "joint_centres")
     names = [f"ankle{suffix}" for suffix in SUFFIXES.values()]

@@ -95,8 +95,9 @@ def tops_of(scan: JawScan, frame: RigidMotion) -> dict[str, Array]:
 def registered(
     scan: JawScan, frame: RigidMotion, trial: MarkerTrial, names: tuple[str, ...], where: str
 ) -> JawRegistration:
-    """Locate the model's markers `names`, frame by frame, after fitting the scan's markers to the measured
-    ones.
+    """Locate the model's markers `names` in the frame of skull and mandible: in each frame of a reference
+    trial the measured markers of the scan are fitted to those in the scan, and the positions found for the
+    model's markers are averaged over the frames.
 
     Raises ConfigError if markers are missing, or if those of the scan are nearly on a line or far from those
     of the trial.
@@ -137,10 +138,12 @@ def laid(x: Array, y: Array) -> RigidMotion:
 def surfaces_of(
     scan: JawScan, frame: RigidMotion, path: Path
 ) -> tuple[dict[str, TriangleSurface], list[str]]:
-    """Read condyles and fossae in the frame; also return sentences for the user. Empty if the scan has none.
+    """Read the surfaces of condyles and fossae in the anatomical frame; also return notes for the user. Empty
+    if the scan has none.
 
-    A missing fossa is replaced by the mirror image of the other, moved like the mirrored condyle onto its
-    counterpart.
+    A missing fossa is replaced by the mirror image of the other one, moved by the rigid motion that fits the
+    mirrored condyle of that side to the condyle of this side.
+
     path : path of the scan, to which the files are relative
     Raises ConfigError for files that are missing or cannot be surfaces of this head.
     """

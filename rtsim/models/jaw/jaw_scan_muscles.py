@@ -1,4 +1,6 @@
-"""Muscles of a scan: new attachment points of the shipped ones, and tendon lengths for the new paths."""
+"""Muscles of a jaw model adapted to a person's scan: attachment points from the scan, and tendon lengths that
+fit the new paths.
+"""
 
 from __future__ import annotations
 

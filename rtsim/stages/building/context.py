@@ -51,7 +51,9 @@ class StageContext:
 
     @property
     def facts(self) -> Facts:
-        """Facts of the run that the declarations of the stages refer to."""
+        """Properties of the run (facts), such as having force plates, on which the declarations of stages
+        depend.
+        """
         return facts_of(
             self.run, self.spec, own_markers=self.subject is None, forces=self.forces is not None,
             mass=bool(self.mass_kg),

@@ -116,7 +116,11 @@ class StageDeclaration:
 
 
 def facts_of(run: RunConfig, spec: ModelSpec, *, own_markers: bool, forces: bool, mass: bool = True) -> Facts:
-    """Return the facts of a run; mass : whether the mass is known, which is assumed before a run"""
+    """Return the facts of a run: which of the properties that stages depend on it has, such as force plates.
+
+    own_markers : whether the model brings its own markers; forces : whether there are force plates
+    mass : whether the mass is known, which is assumed before a run
+    """
     there: dict[str, Any] = {
         PERSON: not own_markers,
         OWN_MARKERS: own_markers,

@@ -29,7 +29,7 @@ class ForwardStep(Stage):
     rate : ticks per second [Hz]; the period is a whole number of steps
     every : number of ticks between published frames
     lap_s : simulated time after which the simulation returns to its start [s]; 0 = never
-    feed : motion from a stream, if coordinates are moved by one
+    feed : motion from a stream that moves some coordinates; None = no coordinate is moved by a stream
     """
 
     def __init__(

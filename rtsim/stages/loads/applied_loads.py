@@ -64,8 +64,8 @@ class AppliedLoads(Stage):
         self.orders = {"tare": StageCommand(self._answer_tare, self._obey_tare, takes=("seconds",))}
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """Write the wrench on each bearer from the plates of a frame; taken : whether the frame has plate
-        measurements
+        """Write the wrench on each body that bears a plate, from the plate forces of a frame; taken : whether
+        the frame has plate measurements
         """
         raise NotImplementedError
 
@@ -74,17 +74,21 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """Return the share of each plate that acts on a bearer, (n_plate,)."""
+        """Return the share of the load of each plate that acts on a body, (n_plate,); bearer : index of the
+        body among those that bear plates
+        """
         raise NotImplementedError
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Return as a quantity the share of each plate's load that each bearer takes; plates : names of the
+        """Return as a quantity the share of each plate's load that each body bears; plates : names of the
         plates
         """
         raise NotImplementedError
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the index of the bearer that carries these markers, or else of the one on this side."""
+        """Return the index of the foot or other body bearing plates that carries these markers; if none
+        carries them, of the one on this side.
+        """
         raise NotImplementedError
 
     def reset(self) -> None:
@@ -105,7 +109,7 @@ class AppliedLoads(Stage):
             self.size()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the wrench on each bearer in this frame."""
+        """Compute the wrench on each body that bears a plate in this frame."""
         self.n_frame += 1
         status = self.feed.take(frame, self._force[0], self._moment[0])
         if status != TAKEN:
@@ -119,12 +123,15 @@ class AppliedLoads(Stage):
         return FINE if status == TAKEN else MISSED
 
     def report(self) -> None:
-        """Publish the status of the plates, the bearer of each plate as an index, and standard deviations."""
+        """Publish the status of the plates, the index of the body that bears each plate, and standard
+        deviations.
+        """
         self._tell()
 
     def noise_of(self, bearer: int) -> np.ndarray:
-        """Return the covariance (6, 6) of the noise of the wrench on a bearer, from all its plates [N m,
-        N]."""
+        """Return the covariance (6, 6) of the noise of the wrench on a body from all its plates [N m, N];
+        bearer : index of the body among those that bear plates
+        """
         parts = self.bearing_of(bearer) ** 2
         return np.asarray(np.tensordot(parts, self.noise.covariance, axes=1))
 

@@ -1,4 +1,6 @@
-"""Loads of plates on each bearer, filtered like the motion, so that both refer to the same time."""
+"""Loads of force plates on each foot, or on other bodies that bear plates, filtered like the motion, so that
+both refer to the same time.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,13 @@ class FootWrenches(Protocol):
         """Compute the wrenches at the time of a frame [s]."""
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the index of the bearer that carries these markers, or else of the one on this side."""
+        """Return the index of the foot or other body bearing plates that carries these markers; if none
+        carries them, of the one on this side.
+        """
 
 
 class FilteredLoads:
-    """Plate loads on each bearer, filtered like the motion."""
+    """Loads of force plates on each foot, or on other bodies that bear plates, filtered like the motion."""
 
     def __init__(self, motion: FilteredMotion, loads: AppliedLoads) -> None:
         self.motion = motion
@@ -62,5 +66,7 @@ class FilteredLoads:
                 self.wrench[k] = smooth.rates.q
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the index of the bearer that carries these markers, or else of the one on this side."""
+        """Return the index of the foot or other body bearing plates that carries these markers; if none
+        carries them, of the one on this side.
+        """
         return self._plates.bearer_with(markers, side)

@@ -150,7 +150,7 @@ class MarkerInput:
 
         positions : (n, n_point, 3) in the session's unit and axes
         steps : (n,) time since the previous frame [s], 0 = unknown
-        progress : called with the number of finished frames, of twice their number
+        progress : called with the number of finished frames, each of which is processed twice
         """
         unnamed = self._unnamed
         if unnamed is None or not self.usable:

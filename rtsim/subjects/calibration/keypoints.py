@@ -2,8 +2,8 @@
 
 Halpe's keypoints are hip, knee and ankle centres, heel and toes, and the neck. Landmarks are placed around
 them such that segments get the axes that follow from joint centres: flexion axes are parallel to the line
-through the hips, and the pelvis leans with the trunk. Assumptions in place of measurements are reported, and
-the model gets simple joints (`rtsim/subjects/plain_joints.py`).
+through the hips, and the pelvis has the inclination of the trunk. Assumptions in place of measurements are
+reported, and the model gets simple joints (`rtsim/subjects/plain_joints.py`).
 """
 
 from __future__ import annotations

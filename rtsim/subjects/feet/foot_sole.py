@@ -59,8 +59,9 @@ def carry(
     """Locate a marker on a segment by a static trial; return None if no frame shows it together with enough
     of the segment's markers.
 
+    mark : name of the marker
     tracked : markers of the segment, with positions `local` (n, 3) on it [m]
-    mirrors : whether the segment is that of the other leg's mirror image
+    mirrors : whether these positions are those of a mirrored left leg
     """
     own = find_markers([mark, *tracked], static.names)
     shared = [k for k, name in enumerate(tracked) if name in own and _is_seen(static, own[name])]
@@ -91,7 +92,7 @@ def stand_on(
 
     marks : markers to be located, the heel first
     tracked : markers of the segment, with positions `local` (n, 3) on it [m]
-    ground : height of the ground [m]; mirrors : whether the segment is that of the other leg's mirror image
+    ground : height of the ground [m]; mirrors : whether these positions are those of a mirrored left leg
     """
     carried = [carry(static, mark, tracked, local, mirrors) for mark in marks]
     heel = carried[0] if carried else None

@@ -2,13 +2,15 @@
 labels and moved markers.
 
 The criteria are distances that movement does not change (`distances`), as medians over the frames, so that
-neither soft tissue nor single bad frames matter. Limits: within one session such medians stay within about 1
-cm of the static trial, single markers on the thigh or heel within 3 cm (soft tissue, Leardini et al. 2005);
-markers put on anew, by the same hands or others, differ by 1 to 2.5 cm each (Della Croce et al. 2005), and
-so do those of another person, whose bones are another length, too. The root mean square over all distances
-lies below 9 mm on eleven recordings of five labs with their own static trial, and above 11 mm on those with
-another person's, whose distances are 1.7 to 8 % longer or shorter on the whole: as recordings of other labs
-may be worse, a trial is rejected only if the overall size differs, too.
+neither soft tissue nor single bad frames matter. Within one session such medians stay within about 1 cm of
+the static trial, those of single markers on thigh or heel within 3 cm (soft tissue, Leardini et al. 2005). If
+markers are put on anew, each differs by 1 to 2.5 cm (Della Croce et al. 2005); those of another person do as
+well, and the bones have other lengths, too.
+
+In eleven recordings of five laboratories the root mean square difference over all distances is below 9 mm
+with the person's own static trial. With the static trial of another person it is above 11 mm, and the
+distances are 1.7 to 8 % longer or shorter on the whole. As recordings of other laboratories may be worse, a
+trial is rejected only if the overall size differs, too.
 """
 
 from __future__ import annotations
