@@ -4,14 +4,14 @@ A device that measures the joint's angle r with a gain a and a delay d reports m
 motion of one frequency w this is b + g r - q r' with g = a cos(w d) and q = a sin(w d) / w,
 for any delay; for other motions it holds to first order in w d. b, g and q minimise the sum of squares of
 m - (b + g r - q r'), each sample weighted by its duration and forgotten as exp(-age / 1 s).
-With the second moments C about the means and s = r':
+With the second moments C about the means, and s = r', they satisfy
 
-[C_rr g - C_rs q, C_rs g - C_ss q] = [C_rm, C_sm], w^2 = C_ss
+    C_rr g - C_rs q = C_rm,    C_rs g - C_ss q = C_sm,
 
-C_rr, a = sqrt(g^2 + w^2 q^2), d = atan2(w q, g) / w.
+and w^2 = C_ss / C_rr, a = sqrt(g^2 + w^2 q^2), d = atan2(w q, g) / w.
 
 For m = r the fit is exact for any motion: gain 1, delay 0. Errors e of the angle lead to the covariance
-e^2 / N C^-1 of (g, -q), where N is the number of independent errors: errors within 0.1 s count as one. e is
+(e^2 / N) C^-1 of (g, -q), where N is the number of independent errors: errors within 0.1 s count as one. e is
 the residual of the fit, limited to LEAST_DEG to MOST_DEG; an angle that is further off is found by its
 difference from the joint's angle.
 """

@@ -57,13 +57,11 @@ class TorqueLimit:
 
 
 class EnergyWatch:
-    """Net work of the device on the limb, in which earlier work is forgotten with a time constant of about a
-    second.
+    """Net work E of the device on the limb, in which earlier work is forgotten with a time constant of one
+    second: E' = tau w - E / (1 s), with the torque tau and the speed w of the joint.
 
-    E' = tau w - E
-
-    1 s: a passive device, which only returns the energy it took, stays near zero; a device that drives the
-    limb does not.
+    E of a passive device, which only returns the energy that it took, stays near zero; E of a device that
+    drives the limb does not.
     """
 
     def __init__(self) -> None:

@@ -191,8 +191,8 @@ class Watchdog:
     def falling_torque(self, angle: float, speed: float) -> float:
         """Return the torque of the device's safe state at the end of the tick [N m].
 
-        The kinds of safe state give, with the torque tau0 and the angle theta0 at its beginning, the time t
-        since then, and the joint's angle theta and speed w:
+        It depends on the kind of the safe state. tau0 and theta0 are the torque and the angle at its
+        beginning, t is the time since then, theta and w are the joint's angle and speed:
 
         ramp : tau0 (1 - t/t_ramp)
         damp : -c w, after `lasts_ms` faded out by the same ramp
