@@ -1,4 +1,4 @@
-"""The loop of a simulated limb with a device, with common ticks, and the summary of the run."""
+"""The loop of a simulated limb that exchanges its motion and a torque with a device in common ticks."""
 
 from __future__ import annotations
 
@@ -136,9 +136,9 @@ class DeviceClock(ClockInput):
 
     Attributes
     ----------
-    times : a histogram for each of TICK_PARTS
+    times : a histogram of durations for each part of a tick, TICK_PARTS
     ends : function that returns whether a command ends the torque, so that the tick stops waiting
-    ask, watched : functions called in a replay with each command, and each report of a check by the clock
+    ask : called in a replay with each command; watched : in a replay, the newest report of a check by a clock
     motion, feed : stream that moves coordinates, if there is one, and the receiver of its motion
     """
 

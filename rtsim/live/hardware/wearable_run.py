@@ -100,7 +100,7 @@ class WearableTicks:
     ends : function that returns whether a waiting command ends the torque; the input then stops waiting for a
       frame
     ask : function called in a replay with each recorded command
-    watched : function called in a replay with each recorded report of a check by the clock
+    watched : in a replay, the newest recorded report of a check that reads a clock; "" = none
     """
 
     def __init__(

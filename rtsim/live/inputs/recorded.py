@@ -101,8 +101,9 @@ class RecordingInput(TimesInput):
         forces: ForceTrial | None = None,
         feed: ForceFeed | None = None,
     ) -> None:
-        """forces, feed : the forces of the plates, and the receiver of their messages; either both are given
-        or neither"""
+        """Prepare the frames of a trial; forces, feed : the forces of the plates, and the receiver of their
+        messages; either both are given or neither
+        """
         self.trial = trial
         base = {"time_base": TIME_BASE} if forces is not None else {}
         meta = {"source": trial.source, **subject_meta(trial), **base}
