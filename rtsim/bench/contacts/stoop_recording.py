@@ -179,11 +179,11 @@ def write_loads(folder: Path, trial: str, path: Path) -> None:
     """Write the loads on feet and hands in a trial as a .mot file of three force plates: `feet`, `box_r` and
     `box_l`.
 
-    Both feet stand on one plate. The box loads each hand at the wrist, as in the authors' model, with half
-    of its inertial force and half of the force that its own plate has lost since the first second, in which
-    nobody touches the box. The authors used the plate's horizontal force with the opposite sign. While the
-    hands pull before the box leaves the floor, that leaves residuals of 10 N and 7 N m at the root, compared
-    with 4 N and 4 N m (RMS) here.
+    Both feet stand on one plate. The box loads each hand at the wrist, as in the authors' model. The load is
+    half of the box's inertial force, and half of the force that is missing on the plate below the box,
+    compared with the first second, in which nobody touches the box. The authors used the plate's horizontal
+    force with the opposite sign. While the hands pull before the box leaves the floor, that leaves residuals
+    of 10 N and 7 N m at the root, compared with 4 N and 4 N m (RMS) here.
     """
     plates = table_of(folder, f"VUA2UHEI/2D/{trial}_F1Cop1F2Cop2_2D.csv")
     box = table_of(folder, f"VUA2UHEI/2D/{trial}_15kgBox_2D.csv")

@@ -1,5 +1,5 @@
-"""Benchmark of both legs beside the right leg alone: frames of the shipped walking trial with kernel and
-muscles, solved alternately.
+"""Benchmark of solving both legs, relative to the right leg alone: frames of the shipped walking trial,
+solver and muscles, with one leg and with both in turn.
 """
 
 from __future__ import annotations

@@ -102,8 +102,8 @@ of the fast row do not, but cost less.
 def run(
     laws: Iterable[str] = LAWS, experiments: Iterable[str] = DURATION, n_run: int = 0
 ) -> list[BenchFigure]:
-    """Return the benchmark results of all rows; n_run : timed runs of each row, 0 = as many as needed for a
-    steady time.
+    """Return the benchmark results of all experiments, laws, methods and steps; n_run : timed runs of each, 0
+    = as many as needed for a steady time.
     """
     figures = []
     cases = [(experiment, law) for experiment in experiments for law in laws]

@@ -15,10 +15,11 @@ LENGTH_MM, RADIUS_MM, DEPTH_MM = 100.0, 20.0, 0.25
 
 
 def double_pendulum(stiff: bool) -> ModelSpec:
-    """Return two perpendicular hinges with springs and dampers; stiff : whether the second hinge is almost
-    locked.
+    """Return the model of two perpendicular hinges with springs and dampers; stiff : whether the second hinge
+    is almost locked.
 
-    The motion has rates of about 5 /s, the almost locked hinge c/I = 2e4 /s and k/c = 100 /s.
+    The rates of the motion are about 5 /s. Those of the almost locked hinge, with stiffness k, damping c and
+    moment of inertia I, are c/I = 2e4 /s and k/c = 100 /s.
     """
     lock = {"stiffness_N_m_rad": 1e4, "damping_N_m_s_rad": 100.0, "rest_deg": -30.0}
     soft = {"stiffness_N_m_rad": 3.0, "damping_N_m_s_rad": 0.05, "rest_deg": 10.0}

@@ -103,7 +103,9 @@ def with_model(
     urgently: bool,
     tally: BlockSums,
 ) -> None:
-    """Run one block in lockstep with the device, with the model."""
+    """Run one block of ticks in lockstep with the device, in which the model is computed; add times and
+    counts to `tally`.
+    """
     simulator.reset()
     loop = hil_loop(spec, simulator, port, publisher, ARM_S, urgently)
     loop.run()
@@ -120,7 +122,9 @@ def with_model(
 
 
 def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockSums) -> None:
-    """Run one block in which the same messages go back and forth, disarmed, and nothing is computed."""
+    """Run one block of ticks in which the same messages go back and forth, disarmed, and nothing is computed;
+    add times and counts to `tally`.
+    """
     x = DeviceExchange(spec, port, new_session_id())
     patience_ns, n_tick = (
         round(1e6 * spec.exchange.deadline_ms),
