@@ -1,4 +1,4 @@
-"""The notes of a trial as the pages of a report have them."""
+"""The notes of a trial, shortened for the pages of a report."""
 
 from __future__ import annotations
 
