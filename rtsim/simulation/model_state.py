@@ -24,9 +24,9 @@ MAX_SPLIT = 2**16
 
 
 def simulation_of(model: Model) -> Simulation:
-    """Build the kernels' input for a model; nothing is compiled here.
+    """Return the inputs of the simulation kernels for a model; nothing is compiled here.
 
-    It is prepared for a mass matrix that depends on the pose.
+    They are prepared for a mass matrix that depends on the pose.
     """
     # one version of the kernels for all models that generators turn, couplers or none
     turned = model.forces.generators is not None

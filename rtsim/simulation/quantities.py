@@ -100,7 +100,9 @@ class SimulatedQuantities:
         return self._add(name, out, unit, labels, parts, frame, curves, meaning, as_is)
 
     def _add_coordinates(self) -> None:
-        """Add coordinates and their speeds, angles apart from lengths."""
+        """Add the quantities of coordinates and their speeds, with angles and lengths as separate
+        quantities.
+        """
         m, trace = self.simulator.model, self._trace
         kinds = (
             ("joint_angle", "rad", m.coordinates.is_angle, 10.0 / DEGREES,
