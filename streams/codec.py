@@ -1,4 +1,4 @@
-"""Messages to bytes and back: the one module that knows the bytes of the wire.
+"""Encoding of messages to bytes, and decoding; no other module knows the bytes of a message.
 
 Every decode is bounded in size and validated by the type's schema. Extension types are refused and
 nothing is ever unpickled.

@@ -105,7 +105,7 @@ class Guard:
         return self._ended_ns.get(fd, 0) > since_ns
 
     def pause(self) -> None:
-        """Let no new connection in for a while; any thread may call it."""
+        """Refuse new connections for a while; any thread may call it."""
         if self._admission is not None:
             self._admission.pause()
 

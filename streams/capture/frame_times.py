@@ -36,8 +36,9 @@ class FrameTimes:
     Attributes
     ----------
     clock : the system's clock mapped to ours
-    counters : repeated_frames (not published again), out_of_order (not published), stuck_stamps,
-        stuck_numbers, frames_left_out, clock_restarts
+    counters : numbers of frames by their fault: repeated_frames and out_of_order, which are not published;
+        stuck_stamps and stuck_numbers, whose time stamp or number does not increase; frames_left_out by the
+        system or the network; and clock_restarts
     """
 
     def __init__(self, latency_ns: int = 0) -> None:

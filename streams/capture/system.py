@@ -40,7 +40,7 @@ from streams.capture.relay_options import RelayOptions
 
 
 class CaptureAddress(NamedTuple):
-    """scheme://HOST[:PORT][/NAME][?OPTION=VALUE&...], read and checked.
+    """The address of a capture system, scheme://HOST[:PORT][/NAME][?OPTION=VALUE&...], parsed and checked.
 
     host : the server, or the name of a stream
     port : the system's usual one if none is given

@@ -1,4 +1,4 @@
-"""Commands to a running estimator, each answered with success or not and a sentence."""
+"""Commands to a running estimator; the answer to each states whether it was carried out, and a sentence."""
 
 from __future__ import annotations
 

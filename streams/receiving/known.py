@@ -86,8 +86,8 @@ class KnownSession:
         return self.ended or t_ns - self._heard_ns > LONGEST_SILENCE_NS
 
     def follow_clock(self, t_ns: int) -> None:
-        """Count the time without a frame from `t_ns` on if the clock was set back to `t_ns` since the
-        session's last frame; that time would be negative otherwise.
+        """If the clock was set back to `t_ns` since the session's last frame, count the time without a frame
+        from `t_ns` on; otherwise that time would be negative.
         """
         if t_ns < self._heard_ns - LONGEST_SILENCE_NS:
             self._heard_ns = t_ns

@@ -124,7 +124,7 @@ class ChunkedFile:
             at += len(record)
 
     def add(self, topic: str, payload: bytes, t_ns: int) -> None:
-        """Add a message; it is with the operating system when this returns."""
+        """Add a message; it has been passed to the operating system when this returns."""
         channel = self._channels.get(topic)
         if channel is None:
             channel = self._begin_channel(topic)

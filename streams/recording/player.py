@@ -27,7 +27,9 @@ KINDS: Mapping[str, type[Markers] | type[Forces]] = {"markers": Markers, "forces
 
 
 class MarkerFrames(NamedTuple):
-    """times (n,) [s], not decreasing; positions (n, n_marker, 3) in the session's unit, NaN = occluded."""
+    """Times and marker positions of frames: times (n,) [s], not decreasing; positions (n, n_marker, 3) in the
+    session's unit, NaN = occluded.
+    """
 
     times: NDArray[Any]
     positions: NDArray[Any]

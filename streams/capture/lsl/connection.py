@@ -39,7 +39,7 @@ UP: Mapping[str, Upwards] = {"X": "+X", "Y": "+Y", "Z": "+Z"}
 
 
 class LslConnection:
-    """A conversation with one stream; see `streams.capture.system.CaptureConnection`."""
+    """An open connection to one stream; its interface is `streams.capture.system.CaptureConnection`."""
 
     def __init__(self, address: CaptureAddress) -> None:
         self._counters: Counter[str] = Counter()
@@ -140,7 +140,9 @@ class LslConnection:
 
 
 class _Forces:
-    """A stream of force plates, in the axes and about the origin of the markers."""
+    """A stream of force plates beside the markers, whose forces are in the axes and about the origin of the
+    markers.
+    """
 
     def __init__(self, name: str) -> None:
         self._inlet = LslInlet(_searched(f"name='{name}'", name))
@@ -197,7 +199,7 @@ def _found(address: CaptureAddress, sentences: list[str]) -> Any:
 
 
 def _searched(predicate: str, name: str) -> Any:
-    """Search for one stream that meets the predicate, and return it."""
+    """Search the network for one stream that meets the predicate, and return its description."""
     streams = lsl().resolve_bypred(predicate, 1, FIND_S)
     if not streams:
         raise _missing(repr(name))

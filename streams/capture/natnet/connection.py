@@ -75,7 +75,7 @@ class _Waiting(NamedTuple):
 
 
 class NatNetConnection:
-    """A conversation with one server; see `streams.capture.system.CaptureConnection`."""
+    """Connection to one NatNet server; its interface is `streams.capture.system.CaptureConnection`."""
 
     def __init__(self, address: CaptureAddress) -> None:
         self._address = address

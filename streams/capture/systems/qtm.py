@@ -61,7 +61,7 @@ MOST_SENTENCES, LONGEST_WORDS = 8, 120
 
 
 class QtmConnection:
-    """An open conversation with QTM; see `streams.capture.system.CaptureConnection`."""
+    """An open connection to QTM; its interface is `streams.capture.system.CaptureConnection`."""
 
     def __init__(self, address: CaptureAddress) -> None:
         self._counters: Counter[str] = Counter(refused_packets=0)
@@ -141,7 +141,7 @@ class QtmConnection:
                 return None
 
     def _advance(self, due_ns: int) -> None:
-        """Handle the messages that have arrived, or wait for more."""
+        """Handle the messages that have arrived; if there are none, wait for one until `due_ns`."""
         self._ask()
         if self._take_messages():
             return

@@ -58,7 +58,7 @@ MOST_REFUSED = 100
 
 
 class ViconConnection:
-    """A conversation with one server; see `streams.capture.system.CaptureConnection`."""
+    """An open connection to one Vicon server; its interface is `streams.capture.system.CaptureConnection`."""
 
     def __init__(self, address: CaptureAddress) -> None:
         self._address = address
