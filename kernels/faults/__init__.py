@@ -1,1 +1,1 @@
-"""Markers at fault: how they are found, named and left out."""
+"""Detection of faults of markers: outliers, exchanged labels, displaced, frozen, late or smoothed markers."""

@@ -1,9 +1,11 @@
-"""Unsteady motion of each segment: the shift and the turn by which one frame departs from constant velocity.
+"""Unsteady motion of each segment: the displacement (shift) and the rotation (turn) by which one frame
+departs from motion at constant velocity.
 
 In walking these departures are some millimetres and tenths of a degree, caused by acceleration. They are
-compared with their own root mean squares, learnt on the person, and with what matters for an angle. Above
-both they are a step, if all markers of the segment take part in it as one body does. What all segments add
-along their velocities comes from the clock: a frame is missing, or has the time of another one.
+compared with their own root mean squares over the frames before, and with the size from which they change a
+joint angle noticeably. A departure above both is a step, if all markers of the segment are displaced as a
+rigid body. If all segments depart along their velocities, the cause is the time of the frame: a frame is
+missing, or has the time of another one.
 """
 
 from __future__ import annotations
@@ -87,8 +89,8 @@ def new_motion(n_marker: int, n_body: int) -> MarkerMotion:
 
 @njit
 def find_added(body, dt, health, motion):
-    """Write the shift and turn by which a frame departs from the motion of every body before it, and whether
-    that is a step.
+    """Write the shift and the rotation by which each body departs in this frame from constant velocity, and
+    whether that is a step.
 
     body : (n_marker,) int64 - body of each marker
     dt : float - time since the last frame [s]; 0 = unknown
@@ -124,8 +126,9 @@ def takes_part(m, health):
 
 @njit
 def clock_of_others(b, motion):
-    """Return the median error of the frame's time [s] as shown by all segments but b; 0 where too few show
-    it."""
+    """Return the median, over all segments but b, of the error of the frame's time [s] that follows from
+    their motion; 0 where too few segments move.
+    """
     n = 0
     for k in range(motion.clock.shape[0]):
         if k != b and math.isfinite(motion.clock[k]):
@@ -136,8 +139,10 @@ def clock_of_others(b, motion):
 
 @njit
 def moves_as_one(body, b, n, mean, motion):
-    """Return whether the current frame displaces the markers of body b nearly rigidly: all but at most one,
-    or some about an axis that the others are near.
+    """Return whether the current frame displaces the markers of body b nearly as a rigid body.
+
+    At least all markers but one must move; of four or more markers two are enough, if the rigid displacement
+    predicts all of them, as where the rest is near the axis of the rotation.
 
     body : (n_marker,) int64 - body of each marker
     b : int - body
@@ -170,10 +175,12 @@ def moves_as_one(body, b, n, mean, motion):
 
 @njit
 def turn_of(ixx, iyy, izz, ixy, ixz, iyz, t, turn):
-    """Write the rotation vector that fits displacements of points best; zeros where they determine none.
+    """Write the rotation vector that fits the displacements of points best, by least squares; zeros where the
+    points determine none.
 
     ixx, iyy, izz, ixy, ixz, iyz : float - second moments of the points, as those of inertia [m^2]
-    t : (float, float, float) - moment of the displacements [m^2]
+    t : (float, float, float) - sum of the vector products of positions and displacements, about the means
+        [m^2]
     turn : (3,) - rotation vector [rad], written
     """
     ridge = FLAT * (ixx + iyy + izz) / 3.0
@@ -190,8 +197,9 @@ def turn_of(ixx, iyy, izz, ixy, ixz, iyz, t, turn):
 
 @njit
 def is_unreliable(b, motion):
-    """Return whether the motion that the current frame adds to body b is larger than allowed; write the
-    allowed sizes.
+    """Return whether the departure of body b from constant velocity in the current frame is larger than
+    allowed, and its rotation small enough for the linearised fit; write the allowed shift and rotation into
+    motion.allowed.
     """
     shift, turn = length(motion.added[b, 0]), length(motion.added[b, 1])
     motion.allowed[b, 0] = max(SHIFT, allowed_of(b, 0, ACCELERATION, motion))
@@ -254,10 +262,11 @@ def judge_step(body, b, dt, motion):
 
 @njit
 def allowed_of(b, k, supposed, motion):
-    """Return the largest added shift (k = 0) or turn (k = 1) [m, rad] of body b that is not counted as a
-    step.
+    """Return the largest departure of body b from constant velocity that does not count as a step: a shift
+    [m] for k = 0, a rotation [rad] for k = 1.
 
-    supposed : float - root mean square that is assumed before it is known [m/s^2, rad/s^2]
+    supposed : float - root mean square of its acceleration that is assumed before it is known [m/s^2,
+        rad/s^2]
     """
     n = motion.n[b]
     mean = (n * motion.usual[b, k] + N_SUPPOSED * supposed * supposed) / (n + N_SUPPOSED)
@@ -272,8 +281,10 @@ def length(x):
 
 @njit
 def learn_added(b, motion):
-    """Update the mean squares of the shifts and turns that frames add to body b; larger ones than allowed
-    count as the allowed size.
+    """Update the mean squares of the shifts and rotations by which body b departs from constant velocity.
+
+    Those of the current frame are added; where they are larger than allowed, the allowed size is added
+    instead.
     """
     motion.n[b] = min(motion.n[b] + 1.0, N_LASTING)
     for k in range(2):

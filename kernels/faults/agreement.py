@@ -25,9 +25,9 @@ CLOSE = 1e-14
 def squares_left(markers, b, measured, health, fit):
     """Return the sum of the squared distances of the markers of body b from their rigid fit [m^2].
 
-    Ga + Gb - 2 lambda, with Ga and Gb the second moments of both sets about their means and lambda the
-    largest root of x^4 - 2 tr(M'M) x^2 - 8 det(M) x + 2 tr((M'M)^2) - tr(M'M)^2, M their mixed moments.
-    Infinite where the root is not found.
+    The sum is Ga + Gb - 2 lambda, with the second moments Ga and Gb of both sets of points about their means,
+    and the largest root lambda of x^4 - 2 tr(M'M) x^2 - 8 det(M) x + 2 tr((M'M)^2) - tr(M'M)^2, where M are
+    their mixed moments. It is infinite where the root is not found.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
@@ -60,8 +60,8 @@ def squares_left(markers, b, measured, health, fit):
 
 @njit
 def mixed_moments(markers, b, measured, health, fit):
-    """Write fit.matrices[1] : (3, 3) = sum of y x', with y and x a marker of body b in the body and in
-    ground, about their means; return the sum of y'y + x'x [m^2].
+    """Write the sum of y x' over the markers of body b, with their positions y in the body and x in ground
+    about the means, into fit.matrices[1] : (3, 3); return the sum of y'y + x'x [m^2].
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
@@ -106,7 +106,8 @@ def determinant(M):
 
 @njit
 def least_allowed(markers, b, options, health):
-    """Return the smallest allowed distance among the used markers of body b [m].
+    """Return the smallest of the distances from the rigid fit that are allowed for the used markers of body b
+    [m].
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
@@ -134,7 +135,7 @@ def disagreement(markers, b, measured, dt, options, health, segments, fit):
     options : FrameOptions - settings for solving a frame
     health : Health - state of each marker, kept from frame to frame
     segments : Segments - state of each segment, kept from frame to frame; its field turned is written
-    fit : BodyFitWork - written, as for `own_gap`
+    fit : BodyFitWork - working space of rigid fits, written
     """
     if not turn_segment(markers, b, measured, 0.0, dt, options, health, segments, fit):
         return math.inf
@@ -155,7 +156,8 @@ def own_gap(markers, m, measured, options, health, segments, fit):
     options : HealthOptions - settings of the checks of single markers
     health : Health - state of each marker, kept from frame to frame
     segments : Segments - state of each segment, kept from frame to frame; its field turned is read
-    fit : BodyFitWork - vectors[0], [1] as turn_segment leaves them; [2], [3] written
+    fit : BodyFitWork - its vectors[0] and [1] hold the means of the fit, as turn_segment writes them; [2] and
+        [3] are overwritten
     """
     y, place = fit.vectors[2], fit.vectors[3]
     usual_place(markers, m, health, y)
@@ -177,8 +179,8 @@ def allowed_gap(m, options, health):
 
 @njit
 def stretch(markers, b, measured, options, health, fit):
-    """Return the ratio of the error of the distance between the two used markers of body b to the allowed
-    error.
+    """Return the ratio of the change of the distance between the two used markers of body b, from its usual
+    value, to the allowed change.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
@@ -204,8 +206,8 @@ def stretch(markers, b, measured, options, health, fit):
 
 @njit
 def shape_gap(markers, b, measured, dt, options, health, segments, fit):
-    """Return how far the used markers of body b deviate from its shape, over the allowed deviation; 0 for
-    one marker.
+    """Return the deviation of the used markers of body b from their usual arrangement, as a multiple of the
+    allowed deviation; 0 for one marker.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body

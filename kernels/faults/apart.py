@@ -1,9 +1,10 @@
-"""Detection of segments of which all markers were displaced together: they carry the centre of a joint to
-another place than the adjacent segment does.
+"""Detection of segments of which all markers were displaced together: the centre of a joint, computed from
+their markers, is then at another place than that computed from the markers of the adjacent segment.
 
-The two segments of a joint, each placed by its own markers, carry its centre. Soft tissue and the model's
-hinge separate these two places only for a part of a stride. A marker plate that was attached elsewhere, or a
-cuff that slides, separates them permanently by its displacement, although its markers agree with each other.
+The joint's centre is computed twice, from the pose of each of its two segments by its own markers. Soft
+tissue and the model's hinge separate these two places only for a part of a stride. A marker plate that was
+attached elsewhere, or a cuff that slides, separates them permanently by its displacement, although its
+markers agree with each other.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ USUAL_STEP = 0.01
 
 
 class JointGaps(NamedTuple):
-    """Means over the frames of how far the two places of joint centres are apart."""
+    """Means over the frames of the distances between the two positions of each joint's centre, one from each
+    segment.
+    """
 
     limit: np.ndarray  # (n_joint,) - distance from which they are apart [m]; inf = not judged
     memory: np.ndarray  # (n_joint,) - time constant of the mean [s]
@@ -43,18 +46,24 @@ class JointGaps(NamedTuple):
 
 
 def new_gaps(limit, memory):
-    """Allocate the JointGaps of n_joint joints; limit, memory : (n_joint,)"""
+    """Allocate the JointGaps of n_joint joints.
+
+    limit : (n_joint,) - distance above which the two positions of a joint's centre are apart [m]
+    memory : (n_joint,) - time constants of the means [s]
+    """
     return allocate(JointGaps, limit=limit, memory=memory, n_joint=len(limit))
 
 
 @njit
 def find_apart(shape, off, dt, gaps):
-    """Take in a frame; return how many joints have their centre at two places.
+    """Update the means with a frame; return the number of joints whose centre is at two different places by
+    the markers of its two segments.
 
-    shape : CalibratedShape - of the same frame: body, centre, carries, turned, middle
+    shape : CalibratedShape - poses of the segments in this frame; its fields body, centre, carries, turned
+        and middle are read
     off : (n_body,) int64 - above 0 = the segment is known to be wrong in this frame, which is then not added
         to the means
-    dt : float - since the frame before [s], 0 = unknown
+    dt : float - time since the frame before [s], 0 = unknown
     gaps : JointGaps - means of how far the two places of a joint centre are apart; its fields time, mean,
         recent, size and off are written
     """
@@ -76,7 +85,13 @@ def find_apart(shape, off, dt, gaps):
 
 @njit
 def take_gap(j, dt, shape, gaps):
-    """Add a frame to the mean of joint j; dt : float - time that the frame stands for [s]."""
+    """Add the vector between the two positions of the centre of joint j in this frame to its means.
+
+    j : int - index of the joint
+    dt : float - time since the last frame, which is the weight of this frame [s]
+    shape : CalibratedShape - poses of the segments in this frame
+    gaps : JointGaps - means of all joints, updated
+    """
     a, b = shape.body[j, 0], shape.body[j, 1]
     gaps.time[j] = gaps.time[j] * (1.0 - min(1.0, dt / gaps.memory[j])) + dt
     share, new = dt / gaps.time[j], dt / min(gaps.time[j], max(dt, MEMORY_BACK))

@@ -1,14 +1,15 @@
-"""Markers away from their calibrated position on a segment, found from rigid shapes alone.
+"""Detection of markers that are away from their calibrated position on a segment, by the rigid shape of each
+segment alone.
 
 A segment has its markers and the centres of its joints, which the neighbouring segments carry: points whose
 distances do not change with motion. They are fitted rigidly to the calibrated shape, each weighted by its
 usual error from skin and hinges; then the fit is repeated without one marker after the other. The decrease of
-the remaining squares without the best choice of marker is the evidence against this marker: a likelihood
-ratio. No prediction and no solution is used, so that even a marker that is displaced from the first frame on
-is found, also one of two on a foot.
+the sum of squares when the most deviating marker is left out is the evidence against this marker: a
+likelihood ratio. Neither a predicted nor a solved pose is used, so that even a marker that is displaced from
+the first frame on is found, also on a foot with only two markers.
 
-A segment that its own markers do not fix has one more point: the marker of the segment above beside their
-joint, which is near the axis about which both turn against each other.
+A segment whose own markers do not determine its pose has one more point: the marker of the segment above
+beside their joint, which is near the axis about which both turn against each other.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ SMALLEST = 1e-300
 
 
 class CalibratedShape(NamedTuple):
-    """Points of the segments by the calibration, and their faults in a frame."""
+    """Markers and joint centres of the segments at their calibrated positions, the poses fitted to them in a
+    frame, and the markers found away from their positions.
+    """
 
     body: np.ndarray  # (n_joint, 2) int64 - the two bodies that share each joint centre
     centre: np.ndarray  # (n_joint, 2, 3) - where it is in each of them [m]
@@ -78,7 +81,13 @@ class CalibratedShape(NamedTuple):
 
 
 def new_shape(body, centre, error, centre_error, beside, beside_place, beside_error, n_marker):
-    """Allocate the CalibratedShape of n_marker markers; the arrays are those of its first fields."""
+    """Allocate the CalibratedShape of n_marker markers; n_joint and n_body follow from the arrays.
+
+    body, centre : (n_joint, 2), (n_joint, 2, 3) - both bodies of each joint centre, its position in them [m]
+    error, centre_error : (n_body,), (n_joint, 2) - usual errors of markers and joint centres [m]
+    beside, beside_place, beside_error : (n_joint,), (n_joint, 3), (n_joint,) - marker of the upper body
+        beside the joint (-1 = none), its position in the lower body and its usual error there [m]
+    """
     return allocate(
         CalibratedShape,
         body=body,
@@ -101,7 +110,8 @@ def find_misplaced(markers, limit, health, shape):
     limit : float - evidence above which a marker counts as misplaced [1]
     health : Health - state of each marker, kept from frame to frame; its fields labelled, weight and origin
         are read
-    shape : CalibratedShape - evidence, marker, off and working space written
+    shape : CalibratedShape - its fields evidence, marker, off and sound, the poses by the markers and working
+        space are written
     """
     n_body, n_found = shape.error.shape[0], 0
     for b in range(n_body):
@@ -138,11 +148,13 @@ def limit_of(b, limit, shape):
 
 @njit
 def carry(b, n, how, shape):
-    """Fit the pose of body b to its n points, and store the pose if the points determine it.
+    """Fit the pose of body b to the n points gathered in shape, and store the pose if the points determine
+    it.
 
-    b, n : int - body, number of its points; how : int - kind of the points, BY_MARKERS ...
-    shape : CalibratedShape - written are `carries`, the kind of points that determine the pose, `turned`,
-        its rotation, `middle`, the means of the points, and working space
+    b, n : int - body, number of points; how : int - BY_MARKERS or BY_CHILD: with joint centres of its
+        children
+    shape : CalibratedShape - its fields carries (that kind), turned (the rotation), middle (the means of the
+        points) and working space are written
     """
     if not determine(n, shape):
         return
@@ -156,7 +168,9 @@ def carry(b, n, how, shape):
 
 @njit
 def determine(n, shape):
-    """Return whether n points determine a pose; shape.mean is written."""
+    """Return whether the n points gathered in shape determine a pose: three or more that are not near one
+    line. Their means are written into shape.mean.
+    """
     if n < FIXES:
         return False
     trace, square = 0.0, 0.0
@@ -174,7 +188,7 @@ def determine(n, shape):
 
 @njit
 def gather(markers, b, health, shape):
-    """Collect the usable markers of body b as its points for a rigid fit; return how many there are.
+    """Write the usable markers of body b as points for a rigid fit into shape; return their number.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
@@ -197,10 +211,10 @@ def gather(markers, b, health, shape):
 
 @njit
 def add_centres(b, end, n, shape):
-    """Append the joint centres that the neighbouring bodies carry to the n points of body b; return the new
-    number of points.
+    """Append joint centres, at their positions by the poses of the neighbouring bodies, to the n points of
+    body b; return the new number of points.
 
-    end : int - 0 = those that its children carry, 1 = those that its parent carries
+    end : int - 0 = the centres of the joints to its children, 1 = that of the joint to its parent
     shape : CalibratedShape - points of the segments by the calibration; its fields local, point, weight and
         who are written
     """
@@ -225,12 +239,12 @@ def add_centres(b, end, n, shape):
 
 @njit
 def add_beside(b, n, health, shape):
-    """Append the parent's marker beside the joint to the n points of body b, if its own markers do not
-    determine it.
+    """Append the parent's marker beside their joint to the n points of body b, if the body's own markers do
+    not determine its pose.
 
     Return the new number of points.
 
-    b, n : int - body, its points
+    b, n : int - body, number of its points
     health : Health - state of each marker, kept from frame to frame; its fields labelled, weight and origin
         are read
     shape : CalibratedShape - points of the segments by the calibration; its fields local, point, weight and
@@ -257,7 +271,8 @@ def find_worst(b, n, left, shape):
     """Find the marker of body b without which its points fit best; write it and the evidence against it, and
     return the evidence.
 
-    b, n : int - body, its points; left : float - weighted squares with all of them [1]
+    b, n : int - body, number of its points; left : float - weighted sum of squares of the fit to all of them
+        [1]
     shape : CalibratedShape - points of the segments by the calibration; its fields evidence and marker are
         written
     """
@@ -275,7 +290,8 @@ def squares_left(n, without, shape):
     """Return the weighted sum of the squared distances of n points, one of them left out, from their rigid
     fit [1].
 
-    It is the sum of their squares about their means less twice the largest eigenvalue of Horn's matrix.
+    It is the sum of the squares of both sets about their means, less twice the largest eigenvalue of Horn's
+    matrix. without : index of the point, -1 = none
     """
     both = take_means(n, without, shape)
     fit_points(n, without, shape)
@@ -303,8 +319,8 @@ def squares_at(b, n, shape):
 
 @njit
 def take_means(n, without, shape):
-    """Write the weighted means of n points, one left out, into shape.mean; return the weighted sum of their
-    squares about them, in the body and in ground [1].
+    """Write the weighted means of n points, except the one with index `without`, into shape.mean; return the
+    weighted sum of their squares about the means, in the body plus in ground [1].
     """
     shape.mean[:, :] = 0.0
     total, both = 0.0, 0.0
@@ -327,8 +343,8 @@ def take_means(n, without, shape):
 
 @njit
 def fit_points(n, without, shape):
-    """Write the rotation of the body that fits n points best, one left out, into shape.R, and the eigenvalues
-    of Horn's matrix onto the diagonal of shape.K, after `take_means`.
+    """Write the rotation of the body that fits n points best, except the one with index `without`, into
+    shape.R, and the eigenvalues of Horn's matrix onto the diagonal of shape.K; called after `take_means`.
     """
     shape.C[:, :] = 0.0
     size = 0.0

@@ -1,4 +1,5 @@
-"""Exchanged labels, in pairs or rings, within a segment or across segments, found by where each is expected.
+"""Detection of exchanged labels, in pairs or rings (cyclic exchanges of three or more), within a segment or
+across segments, by the position at which each marker is expected.
 
 Where it is certain which label belongs to which marker, the labels are corrected and the frame is solved with
 all of them. Otherwise these markers are left out. A ring that is corrected with certainty needs no flag: its
@@ -25,7 +26,8 @@ from kernels.markers.marker_health import (
 
 @njit
 def find_swaps(measured, options, health):
-    """Find exchanged labels, in pairs or rings, and leave their markers out; return the number of rings.
+    """Find exchanged labels, in pairs or rings (cyclic exchanges of three or more), and leave their markers
+    out; return the number of pairs and rings.
 
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     options : HealthOptions - settings of the checks of single markers
@@ -95,7 +97,7 @@ def put_right(markers, measured, dt, options, health, segments, fit):
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
-    health : Health - after find_swaps; labelled, weight, certain written
+    health : Health - as find_swaps leaves it; its fields labelled, weight and certain are written
     segments : Segments - state of each segment, kept from frame to frame; its field turned is written
     fit : BodyFitWork - working space of rigid fits, written
     """
@@ -138,12 +140,12 @@ def is_certain(markers, m, measured, dt, options, health, segments):
 
 @njit
 def turn_ring(first, measured, right, health):
-    """Write the labels and weights of a ring of exchanged markers: corrected and used, or as received and
-    left out.
+    """Write the positions and weights of the markers in a ring of exchanged labels: with corrected labels and
+    used, or with the received labels and left out.
 
     first : int - one of its markers
     measured : (n_marker, 3) - measured marker positions in ground [m]
-    right : bool - whether they are corrected
+    right : bool - whether the labels are corrected
     health : Health - state of each marker, kept from frame to frame; its fields labelled and weight are
         written
     """
@@ -162,7 +164,7 @@ def call_certain(first, health):
     """Mark a ring of labels as corrected with certainty.
 
     first : int - one of its markers
-    health : Health - certain, written
+    health : Health - its field certain is written
     """
     m = first
     for _ in range(health.certain.shape[0]):
@@ -177,15 +179,16 @@ def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit
     """Return whether the corrected labels of a ring are so certain that they need no flag.
 
     Labels that were wrong from the first frame on may have been learnt, and right ones then seem exchanged.
-    So its markers must be known, their segments must not be in doubt, and the segments must have the shape
-    of their calibration with the labels corrected, and no better one as received.
+    So its markers must have been learnt, their segments must not be in doubt, and with corrected labels the
+    segments must have their calibrated shape, and fit it no worse than with the received labels.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     first : int - one of its markers
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
-    health : Health - labelled, weight with the ring corrected; mean, origin afterwards as before
+    health : Health - its labelled and weight are those of the corrected ring; mean and origin are changed and
+        restored
     segments : Segments - state of each segment, kept from frame to frame; its field turned is written
     fit : BodyFitWork - working space of rigid fits, written
     """
@@ -216,7 +219,7 @@ def fits_better(markers, first, measured, dt, options, health, segments, fit):
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
-    health : Health - labelled, weight with the ring corrected
+    health : Health - its labelled and weight are those of the corrected ring
     segments : Segments - state of each segment, kept from frame to frame; its field turned is written
     fit : BodyFitWork - working space of rigid fits, written
     """

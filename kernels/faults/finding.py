@@ -1,5 +1,5 @@
-"""All faults of the markers of a frame before it is solved,
-by evidence that the fault itself cannot change.
+"""Detection of all faults of the markers of a frame before its pose is solved, as a faulty marker would
+change the pose.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from kernels.faults.segment import judge_segment
 
 @njit
 def find_faults(markers, measured, dt, options, health, segments, fit):
-    """Find the faults of all markers, after `visibility` and `expect`; return the number of exchanged
-    labels.
+    """Find the faults of all markers, after `visibility` and `expect`; return the number of pairs and rings
+    of exchanged labels.
 
-    After the search for exchanges, corrected labels count in their corrected order.
+    The checks after the search for exchanged labels use the corrected labels.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded

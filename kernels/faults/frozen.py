@@ -30,10 +30,11 @@ repeats single coordinates."""
 def find_frozen(markers, measured, dt, health):
     """Leave out markers that have not changed in any coordinate for N_SAME frames while most others move.
 
-    They are frozen from a frame in which the others move until they change. Where several of a segment stop
-    in the same frame, each is evidence for the other, and that frame is enough: the pose of a segment that
-    stands still is wrong at once. A stalled source repeats all of them, which does not occur with a standing
-    person. Streams in which single coordinates often repeat are too coarse for this check.
+    A marker counts as frozen until one of its coordinates changes. Where several markers of a segment stop in
+    the same frame, that frame is enough: each is evidence for the other, and the pose of a segment that
+    stands still is wrong at once. If all markers repeat, the source has stalled, as even a standing person
+    moves by more than the resolution; then all are left out. Streams in which single coordinates often repeat
+    are too coarse for this check.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
@@ -69,11 +70,12 @@ def find_frozen(markers, measured, dt, health):
 
 @njit
 def is_sent_again(measured, dt, health):
-    """Return whether a frame equals the previous one to the last bit, as frames do that a source repeats.
+    """Return whether a frame equals the previous one to the last bit because the source has sent it again;
+    False once the source counts as stalled.
 
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
-    health : Health - n_same written where it is
+    health : Health - where the frame is a repetition, its field n_same is increased
     """
     n_there, stalled = 0, True
     for m in range(measured.shape[0]):
@@ -97,11 +99,11 @@ def is_sent_again(measured, dt, health):
 
 @njit
 def repeats(markers, m, health):
-    """Return the number of unchanged samples that suggest that marker m is frozen now; 0 = it moves, or is
+    """Return the number of unchanged samples that suggest that marker m is frozen; 0 if it moves, or is
     already known to be frozen.
 
-    They are its own successive ones and those of others of its segment that stopped with it, without those
-    that are already known.
+    These are its own unchanged samples in a row, plus one for each other marker of its segment that repeats
+    its position as well.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     m : int - marker

@@ -1,7 +1,8 @@
-"""Outliers among markers: those far from their prediction, on segments where the other markers cannot decide.
+"""Detection of outliers by the innovation, the distance of a marker from its predicted position, on segments
+whose other markers are too few to show which one is wrong.
 
-Three markers still fit when one of them moves across their plane, and two markers determine even less: there
-the prediction decides, as long as it is recent.
+Three markers still fit when one of them moves across their plane, and two markers determine even less: on
+such segments the prediction decides, as long as it is recent.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ MEDIAN_FACTOR = 3.0
 
 @njit
 def median_surprise(measured, health):
-    """Return the lower median of the innovations of the markers [m]; infinite with too few of them."""
+    """Return the lower median of the innovations of the markers, the distances from their expected positions
+    [m]; infinite where too few have one.
+    """
     n = 0
     for m in range(measured.shape[0]):
         if is_foreseen(m, health):
@@ -49,8 +52,8 @@ def median_surprise(measured, health):
 
 @njit
 def find_strays(markers, measured, dt, usual, options, health, segments):
-    """Leave out markers far from their expected positions, on segments where the other markers cannot
-    decide.
+    """Leave out markers far from their expected positions, on segments whose markers are too few to be
+    checked against each other.
 
     The limit grows with the frame's median innovation, so that a subject who jumps keeps all markers.
 
@@ -73,11 +76,11 @@ def find_strays(markers, measured, dt, usual, options, health, segments):
 
 @njit
 def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
-    """Leave out the marker of body b that moved relative to the others, as judged by the prediction; return
-    it, or -1.
+    """Leave out the marker of body b that deviates from its predicted position much more than the others;
+    return its index, or -1 for none.
 
-    No marker is left out in the frame after one in which a marker became visible again: the pose moved with
-    it, and so does the prediction.
+    No marker is left out in the frame after one in which a marker became visible again: the pose then
+    changed, and the prediction contains this change.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body with two or three markers that are used
@@ -109,18 +112,20 @@ def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
 
 @njit
 def has_leapt(m, options, health):
-    """Return whether the residual of marker m has changed by more than the residuals of faultless markers
-    do."""
+    """Return whether the residual of marker m has changed, since its last frame without a fault, by more than
+    residuals of faultless markers do.
+    """
     moved = distance_between(health.residual[m], health.good[m])
     return math.isfinite(moved) and is_recent(m, health) and moved > leap_allowed(m, options, health)
 
 
 @njit
 def is_where_predicted(m, options, health):
-    """Return whether the innovation of marker m is no larger than its residual may change.
+    """Return whether the distance of marker m from its predicted position is no larger than the allowed
+    change of its residual.
 
-    Where its residual leaps all the same, the pose has leapt, as from one configuration of a knee to the
-    other.
+    If its residual changes by more all the same, the solved pose has jumped, for example from one
+    configuration of a knee mechanism to the other.
     """
     return innovation_of(m, health.labelled, health) <= leap_allowed(m, options, health)
 

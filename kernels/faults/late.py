@@ -1,9 +1,11 @@
-"""Segments whose markers are late, as those of another system: their residuals follow their speed.
+"""Detection of segments whose markers are late, such as markers from another capture system: their residuals
+are proportional to their velocity.
 
-Markers that are late by T lie behind where the model has them by T times their speed, or by the part of it
-that the joints leave to residuals; the neighbours of the segment lie ahead. The regression of the mean
-residual of a segment on its velocity, both about their means over the last second, is that delay. Its size
-times the correlation of both is the evidence: skin makes residuals, but next to none along the velocity.
+Markers that are late by a time T lie behind their positions on the model by T times their velocity, or by the
+part of this that the joints do not follow; markers of adjacent segments lie ahead. The regression of the mean
+residual of a segment on its velocity, both about their means over the last second, is that delay. The size of
+the delay times the correlation of both is the evidence: skin movement causes residuals, too, but hardly any
+along the velocity.
 """
 
 from __future__ import annotations
@@ -49,19 +51,22 @@ class SegmentDelays(NamedTuple):
 
 
 def new_delays(limit):
-    """Allocate the SegmentDelays of n_body segments; limit : (n_body,)"""
+    """Allocate the SegmentDelays of n_body segments; limit : (n_body,) - evidence above which a segment is
+    late [s].
+    """
     return allocate(SegmentDelays, limit=limit, n_body=len(limit))
 
 
 @njit
 def find_late(markers, rotation, off, dt, health, delays):
-    """Take in a solved frame; return how many segments are late or early.
+    """Update the means and delays of all segments with a solved frame; return the number of segments that are
+    late or early.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     rotation : (n_body, 3, 3) - axes of the bodies in ground, as columns
     off : (n_body,) int64 - above 0 = the segment is known to be wrong in this frame, which is then not added
         to the means
-    dt : float - since the last frame [s], 0 = unknown
+    dt : float - time since the last frame [s], 0 = unknown
     health : Health - state of each marker, kept from frame to frame; its fields labelled, weight, fault and
         residual are read
     delays : SegmentDelays - means of each segment over the frames, and the delays found, written
@@ -87,15 +92,15 @@ def find_late(markers, rotation, off, dt, health, delays):
 
 @njit
 def gather_middle(markers, b, rotation, health, now):
-    """Write the middle and the mean residual of the markers of body b in ground; return a number of which
-    markers these are, 0 where there are none, or one is at fault.
+    """Write the mean position and the mean residual of the markers of body b in ground; return an integer
+    that identifies the set of these markers, 0 where there are none or one is at fault.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
     rotation : (n_body, 3, 3) - axes of the bodies in ground, as columns
     health : Health - state of each marker, kept from frame to frame; its fields labelled, weight, fault and
         residual are read
-    now : (2, 3) - written [m]
+    now : (2, 3) - mean position and mean residual, written [m]
     """
     n, which = 0, 0
     now[:, :] = 0.0
@@ -119,8 +124,8 @@ def gather_middle(markers, b, rotation, health, now):
 
 @njit
 def learn_delay(b, dt, delays):
-    """Add the previous frame, whose velocity follows from the frames before and after it, to the moments of
-    body b.
+    """Add velocity and mean residual of body b in the previous frame to its means and second moments; the
+    velocity follows from the frames before and after that frame.
     """
     velocity = delays.last[b, 0]  # is not used any more
     for i in range(3):
@@ -130,12 +135,12 @@ def learn_delay(b, dt, delays):
 
 @njit
 def learn_pair(b, dt, motion, residual, moments):
-    """Add a motion and a residual to the means and moments of body b.
+    """Add a pair of vectors, a motion and the residual with it, to the means and second moments of body b.
 
     b : int - body
-    dt : float - time that they stand for [s]
-    motion, residual : (3,)
-    moments : SegmentDelays, or another with its time, mean and moment - these are written
+    dt : float - weight of the pair: the time between frames [s]
+    motion, residual : (3,) - velocity [m/s] or acceleration [m/s^2], and mean residual [m], in ground
+    moments : SegmentDelays or Smoothing - its fields time, mean and moment are updated
     """
     kept = moments.time[b] * (1.0 - min(1.0, dt / MEMORY))
     moments.time[b] = kept + dt

@@ -2,8 +2,8 @@
 
 If they disagree, each marker is left out in turn; the marker without which the others agree is at fault. If
 no choice makes them agree, the whole segment is suspect, and its markers keep their weight. Four or more
-markers that agree with their calibration are right, whatever happened before; if they agree within half of
-the limit that ends a doubt, no waiting time is needed (kernels/faults/solved).
+markers that agree with their calibration are taken as right, whatever happened before. If they agree very
+closely, a segment in doubt is trusted again without a waiting time (kernels/faults/solved).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ calibrated one is right."""
 
 @njit
 def judge_segment(markers, b, measured, dt, options, health, segments, fit):
-    """Leave out the markers of body b that disagree with the others; if no choice makes the rest agree, mark
-    all as at fault.
+    """Leave out the markers of body b that disagree with the others; if the others disagree whichever marker
+    is left out, mark all as at fault.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
@@ -96,12 +96,13 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
 
 @njit
 def began_wrong(markers, b, found, measured, dt, options, health, segments, fit):
-    """Return whether marker `found`, left out because it moved, has in fact moved to its right position.
+    """Return whether marker `found`, which was left out because it moved, has in fact moved to its correct
+    position.
 
-    The position of a marker that was off in the first frames is learnt wrong, and the right one is then
-    unexpected. The static trial decides: where the learnt place differs from that of the trial, and all
-    markers now have the shape of the calibration, far better than the learnt one, what was learnt is
-    forgotten, with the places that it predicted.
+    If a marker was displaced in the first frames, a wrong usual position was learnt for it, and its return is
+    then unexpected. The calibration decides: if the learnt position differs from that of the static trial,
+    and all markers of the segment now fit the calibrated shape far better than the learnt one, the learnt
+    positions are discarded, and the predicted ones as well.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body with two or three markers that are used
@@ -109,8 +110,8 @@ def began_wrong(markers, b, found, measured, dt, options, health, segments, fit)
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
-    health : Health - fault, weight of the marker written; where it began wrong also expected, good_age and
-        what forget_learnt writes
+    health : Health - fault and weight of the marker are written; where True is returned, also expected,
+        good_age and what forget_learnt writes
     segments : Segments - state of each segment, kept from frame to frame; its field turned is written
     fit : BodyFitWork - working space of rigid fits, written
     """
@@ -141,14 +142,15 @@ def is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
     """Return whether the markers of body b have the calibrated shape of the segment instead of the one
     learnt since.
 
-    What was learnt was then wrong, as by labels exchanged from the first frame on, and is forgotten.
+    If so, the learnt positions were wrong, for example because labels were exchanged from the first frame on,
+    and are reset to the calibration.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
-    health : Health - mean, mean_residual, n_seen written where they are forgotten
+    health : Health - its mean, mean_residual and n_seen are written where learnt positions are reset
     segments : Segments - state of each segment, kept from frame to frame; its field turned is written
     fit : BodyFitWork - working space of rigid fits, written
     """
@@ -173,7 +175,9 @@ def forget_learnt(markers, b, health):
 
 @njit
 def exchange_means(markers, b, health):
-    """Exchange health.mean and health.origin of the markers of body b."""
+    """Exchange the learnt and the calibrated positions of the markers of body b (health.mean and
+    health.origin), for a check against the calibration; a second call restores them.
+    """
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b:
             for i in range(3):
@@ -184,7 +188,8 @@ def exchange_means(markers, b, health):
 
 @njit
 def leave_out_one(markers, b, measured, dt, options, health, segments, fit):
-    """Leave out the marker of body b without which the others agree best; return False if there is none.
+    """Leave out the marker of body b without which the others agree best; return False if no such marker is
+    found.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body

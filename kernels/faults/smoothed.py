@@ -1,4 +1,5 @@
-"""Segments whose markers alone were smoothed: their residuals follow their acceleration.
+"""Detection of segments whose markers were smoothed while those of other segments were not: their residuals
+are proportional to their acceleration.
 
 Smoothing displaces a path in the direction of its acceleration: at a turning point the markers swing less
 far than their bone. Soft tissue lags behind and is displaced in the opposite direction. The regression of
@@ -43,19 +44,22 @@ class Smoothing(NamedTuple):
 
 
 def new_smoothing(limit):
-    """Allocate the Smoothing of n_body segments; limit : (n_body,)"""
+    """Allocate the Smoothing of n_body segments; limit : (n_body,) - evidence above which a segment was
+    smoothed [s^2].
+    """
     return allocate(Smoothing, limit=limit, n_body=len(limit))
 
 
 @njit
 def find_smoothed(markers, rotation, off, dt, health, state):
-    """Take in a solved frame; return how many segments were smoothed.
+    """Update the means and the evidence for smoothing of all segments with a solved frame; return the number
+    of segments that were smoothed.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     rotation : (n_body, 3, 3) - axes of the bodies in ground, as columns
     off : (n_body,) int64 - above 0 = the segment is known to be wrong in this frame, which is then not added
         to the means
-    dt : float - since the last frame [s], 0 = unknown
+    dt : float - time since the last frame [s], 0 = unknown
     health : Health - state of each marker, kept from frame to frame; its fields labelled, weight, fault and
         residual are read
     state : Smoothing - means of each segment over the frames, and the smoothing found, written
@@ -83,7 +87,9 @@ def find_smoothed(markers, rotation, off, dt, health, state):
 
 @njit
 def learn_acceleration(b, half, dt, state):
-    """Add an earlier frame, `half` frames before the newest one, to the moments of body b."""
+    """Add acceleration and mean residual of body b, in the frame that is `half` frames before the newest one,
+    to its means and second moments.
+    """
     past, acceleration = state.past[b], state.now[0]
     for i in range(3):
         bend = past[0, 0, i] - 2.0 * past[half, 0, i] + past[2 * half, 0, i]

@@ -1,5 +1,5 @@
-"""Faults found at a frame's solution: residuals that are unusual or leap, and segments that are off as a
-whole.
+"""Detection of faults after a frame's pose is solved: residuals that are unusual or jump, and segments of
+which all markers are displaced.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def weigh_worst(markers, options, health, segments):
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     options : HealthOptions - settings of the checks of single markers
-    health : Health - residual of the solution; fault, weight written
+    health : Health - its residual holds the residuals of the solution; fault and weight are written
     segments : Segments - state of each segment, kept from frame to frame
     """
     worst, most = -1, 1.0
@@ -52,13 +52,13 @@ def weigh_worst(markers, options, health, segments):
 
 @njit
 def judge_solved(markers, dt, options, health, segments):
-    """Find faults at the solution and the times for which segments have been in doubt; return how many
-    markers are at fault.
+    """Find faults by the residuals of the solved pose, and update the times for which segments have been in
+    doubt; return how many markers are at fault.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     dt : float - time since the last frame [s]
     options : HealthOptions - settings of the checks of single markers
-    health : Health - residual of the solution; fault, good_age written
+    health : Health - its residual holds the residuals of the solution; fault, good and good_age are written
     segments : Segments - state of each segment, kept from frame to frame; its fields doubted, barred and
         calm are written
     """
@@ -92,10 +92,11 @@ def judge_solved(markers, dt, options, health, segments):
 
 @njit
 def is_calm(b, dt, options, segments):
-    """Return whether body b, which has no marker at fault in this frame, is not or no longer in doubt.
+    """Return whether body b, which has no marker at fault in this frame, was not in doubt, or is no longer.
 
-    One frame proves nothing about a marker that was left out: three agree wherever one of them moves across
-    their plane, noise is small now and then, and a pose that it spoils is not compared with the one before.
+    A doubt because of markers that were left out ends only after some time without a fault, as one frame
+    without a fault may be a coincidence: three markers agree even if one of them moves across their plane,
+    noise is small in some frames, and a pose with new markers is not compared with the last one.
 
     b : int - body
     dt : float - time since the last frame [s]
@@ -109,19 +110,18 @@ def is_calm(b, dt, options, segments):
 
 @njit
 def find_leaps(markers, b, dt, comparable, options, health, segments):
-    """Mark markers of body b whose residuals leap, or are not yet usual after a doubt; they keep their
-    weight.
+    """Mark markers of body b as at fault whose residuals jump, or are not yet usual again after a doubt; they
+    keep their weight.
 
-    Return how many markers are where they were predicted although their residual leaps. There the pose has
-    leapt, as it does when markers become visible again, so these markers do not show whether the doubt is
-    over.
+    Return how many of them are at their predicted positions. For these the solved pose has jumped, as when
+    markers become visible again, so that they do not show whether the doubt is over.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
     dt : float - time since the last frame [s]
     comparable : bool - whether the pose can be compared with the last one
     options : HealthOptions - settings of the checks of single markers
-    health : Health - residual of the solution; fault, good, good_age written
+    health : Health - its residual holds the residuals of the solution; fault, good and good_age are written
     segments : Segments - state of each segment, kept from frame to frame; its field doubted is read
     """
     doubted, n_pose = in_doubt(b, options, segments), 0
@@ -146,12 +146,13 @@ def is_unsettled(m, options, health):
     """Return whether the residual of marker m, on a segment in doubt, has not yet returned to its usual
     size.
 
-    A residual that was often farther from its slow mean than half of its bound is not required to be nearer.
-    A marker that is not known yet is compared with the frames before the doubt.
+    A residual within half of its bound is usual; so is a larger one, if it differs from its slow mean by at
+    most three of its standard deviations. A marker that has not been learnt yet is compared with its mean
+    residual.
 
     m : int - marker
     options : HealthOptions - settings of the checks of single markers
-    health : Health - residual of the solution
+    health : Health - its residual holds the residuals of the solution
     """
     if unusual(m, options, health) <= SETTLED:
         return False
@@ -164,13 +165,13 @@ def is_unsettled(m, options, health):
 
 @njit
 def is_bumped(markers, b, options, health):
-    """Return whether the mean residual of the markers of body b is too large, as after a bump that displaced
-    its cluster.
+    """Return whether the mean, over the markers of body b, of their residuals less the usual ones is too
+    large, as after a bump that displaced its marker cluster.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
     options : HealthOptions - settings of the checks of single markers
-    health : Health - residual of the solution
+    health : Health - its residual holds the residuals of the solution
     """
     n, x, y, z, bound = 0, 0.0, 0.0, 0.0, 0.0
     for m in range(markers.body.shape[0]):

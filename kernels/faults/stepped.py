@@ -1,10 +1,11 @@
-"""Segments that step: within one frame all markers of a segment are displaced as one body from their path.
+"""Detection of segments that step: within one frame all markers of a segment are displaced from their path
+together, as a rigid body.
 
 Markers that are fixed to a bone never do this, but joints may follow the displacement without a residual.
 Causes are a cluster that was hit or rotated, or data of another system that lag behind. Such a segment counts
-as off until it steps back, or is invisible for so long that it cannot be predicted, or until the model fits
-better at once: then the step was the return, and the segment had been off before. If no residual confirms the
-step, the segment is off until its new position is learnt.
+as displaced ("off") until it steps back, or is invisible for too long to be predicted. If the model fits
+better right after a step, the step was the return of a segment that had been displaced before. If no residual
+confirms the step, the segment counts as displaced until its new position is learnt.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ of one that is off since earlier."""
 
 
 class Steps(NamedTuple):
-    """State of each segment with regard to steps."""
+    """State of each segment in the search for steps: its motion, the last step, how far it is displaced, and
+    the residuals.
+    """
 
     motion: MarkerMotion
     # sizes of the last step where they were more than allowed, else inf [m, rad]
@@ -70,7 +73,7 @@ def new_steps(n_marker: int, n_body: int) -> Steps:
 
 @njit
 def find_steps(markers, parent, rotation, dt, options, health, steps):
-    """Find segments that are off since they stepped, after a solved frame; return how many.
+    """Find segments that are displaced since a step, after a solved frame; return their number.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     parent : (n_body,) int64 - the body that carries each, -1 = none
@@ -110,11 +113,12 @@ def find_steps(markers, parent, rotation, dt, options, health, steps):
 
 @njit
 def follow_step(b, parent, dt, steps):
-    """Update the step state of body b, which can be judged in the current frame.
+    """Update the state of body b in the search for steps, for a frame in which its motion could be judged.
 
     parent : (n_body,) int64 - parent of each body, -1 = none
     dt : float - time since the last frame [s]
-    steps : Steps - net, state, and where it begins to be off quiet, lasted, before, step written
+    steps : Steps - state of each segment; its fields net and state are written, and at a step also quiet,
+        lasted, before and step
     """
     net, added = steps.net[b], steps.motion.added[b]
     if steps.motion.found[b] == 0:
@@ -148,8 +152,8 @@ def follow_step(b, parent, dt, steps):
 def bear_out(b, dt, steps):
     """Confirm or dismiss a recent step of body b, from the frames after it.
 
-    The body is off for certain once these frames were quiet, and not off where noise or violent motion moves
-    it by as much again.
+    The step is confirmed once no further departure has followed for some time; it is dismissed if noise or
+    violent motion displaces the body by more than half of the step.
 
     dt : float - time since the last frame [s]
     steps : Steps - state of each segment in the search for steps; its fields quiet and state are written
@@ -164,9 +168,12 @@ def bear_out(b, dt, steps):
 
 @njit
 def is_back(b, first, steps):
-    """Return whether the distance by which body b is off is allowed, or only a small part of its last step.
+    """Return whether body b has returned: the displacement that all its steps leave is smaller than allowed,
+    or a small part of the last one.
 
-    first : int - 0 = in ground, 2 = in its own frame
+    b : int - index of the body
+    first : int - 0 = displacement resolved in ground, 2 = in the body's own axes
+    steps : Steps - state of each segment in the search for steps
     """
     if steps.state[b] == 0:
         return False
@@ -204,8 +211,8 @@ def count_departures(body, options, health, steps):
 
 @njit
 def about(b, parent, departures):
-    """Return the mean square departure of the residuals of body b, its parent and its children [m^2]; 0
-    without markers.
+    """Return the mean square departure of the markers' residuals from their means, over body b, its parent
+    and its children [m^2]; 0 without markers.
 
     b : int - body
     parent : (n_body,) int64 - -1 = none
@@ -222,8 +229,8 @@ def about(b, parent, departures):
 
 @njit
 def fits_better(b, parent, steps):
-    """Return whether body b, alone or with its neighbours, is far nearer to its usual positions than in the
-    last frame.
+    """Return whether the residuals of body b, alone or with its neighbours, are far nearer to their means
+    than in the last frame.
 
     parent : (n_body,) int64 - parent of each body, -1 = none
     """
@@ -236,7 +243,7 @@ def fits_better(b, parent, steps):
 
 @njit
 def outlive(b, parent, dt, options, steps):
-    """End the state "off" of body b if no residual has confirmed it for the time `relearn`.
+    """End the state "displaced" (OFF) of body b if no residual has confirmed it for the time options.relearn.
 
     b : int - body
     parent : (n_body,) int64 - parent of each body, -1 = none

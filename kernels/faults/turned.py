@@ -1,16 +1,17 @@
-"""Thighs and shanks whose markers are rotated about the bone: displaced wands, which a rigid fit cannot show.
+"""Detection of thighs and shanks whose markers are rotated about the bone: of displaced wand markers, which a
+rigid fit cannot show.
 
-The pose of a thigh comes from its own markers, or from the hip centre that the pelvis carries, the knee
-marker and one wand; that of a shank from its own markers, or from the knee marker, which does not depend on
-the thigh's wand, the ankle marker and one wand. The rotation about the long axis, which only the wand
-measures, can be checked in two ways.
+The pose of a thigh is computed from its own markers, or from the hip centre (by the pelvis markers), the knee
+marker and one wand marker; that of a shank from its own markers, or from the knee marker, which does not
+depend on the thigh's wand, the ankle marker and one wand. The rotation about the long axis, which only the
+wand measures, can be checked in two ways.
 
-In standing: while the knee is nearly straight, thigh and shank are turned against each other as they were in
-the static trial, within what a knee allows. Otherwise a wand has been moved since then; a moved wand of the
-thigh rotates the hip as well, by the same angle in the opposite direction.
+In standing: while the knee is nearly straight, thigh and shank are rotated relative to each other as in the
+static trial, within what a knee allows. Otherwise a wand has been moved since then; a moved wand of the thigh
+rotates the hip as well, by the same angle in the opposite direction.
 
 In bending: the shank swings in a plane. Seen along the long axis of the thigh this plane is a line, at right
-angles to the flexion axis of the knee. If the calibrated axis differs from that, the wand was misplaced
+angles to the flexion axis of the knee. If the calibrated axis has another direction, the wand was misplaced
 already in the static trial (cross-talk; Baker et al. 1999, Hum Mov Sci 18, 655-667).
 """
 
@@ -75,7 +76,14 @@ class LegTurns(NamedTuple):
 
 
 def new_turns(body, marker, centre, axis, standing, limit):
-    """Allocate the LegTurns of n legs; the arrays are those of its first fields."""
+    """Allocate the LegTurns of n legs.
+
+    body, marker : (n, 3), (n, 5) int64 - pelvis, thigh, shank; markers at the knee, on the thigh, at the
+        ankle, on the shank, and one that thigh and shank share; -1 = none
+    centre, axis : (n, 4, 3) - points [m] and axes of the segments, in their bodies
+    standing, limit : (n, 2), (n,) - rotations of hip and knee in the static trial, limit of their change
+        [rad]
+    """
     return allocate(
         LegTurns, body=body, marker=marker, centre=centre, axis=axis, standing=standing, limit=limit,
         n=len(body),
@@ -87,10 +95,11 @@ def find_turned(markers, health, shape, dt, legs):
     """Add a frame to the means of all legs; return the number of legs whose markers are rotated about the
     bone.
 
-    markers : ModelMarkers; health : Health - labelled, weight
-    shape : CalibratedShape - of the same frame: carries, turned, middle
-    dt : float - since the frame before [s], 0 = unknown
-    legs : LegTurns - turn, swing, found, off and working space written
+    markers : ModelMarkers - markers of the model, with their bodies and positions
+    health : Health - state of each marker; its fields labelled and weight are read
+    shape : CalibratedShape - poses of the segments in this frame; its carries, turned and middle are read
+    dt : float - time since the frame before [s], 0 = unknown
+    legs : LegTurns - its fields turn, swing, found, off and working space are written
     """
     n_found, step = 0, dt if dt > 0.0 else USUAL_STEP
     for k in range(legs.body.shape[0]):
@@ -103,7 +112,7 @@ def find_turned(markers, health, shape, dt, legs):
 
 @njit
 def place_thigh(k, markers, health, shape, legs):
-    """Write axes and knee's centre of the thigh of leg k in ground; return whether they are known.
+    """Write the axes of the thigh of leg k and the knee centre, in ground; return whether they are known.
 
     k : int - leg
     markers : ModelMarkers - markers of the model, with their bodies and positions
@@ -133,7 +142,7 @@ def place_thigh(k, markers, health, shape, legs):
 
 @njit
 def place_shank(k, markers, health, shape, legs):
-    """Write the axes of the shank of leg k in ground, after those of its thigh; return whether they are
+    """Write the axes of the shank of leg k in ground, called after place_thigh; return whether they are
     known.
 
     k : int - leg
@@ -162,14 +171,15 @@ def place_shank(k, markers, health, shape, legs):
 
 @njit
 def is_used(health, m):
-    """Return whether marker m is visible and used."""
+    """Return whether marker m is visible in this frame and not left out because of a fault."""
     return health.weight[m] > 0.0 and is_seen(health.labelled, m)
 
 
 @njit
 def three_axes(centre, near, wand):
-    """Return orthonormal axes of a bone: along it to a joint centre, towards a wand, and at right angles to
-    both."""
+    """Return orthonormal axes of a bone: the third points from the marker `near` to a joint centre, the
+    second towards a wand marker, the first is orthogonal to both.
+    """
     along = centre[0] - near[0], centre[1] - near[1], centre[2] - near[2]
     towards = wand[0] - near[0], wand[1] - near[1], wand[2] - near[2]
     return framed(along, towards)
@@ -177,8 +187,9 @@ def three_axes(centre, near, wand):
 
 @njit
 def align(own, seen, R_out):
-    """Write the rotation from the axes `own` in a body to the same axes as seen in ground into R_out : (3,
-    3)."""
+    """Write the rotation that takes axes, given in a body (own), to the same axes in ground (seen) into R_out
+    : (3, 3).
+    """
     for i in range(3):
         for j in range(3):
             R_out[i, j] = seen[0][i] * own[0][j] + seen[1][i] * own[1][j] + seen[2][i] * own[2][j]
@@ -186,7 +197,9 @@ def align(own, seen, R_out):
 
 @njit
 def carry_point(shape, b, place, x_out):
-    """Write a point of body b, (3,) in it, into x_out : (3,) in ground [m]."""
+    """Write the position in ground of a point of body b, by the pose of its markers, into x_out : (3,) [m];
+    place : (3,) - the point in the body [m].
+    """
     R, middle = shape.turned[b], shape.middle[b]
     for i in range(3):
         x_out[i] = middle[1, i]
@@ -196,7 +209,8 @@ def carry_point(shape, b, place, x_out):
 
 @njit
 def place_from(markers, health, m, place, R, x_out):
-    """Write the position in ground of a point of a body, as seen from one of its markers, into x_out.
+    """Write the position in ground of a point of a body, computed from one of its markers and its axes, into
+    x_out.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     health : Health - state of each marker, kept from frame to frame; its field labelled is read
@@ -227,7 +241,9 @@ def wrapped(angle):
 
 @njit
 def part_along(R, a, D, b):
-    """Return the cosine of the angle between the directions a in the axes R and b in the axes D."""
+    """Return the cosine of the angle between two directions: a, in a body with the axes R : (3, 3), and b, in
+    a body with the axes D : (3, 3).
+    """
     found = 0.0
     for i in range(3):
         x = R[i, 0] * a[0] + R[i, 1] * a[1] + R[i, 2] * a[2]
@@ -237,7 +253,9 @@ def part_along(R, a, D, b):
 
 @njit
 def take_in(k, dt, shape, legs):
-    """Add the pose of leg k in this frame to the means; dt : float - time that the frame stands for [s]."""
+    """Add the rotations of hip and knee of leg k in this frame, and the direction of its shank, to their
+    means; dt : float - time since the last frame, the weight of this frame [s].
+    """
     thigh, shank, turn, swing = legs.R[0], legs.R[1], legs.turn[k], legs.swing[k]
     up, front, side, down = legs.axis[k, 0], legs.axis[k, 1], legs.axis[k, 2], legs.axis[k, 3]
     if part_along(thigh, up, shank, down) > STRAIGHT:
@@ -262,7 +280,9 @@ def take_in(k, dt, shape, legs):
 
 @njit
 def judge(k, legs):
-    """Write the faults of leg k from the means; where the means are not known yet, the last faults stay."""
+    """Determine from the means whether the markers of leg k are rotated about the bone; write this as bits of
+    legs.off. Where the means are not known yet, the bits are kept.
+    """
     turn, swing, found, off = legs.turn[k], legs.swing[k], legs.found[k], legs.off[k]
     if turn[0] >= KNOWN:
         found[0] = since_standing(turn[1], turn[2])

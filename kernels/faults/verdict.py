@@ -1,5 +1,5 @@
-"""Consequences of a fault: a marker is left out,
-or its whole segment is suspect and its markers keep their weight.
+"""Consequences of a fault: a marker is left out of the frame, or all markers of its segment are marked as
+suspect and keep their weight.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from kernels.markers.marker_health import SEGMENT, is_blamed, is_seen
 
 @njit
 def in_doubt(b, options, segments):
-    """Return whether body b is in doubt: its markers were at fault in the last frame, but not long enough to
-    be learnt anew.
+    """Return whether body b is in doubt: some of its markers were at fault in the last frame, but not for
+    long enough to be learnt at their new positions.
     """
     return 0.0 < segments.doubted[b] <= options.relearn
 
@@ -26,7 +26,9 @@ def leave_out(m, fault, health):
 
 @njit
 def suspect(markers, b, health):
-    """Mark the used, faultless markers of body b as suspect with their segment; they keep their weight."""
+    """Mark those markers of body b that are used and have no fault of their own as suspect, as markers of a
+    faulty segment; they keep their weight.
+    """
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b and health.weight[m] > 0.0 and not is_blamed(m, health):
             health.fault[m] = SEGMENT
