@@ -1,5 +1,6 @@
-"""Classification of a new frame for a filter: the next frame, the first one after a start, or one to
-ignore."""
+"""Classification of a new frame for a filter: next frame, first frame after a start or a long gap, or a frame
+to ignore.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from kernels.rates.manifold import IGNORED, OK, RESTARTED, is_usable
 
 @njit
 def arrival(t, q, started, before, longest_gap):
-    """Classify a new frame; return OK, RESTARTED or IGNORED.
+    """Classify a new frame for a filter; return OK, RESTARTED or IGNORED.
 
     RESTARTED is the first frame, or the first after too long a gap; IGNORED is a frame that is not finite,
     or not later than the frame before.

@@ -1,13 +1,13 @@
-"""Butterworth low-pass filter with a pose, its speeds and its accelerations as its state.
+"""Butterworth low-pass filter whose state is a pose with its speeds and accelerations.
 
-A filter of even order is a series of second-order sections, each a mass on a spring and damper that follows
-its input:
+A filter of even order is a series of second-order sections; each is a mass on a spring and damper, whose
+position y follows the input u:
   y'' = w^2 (u - y) - 2 zeta w y'
 (Butterworth 1930, Experimental Wireless 7, 536-541). The trapezoidal rule on y and y' is the bilinear
 transform; w = 2/h tan(pi f h) is its prewarping, so that the gain at the cut-off frequency f is 1/sqrt(2) at
-the expected step h. The last section's y, y' and y'' are value, speed and acceleration with one and the same
-phase: their delay at low frequency is the sum of 2 zeta / w. As the state is physical and w is constant, the
-filter is valid for uneven steps, too.
+the expected step h. Value, speed and acceleration are y, y' and y'' of the last section, so all have the same
+phase; their delay at low frequency is the sum of 2 zeta / w over the sections. As the state is physical and w
+is constant, the filter is valid for uneven steps, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from kernels.rates.manifold import IGNORED, OK, RESTARTED, SETTLING, at_rest, to
 
 
 class Butterworth(NamedTuple):
-    """Options of a Butterworth low-pass filter."""
+    """Settings of a Butterworth low-pass filter: frequency, damping of its sections, times of restart and
+    settling.
+    """
 
     w: float  # prewarped [rad/s]
     damping: np.ndarray  # (n_section,) - zeta of each section
@@ -33,7 +35,7 @@ class Butterworth(NamedTuple):
 
 
 class ButterworthState(NamedTuple):
-    """State of a Butterworth filter."""
+    """State of a Butterworth filter: output of each section, with speeds and accelerations."""
 
     time: Annotated[np.ndarray, Floats(2)]  # of the last frame, of the start [s]
     started: Annotated[np.ndarray, Integers(1)]
@@ -44,18 +46,21 @@ class ButterworthState(NamedTuple):
 
 
 def butterworth_damping(order: int) -> np.ndarray:
-    """Return the damping ratios (order/2,) of the sections of an even order, the most damped first."""
+    """Return the damping ratios (order/2,) of the second-order sections of a Butterworth filter of even
+    order, the most damped first.
+    """
     return np.sin((2 * np.arange(order // 2, 0, -1) - 1) * np.pi / (2 * order))
 
 
 def new_butterworth_state(n_section: int, n_q: int, n_v: int) -> ButterworthState:
-    """Allocate the state of a filter that has not started."""
+    """Allocate the state of a Butterworth filter with n_section sections before its first frame."""
     return allocate(ButterworthState, n_section=n_section, n_q=n_q, n_v=n_v)
 
 
 @entry
 def butterworth(manifold, options, t, q, state, rates_out):
-    """Filter the frame q : (n_q,) at time t; write the output of the last section into rates_out.
+    """Filter a frame with a Butterworth low-pass filter; write coordinates, speeds and accelerations into
+    rates_out.
 
     Return OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
 
@@ -89,9 +94,9 @@ def butterworth(manifold, options, t, q, state, rates_out):
 
 @njit
 def follow(manifold, u, half, w, zeta, s, state):
-    """Advance section s of the filter by one step, at the end of which its input is u.
+    """Advance one second-order section of the filter by one time step, at the end of which its input is u.
 
-    The step is done in the tangent space at the present output, where each dof is a scalar channel.
+    The step is done in the tangent space at the present output, where each dof is filtered by itself.
 
     manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
     u : (n_q,) - input of the section at the end of the step [rad, m]

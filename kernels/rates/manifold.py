@@ -1,7 +1,7 @@
-"""Manifold of filtered coordinates: plain numbers, and the quaternions of ball and free joints.
+"""The space in which filtered coordinates lie: plain numbers, and unit quaternions of ball and free joints.
 
-A filter is linear in tangent steps from a base pose; the kinds of joints convert the rates of these steps
-into speeds (kernels/joints).
+A filter is linear in tangent steps, the small rotations and displacements from a base pose; kernels/joints
+converts the rates of these steps into speeds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Rates(NamedTuple):
 
 
 def manifold_of(tree: Tree) -> Manifold:
-    """Return the manifold of the coordinates of a tree."""
+    """Return the Manifold of the coordinates of a joint tree."""
     return Manifold(tree.parent, tree.kind, tree.q_start, tree.v_start)
 
 
@@ -52,7 +52,7 @@ def plain(n: int) -> Manifold:
 
 
 def new_rates(n_q: int, n_v: int) -> Rates:
-    """Allocate Rates."""
+    """Allocate Rates for n_q coordinates and n_v speeds."""
     return allocate(Rates, n_q=n_q, n_v=n_v)
 
 
@@ -76,12 +76,13 @@ def at_rest(q, q_out, v_out, v_dot_out):
 
 @entry
 def reflect(manifold, centre, q, step, q_out):
-    """Compute the mirror image of the pose q in the pose centre, along the tangent step between them.
+    """Write the mirror image of a pose q about the pose `centre`: the same tangent step as from q to centre,
+    once more.
 
     manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
     centre, q : (n_q,) - two poses
     step : (n_v,) - working space
-    q_out : (n_q,) - centre moved by minus the tangent step to q
+    q_out : (n_q,) - centre moved by minus the tangent step from it to q, written
     """
     difference(manifold, centre, q, step)
     integrate(manifold, centre, step, -1.0, q_out)
@@ -89,10 +90,11 @@ def reflect(manifold, centre, q, step, q_out):
 
 @njit
 def to_child_frames(manifold, step, v, v_dot):
-    """Convert rates of a tangent step into speeds and accelerations at its end, in place.
+    """Convert the time derivatives of a tangent step into generalized speeds and accelerations at its end, in
+    place.
 
     step : (n_v,) - the tangent step
-    v, v_dot : (n_v,) - first and second time derivative of the step, replaced
+    v, v_dot : (n_v,) - first and second time derivative of the step, replaced by speeds and accelerations
     """
     for b in range(manifold.kind.shape[0]):
         joint_speeds(manifold, b, step, v, v_dot)

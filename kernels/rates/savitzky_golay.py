@@ -24,7 +24,7 @@ base, so that rounding errors do not decide [s]."""
 
 
 class SavitzkyGolay(NamedTuple):
-    """Options of a Savitzky-Golay filter."""
+    """Settings of a Savitzky-Golay filter: time window, order of the polynomial, delay, and longest gap."""
 
     window: float  # from its oldest to its newest frame [s]
     order: int  # of the polynomial
@@ -48,16 +48,19 @@ class SavitzkyGolayState(NamedTuple):
 
 
 def new_savitzky_golay_state(n_ring: int, n_q: int, n_v: int) -> SavitzkyGolayState:
-    """Allocate the state of a filter that has not started; n_ring : greatest number of frames in a window."""
+    """Allocate the state of a Savitzky-Golay filter before its first frame; n_ring : largest number of frames
+    in a window.
+    """
     return allocate(SavitzkyGolayState, n_ring=n_ring, n_q=n_q, n_v=n_v)
 
 
 @entry
 def savitzky_golay(manifold, options, t, q, state, rates_out):
-    """Filter the frame q at time t; write coordinates, speeds and accelerations at t - delay into rates_out.
+    """Filter a frame with a Savitzky-Golay filter; write coordinates, speeds and accelerations at t - delay
+    into rates_out.
 
-    While the window fills, the order is as low as the number of frames requires (two frames for each
-    coefficient). Return OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
+    Until the window is full, the polynomial has so low an order that there are two frames for each
+    coefficient. Return OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
 
     manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
     options : SavitzkyGolay - options of the Savitzky-Golay filter
@@ -89,7 +92,10 @@ def savitzky_golay(manifold, options, t, q, state, rates_out):
 
 @njit
 def remember(t, q, restarted, state):
-    """Store a frame in the ring buffer; where the filter restarts, as the only one."""
+    """Store a frame in the ring buffer; if restarted, discard the frames stored before.
+
+    t : float - time [s]; q : (n_q,) - coordinates; restarted : bool; state : SavitzkyGolayState, updated.
+    """
     n_ring = state.time.shape[0]
     newest = (state.at[0] + 1) % n_ring
     state.at[0] = newest
@@ -103,7 +109,10 @@ def remember(t, q, restarted, state):
 
 @njit
 def n_in_window(options, t, state):
-    """Return the number of stored frames in the window that ends at time t."""
+    """Return the number of stored frames in the time window that ends at t [s].
+
+    options : SavitzkyGolay - length of the window; state : SavitzkyGolayState - stored frames.
+    """
     n, first = 1, t - options.window - options.slack
     while n < state.at[1] and state.time[(state.at[0] - n) % state.time.shape[0]] >= first:
         n += 1
@@ -112,7 +121,11 @@ def n_in_window(options, t, state):
 
 @njit
 def nearest_frame(time, newest, n, read):
-    """Return the row of the frame nearest to the time `read`, among the n newest ones."""
+    """Return the row of the stored frame whose time is nearest to the time `read` [s], among the n newest
+    frames.
+
+    time : (n_ring,) - times of the frames [s]; newest : int - row of the newest frame.
+    """
     n_ring, best = time.shape[0], newest
     for k in range(1, n):
         row = (newest - k) % n_ring
@@ -123,10 +136,12 @@ def nearest_frame(time, newest, n, read):
 
 @njit
 def weigh(time, newest, n, order, read, P, weight_out):
-    """Compute the weights of the frames for the value, first and second derivative of the fitted polynomial.
+    """Compute the weights with which frames are summed for value, first and second derivative of the fitted
+    polynomial.
 
-    They are the sums over k of P_k(t_i) P_k^(d)(read) / |P_k|^2 with P_k+1 = (x - a) P_k - b P_k-1 (Forsythe
-    1957), where x is the time from read in parts of the window.
+    For frame i and derivative d they are the sums over k of P_k(t_i) P_k^(d)(read) / |P_k|^2, with the
+    orthogonal polynomials P_k+1 = (x - a) P_k - b P_k-1 (Forsythe 1957) and the time x from `read`, over the
+    window.
 
     time : (n_ring,) - times of the frames in the ring buffer [s]
     newest : int - row of the newest frame
@@ -166,11 +181,11 @@ def weigh(time, newest, n, order, read, P, weight_out):
 
 @njit
 def combine(manifold, state, base, n, rates_out):
-    """Compute the weighted sums of the n newest poses, as tangent steps from one of them.
+    """Compute filtered coordinates, speeds and accelerations as weighted sums of the n newest poses.
 
     manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
     state : SavitzkyGolayState - its weight is read; its fields step and total are overwritten
-    base : int - row of the pose from which the steps are counted
+    base : int - row of the pose from which tangent steps to the others are taken
     n : int - number of frames used
     rates_out : Rates - filtered coordinates with speeds and accelerations
     """

@@ -1,1 +1,1 @@
-"""Muscle recruitment: which muscles bear the load, by a criterion, one frame at a time."""
+"""Muscle recruitment: activations of muscles that bear the load of a frame at the least cost."""

@@ -1,4 +1,6 @@
-"""Proof of a solution: the gap to a bound that no solution goes below, or that there is no solution."""
+"""Proof that a recruitment is optimal, by the gap to a lower bound of its cost, or that the load cannot be
+borne.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,16 @@ proof."""
 
 @njit
 def certified(problem, options, soft, state, work, out):
-    """Return whether the solution is proved: residual and gap are within their tolerances.
+    """Return whether the activations are proved optimal: the unmet load and the duality gap are within their
+    tolerances.
 
-    The gap is the distance of the objective from the dual objective, which no solution goes below. For
-    min/max it is that of the multipliers made as large as is allowed, sum max(0, drive) = 1.
+    The gap is the objective minus the dual objective, below which no solution can be. For min/max the dual
+    objective is computed with multipliers scaled to sum max(0, drive) = 1, drive = C' multiplier, as is
+    required there.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
-    soft : float - 1 where rows may be violated, else 0
+    soft : float - 1 where equations (rows) may be violated, else 0
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - the scaled problem, and working space
     out : RecruitmentOut - results; objective, gap, residual are written
@@ -52,9 +56,10 @@ def certified(problem, options, soft, state, work, out):
 
 @njit
 def is_impossible(problem, state, work):
-    """Return whether the multipliers prove that no activations can satisfy the rows (Farkas 1902).
+    """Return whether the multipliers prove that no activations within their bounds can bear the load (Farkas
+    1902).
 
-    They do where demand . multiplier is more than any activations within the bounds can reach.
+    They do if demand . multiplier is more than the activations can contribute to it.
 
     problem : Recruitment - elements and demand of the frame
     state : RecruitmentState - activations and multipliers

@@ -1,12 +1,13 @@
-"""Recruitment of a frame whose rows are nearly dependent, or whose activations are tiny, after a change of
-scale.
+"""Change of scale for recruitment in frames whose equations (rows) are nearly dependent, or whose activations
+are tiny.
 
-The rows become orthonormal, and activations are counted in parts of the solution's size. Otherwise little
-would remain of rows that nearly repeat others, too little for the factor of a step; and with activations far
-below 1, slopes and curvatures would be smaller than any tolerance. With C = L Q, Q Q' = 1, and x = s z, the
-problem is min sum weight z^p subject to s Q z = L^-1 d, 0 <= z <= most / s. The multipliers of x follow from
-those of z: those of rows by s^p L'^-1, those of bounds by s^(p-1). This costs the square of the rows times
-the elements, so that it is tried last.
+The rows are made orthonormal, and activations are counted in units of the largest activation s that is
+expected. Otherwise little would remain of rows that nearly repeat others, too little for the factor of a
+step; and with activations far below 1, first and second derivatives of the criterion would be smaller than
+any tolerance. With C = L Q, Q Q' = 1, and x = s z, the problem is min sum weight z^p subject to s Q z = L^-1
+d, 0 <= z <= most / s. The multipliers of x follow from those of z: those of rows by s^p L'^-1, those of
+bounds by s^(p-1). This costs the square of the number of rows times the number of elements, so that it is
+tried last.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ LEAST = 1e-9
 
 @njit
 def square_rows(work):
-    """Make the rows of work.action and demand orthonormal, by Gram-Schmidt twice over; L is left in work.mix.
+    """Make the rows of the problem orthonormal, by Gram-Schmidt done twice; leave the triangular factor L in
+    work.mix.
 
-    work : RecruitmentWork - the scaled problem; rows that repeat others become zero
+    work : RecruitmentWork - action and demand are changed, mix is written; rows that repeat others become
+        zero
     """
     a, L, n_row = work.action, work.mix, work.demand.shape[0]
     L[:, :] = 0.0
@@ -58,9 +61,10 @@ def product(a, j, k):
 
 @njit
 def size_of(problem, options, work):
-    """Return the scale of the activations: the largest of the least-squares solution of the rows, at most 1.
+    """Return the unit of the activations: the largest one of the least-squares solution of the rows, at most
+    1.
 
-    It is called after square_rows. For min/max, and where that largest is not above LEAST, the size is 1.
+    It is called after square_rows. It is 1 for min/max, and if that largest activation is not above LEAST.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
@@ -74,10 +78,10 @@ def size_of(problem, options, work):
 
 @njit
 def resize(problem, size, work):
-    """Scale the problem to activations of this size: write work.action and work.most.
+    """Scale the problem to activations that are counted in units of `size`: write work.action and work.most.
 
     problem : Recruitment - elements and demand of the frame
-    size : float - size of the activations [1]
+    size : float - unit of the activations [1]
     work : RecruitmentWork - the scaled problem, and working space
     """
     for i in range(problem.most.shape[0]):
@@ -88,12 +92,13 @@ def resize(problem, size, work):
 
 @njit
 def put_back(options, size, state, work):
-    """Convert the solution back to the rows as scaled by scale_rows, and to activations of scale 1.
+    """Convert the solution back to the rows as scaled by scale_rows, and to activations counted in units of
+    1.
 
     options : RecruitmentOptions - the criterion and tolerances
-    size : float - size of the activations [1]
+    size : float - unit of the activations [1]
     state : RecruitmentState - activations and multipliers, written
-    work : RecruitmentWork - mix is read
+    work : RecruitmentWork - the factor L of the rows (mix) is read
     """
     L, y, n_row = work.mix, state.multiplier, state.multiplier.shape[0]
     slope = size ** max(options.power - 1, 0)

@@ -1,5 +1,6 @@
-"""The recruitment criterion of one element: its value, derivatives, and conjugate, which certifies a
-solution."""
+"""The recruitment criterion of one element: its derivatives, and its part of the dual objective, which
+certifies a solution.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def power_of(x, p):
 
 @njit
 def slopes(p, weight, x):
-    """Return first and second derivative of weight x^p, for min/max of weight x^2 / 2, at x > 0.
+    """Return first and second derivative of weight x^p at x > 0; for min/max (p = 0) those of weight x^2 / 2.
 
     p : int - power, 0 = min/max
     weight : float - weight of the element [1]
@@ -38,12 +39,12 @@ def slopes(p, weight, x):
 
 @njit
 def least(p, weight, drive, most):
-    """Return the minimum of weight x^p - drive x over 0 <= x <= most, one element's part of the dual
+    """Return the minimum of weight x^p - drive x over 0 <= x <= most: one element's part of the dual
     objective.
 
     p : int - power of 2 and more
     weight : float - weight of the element [1]
-    drive : float - C' multiplier of the element
+    drive : float - scalar product of the element's action on the rows and their multipliers
     most : float - largest activation, inf = no bound [1]
     """
     if drive <= 0.0:

@@ -1,11 +1,11 @@
-"""The problem of muscle recruitment, its state from frame to frame, and its results.
+"""The optimisation problem of muscle recruitment, its state from frame to frame, and its results.
 
     min  G(x)   subject to   C x = d,   0 <= x <= most
 
 x are the activations of elements: the force of a muscle over its strength, or that of an actuator or of a
-reaction that pushes one way. C has, for each element at full activation, its action on each row of the
-equations of motion; d is the demand of these rows (Andersen et al. 2017, eqs 11-14; Damsgaard et al. 2006).
-Criteria:
+reaction that pushes in one direction. Each row is one equation of motion: C contains the contribution of each
+element at activation 1, d the demand, that is the load to be borne (Andersen et al. 2017, eqs 11-14;
+Damsgaard et al. 2006). Criteria:
 
     power p = 2, 3, ...   G = sum weight x^p
     power 0, min/max      G = max x, and of all solutions with that maximum the one in their middle
@@ -26,7 +26,9 @@ neither."""
 
 
 class Recruitment(NamedTuple):
-    """The recruitment problem of one frame. An element that acts both ways is two elements."""
+    """The recruitment problem of one frame; an element that acts in both directions is entered as two
+    elements.
+    """
 
     # of each element on each row at activation 1 [N, N m]
     action: Annotated[np.ndarray, Floats("n_element", "n_row")]
@@ -36,7 +38,7 @@ class Recruitment(NamedTuple):
 
 
 class RecruitmentOptions(NamedTuple):
-    """The criterion, and the tolerances to which it is met."""
+    """Settings of recruitment: the criterion, the largest number of iterations, and the tolerances."""
 
     power: int  # 2 and more, or 0 = min/max
     n_iteration: int  # at most
@@ -45,7 +47,7 @@ class RecruitmentOptions(NamedTuple):
 
 
 class RecruitmentState(NamedTuple):
-    """The solution of the last frame, from which the next one starts."""
+    """Activations and multipliers of the last frame, from which the solution of the next frame starts."""
 
     x: Annotated[np.ndarray, Floats("n_element")]  # activations
     lower: Annotated[np.ndarray, Floats("n_element")]  # multipliers of x >= 0
@@ -56,7 +58,7 @@ class RecruitmentState(NamedTuple):
 
 
 class RecruitmentWork(NamedTuple):
-    """The scaled problem, and working space."""
+    """The recruitment problem with scaled rows and weights, and working space of the solution methods."""
 
     action: Annotated[np.ndarray, Floats("n_element", "n_row")]  # by rows of the same size
     weight: Annotated[np.ndarray, Floats("n_element")]  # in parts of the largest
@@ -83,7 +85,9 @@ class RecruitmentWork(NamedTuple):
 
 
 class RecruitmentOut(NamedTuple):
-    """The solution, and the numbers that prove it."""
+    """Activations found for a frame, with the unmet load, the objective, and the gap and residual that prove
+    the solution.
+    """
 
     activation: Annotated[np.ndarray, Floats("n_element", fill=math.nan)]
     violation: Annotated[np.ndarray, Floats("n_row", fill=math.nan)]  # demand that is not met [N, N m]
@@ -95,27 +99,34 @@ class RecruitmentOut(NamedTuple):
 
 
 def new_recruitment_state(n_element: int, n_row: int) -> RecruitmentState:
-    """Allocate the state of n_element elements on n_row rows."""
+    """Allocate a RecruitmentState for n_element elements (muscles, actuators, reactions) and n_row equations
+    of motion.
+    """
     return allocate(RecruitmentState, n_element=n_element, n_row=n_row)
 
 
 def new_recruitment_work(n_element: int, n_row: int) -> RecruitmentWork:
-    """Allocate the working space of n_element elements on n_row rows."""
+    """Allocate a RecruitmentWork for n_element elements (muscles, actuators, reactions) and n_row equations
+    of motion.
+    """
     return allocate(RecruitmentWork, n_element=n_element, n_row=n_row)
 
 
 def new_recruitment_out(n_element: int, n_row: int) -> RecruitmentOut:
-    """Allocate the results of n_element elements on n_row rows."""
+    """Allocate a RecruitmentOut for n_element elements (muscles, actuators, reactions) and n_row equations of
+    motion.
+    """
     return allocate(RecruitmentOut, n_element=n_element, n_row=n_row)
 
 
 def new_recruitment(
     weight: np.ndarray, most: np.ndarray, n_row: int, options: RecruitmentOptions
 ) -> tuple[Recruitment, RecruitmentOptions, RecruitmentState, RecruitmentWork, RecruitmentOut]:
-    """Return all arguments of `recruit`, without active elements and without demand.
+    """Return all arguments of `recruit`; the actions of the elements and the demand are zero, for the caller
+    to fill in.
 
     weight, most : (n_element,) - weights in the criterion, and largest activations [1]
-    n_row : int - number of rows
+    n_row : int - number of equations of motion (rows)
     options : RecruitmentOptions - the criterion and tolerances
     """
     n = len(weight)

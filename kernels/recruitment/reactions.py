@@ -1,4 +1,6 @@
-"""Generalized forces of reactions: of a unit force that pushes the two ends of an element apart."""
+"""Generalized forces of reactions: of a unit force along a constraint element, which pushes the element's two
+ends apart.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ from kernels.solver.constraints import element_values, element_wrench
 
 @entry
 def reaction_rows(elements, which, target, pose, work, rows_out):
-    """Write the generalized forces of a unit force along each element into rows_out.
+    """Write the generalized forces of a unit force along each of several elements into rows_out.
 
-    Where a body is A of the element (kernels/solver/constraints), the force on A is positive in the direction
-    in which Phi grows (C^(R) of Andersen et al. 2017, eqs 11-14, for one row; in newtons also where Phi is a
-    squared length).
+    On body A of an element (kernels/solver/constraints) the force is positive in the direction in which the
+    element's value Phi grows. For one row this is C^(R) of Andersen et al. 2017, eqs 11-14, but as a force in
+    newtons also where Phi is a squared length.
 
     elements : Elements - the elements of the model
-    which : (n_reaction,) int64 - numbers of the elements
+    which : (n_reaction,) int64 - indices of the elements
     target : (n_element,) - target lengths of the elements [m]
     pose : Pose - positions and orientations of all bodies in ground
     work : ElementWork - end points, gaps and path motions, written
@@ -31,7 +33,8 @@ def reaction_rows(elements, which, target, pose, work, rows_out):
 
 @njit
 def reaction_row(elements, e, pose, work, row_out):
-    """Write the generalized forces of element e, after element_values; zeros where its ends coincide.
+    """Write the generalized forces of a unit force along element e; zeros if its ends coincide. Call it after
+    element_values.
 
     elements : Elements - the elements of the model
     e : int - index of the element

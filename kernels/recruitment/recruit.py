@@ -1,7 +1,9 @@
-"""Recruitment of one frame: an interior-point method, started from the last frame, certified at the end.
+"""Muscle recruitment of one frame: an optimisation that starts from the last frame's solution and proves its
+result.
 
-Where the rows cannot be fulfilled, which a multiplier proves (Farkas), the least sum of squares of their
-violation is found instead, with a small part of the criterion to choose among its solutions.
+Sums of squares are minimised by kernels/recruitment/squares, other criteria by an interior-point method.
+Where no activations can bear the load, which the multipliers prove (Farkas), the sum of squares of the unmet
+load is minimised instead, with the criterion at a small weight to choose among the solutions.
 """
 
 from __future__ import annotations
@@ -37,9 +39,11 @@ TRACE = 1e-9
 
 @njit
 def recruit(problem, options, state, work, out):
-    """Write the activations of one frame into out; return (status, number of iterations).
+    """Find the activations that bear the load of one frame at the least cost; return (status, number of
+    iterations).
 
-    The status is OPTIMAL, VIOLATED or NOT_CONVERGED.
+    The status is OPTIMAL, VIOLATED (no activations bear the load; the unmet part is the smallest) or
+    NOT_CONVERGED.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
@@ -75,9 +79,10 @@ def recruit(problem, options, state, work, out):
 
 @njit
 def again(problem, options, state, work, out):
-    """Repeat `iterate` with orthonormal rows and activations in parts of the solution's size.
+    """Repeat the iteration with orthonormal rows and scaled activations (kernels/recruitment/conditioned);
+    return (status, iterations).
 
-    Afterwards work contains the problem as scaled by scale_rows. Return (status, iterations).
+    Afterwards work contains the problem as scaled by scale_rows.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
@@ -101,11 +106,13 @@ def again(problem, options, state, work, out):
 
 @njit
 def bear_most(problem, options, state, work, out):
-    """Minimise the sum of squares of the rows' violations; return (status, iterations).
+    """Minimise the sum of squares of the unmet load, if not all of it can be borne; return (status,
+    iterations).
 
-    Near the end the residual of stationarity is only rounding error. If the iteration waits for it to fall,
-    mu may stop falling; if it does not wait, mu may become so small that the steps are rounding errors, too.
-    Each variant fails in a few frames, but in different ones, so both are tried.
+    Near the solution, the residual of the stationarity condition is only rounding error. If the iteration
+    waits for it to fall, the barrier parameter mu may stop falling; if it does not wait, mu may become so
+    small that the steps are rounding errors, too. Each variant fails in a few frames, but in different ones,
+    so both are tried.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
@@ -130,9 +137,9 @@ def bear_most(problem, options, state, work, out):
 
 @njit
 def is_borne(problem, state, work):
-    """Return whether the load is borne: the violation is a rounding error compared with the largest demand.
+    """Return whether the load is borne: the unmet load is a rounding error compared with the largest demand.
 
-    It may be that in rows as scaled or as given.
+    It is if this holds for the rows either as scaled or as given.
 
     problem : Recruitment - elements and demand of the frame
     state : RecruitmentState - activations and multipliers
@@ -152,7 +159,7 @@ def is_borne(problem, state, work):
 
 @njit
 def is_finite(demand, action):
-    """Return whether demand : (m,) and action : (n, m) are finite numbers."""
+    """Return whether all numbers of demand : (n_row,) and action : (n_element, n_row) are finite."""
     total = 0.0
     for k in range(demand.shape[0]):
         total += demand[k]
@@ -163,7 +170,7 @@ def is_finite(demand, action):
 
 @njit
 def exceeds(problem, state):
-    """Return whether an element is more active than its bound allows."""
+    """Return whether any activation is above its bound problem.most by more than the tolerance ABOVE."""
     most = 0.0
     for i in range(state.x.shape[0]):
         most = max(most, state.x[i] / problem.most[i])
@@ -172,7 +179,7 @@ def exceeds(problem, state):
 
 @njit
 def scale_rows(problem, work):
-    """Write the problem with rows of the same size into work.
+    """Write the problem with each row divided by its largest coefficient into work.
 
     problem : Recruitment - elements and demand of the frame
     work : RecruitmentWork - action, demand and scale are written
@@ -192,7 +199,9 @@ def scale_rows(problem, work):
 
 @njit
 def scale_weights(problem, largest, work):
-    """Write the weights into work.weight : (n_element,), scaled so that the largest is the one given."""
+    """Write the weights of the criterion into work.weight : (n_element,), scaled so that their maximum is
+    `largest`.
+    """
     heaviest = 0.0
     for i in range(work.weight.shape[0]):
         heaviest = max(heaviest, problem.weight[i])
@@ -202,7 +211,8 @@ def scale_weights(problem, largest, work):
 
 @njit
 def begin(problem, options, warm, state):
-    """Write a start inside all bounds: from the last solution, or in the middle.
+    """Write starting values of the interior-point method inside all bounds: near the last solution, or fixed
+    ones.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
@@ -234,12 +244,14 @@ def begin(problem, options, warm, state):
 
 @njit
 def iterate(problem, options, soft, rounded, state, work, out):
-    """Step until the solution is certified, or the rows are proved impossible; return (status, iterations).
+    """Take interior-point steps until the solution is proved optimal, or the load impossible to bear; return
+    (status, iterations).
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
-    soft : float - 1 where rows may be violated, else 0
-    rounded : float - residual of stationarity that is not waited for, over the terms of a row [1]
+    soft : float - 1 where equations (rows) may be violated, else 0
+    rounded : float - residual of the stationarity condition that counts as rounding error, over the terms of
+        a row [1]
     state : RecruitmentState - activations and multipliers of the last frame, updated
     work : RecruitmentWork - the scaled problem, and working space, written
     out : RecruitmentOut - results; objective, gap, residual are written
@@ -263,13 +275,15 @@ def iterate(problem, options, soft, rounded, state, work, out):
 
 @njit
 def measure(problem, options, soft, state, work):
-    """Write residuals of rows and stationarity; return (mu, number of pairs, 1 - sum upper).
+    """Write the residuals of the rows and of the stationarity condition; return (mu, number of pairs, 1 - sum
+    of upper).
 
-    mu is the mean product of a bound's distance and its multiplier, which are a pair.
+    A pair is the distance from a bound and the multiplier of that bound; mu is the mean of the products of
+    all pairs.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
-    soft : float - 1 where rows may be violated, else 0
+    soft : float - 1 where equations (rows) may be violated, else 0
     state : RecruitmentState - activations and multipliers; multiplier is written where soft is 1
     work : RecruitmentWork - r, room, drive and dual are written
     """
@@ -303,8 +317,7 @@ def measure(problem, options, soft, state, work):
 
 @njit
 def answer(problem, options, status, state, out):
-    """Write activations, violations and objective in the units of the problem; NaN where no solution was
-    found.
+    """Write activations, unmet load and objective into out, without scaling; NaN if no solution was found.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances

@@ -1,9 +1,11 @@
-"""Recruitment by squares: Newton's method on the dual objective, which is piecewise quadratic.
+"""Recruitment with the criterion sum weight x^2: Newton's method on the dual objective, which is piecewise
+quadratic.
 
-With the drive u = C' multiplier, the activation of an element is u / (2 weight), limited to 0 and most. The
-residual of the rows is the gradient of the dual objective, which is concave; its curvature comes from the
-elements that are not at a bound. A step goes to where the objective is greatest along it, so that every step
-raises it. Near the solution a few steps reach it exactly; from the solution of the last frame often one does.
+With the drive u = C' multiplier, the activation of an element is u / (2 weight), limited to the range from 0
+to most. The unmet load (residual of the rows) is the gradient of the dual objective, which is concave; its
+second derivative comes from the elements that are not at a bound. A step goes to the maximum of the objective
+along the Newton direction, so that every step raises it. Near the solution a few steps reach it exactly; from
+the solution of the last frame often one does.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ elements are all at bounds keep some curvature [1]."""
 def by_squares(problem, options, state, work, out):
     """Find the activations with the least sum of weight x^2; return (status, number of steps).
 
-    The scaled problem is in work.
+    work contains the problem as scaled by scale_rows and scale_weights; the status is OPTIMAL, VIOLATED or
+    NOT_CONVERGED.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
@@ -57,8 +60,8 @@ def by_squares(problem, options, state, work, out):
 
 @njit
 def respond(problem, state, work):
-    """Write the activations x, their multipliers lower and upper, and the rows' residual r for the present
-    multipliers of rows.
+    """Write the activations that follow from the present multipliers of the rows, the multipliers of their
+    bounds, and the unmet load r.
 
     problem : Recruitment - elements and demand of the frame
     state : RecruitmentState - multiplier is read; x, lower and upper are written
@@ -84,9 +87,10 @@ def respond(problem, state, work):
 
 @njit
 def newton_direction(all_free, state, work):
-    """Write dmultiplier = S^-1 r, S = sum c c' / (2 weight) over the elements that are not at a bound.
+    """Write the Newton step of the rows' multipliers, S^-1 r with the unmet load r, into work.dmultiplier.
 
-    all_free : bool - whether no element is taken to be at a bound
+    all_free : bool - whether all elements are treated as not at a bound; otherwise S = sum c c' / (2 weight)
+        is over those not at a bound, c being an element's action on the rows
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - S, dmultiplier and dx = C' dmultiplier are written
     """
@@ -116,9 +120,11 @@ def newton_direction(all_free, state, work):
 
 @njit
 def best_step(problem, state, work):
-    """Return the length of step at which the dual objective is greatest; 0 where it does not rise.
+    """Return the factor of the Newton step that makes the dual objective largest; 0 if it does not rise along
+    the step.
 
-    Its slope falls in straight pieces: Newton's method is applied to it, between bounds that close in.
+    The derivative of the objective along the step falls piecewise linearly; its zero is found by Newton's
+    method in a bracket.
 
     problem : Recruitment - elements and demand of the frame
     state : RecruitmentState - activations and multipliers

@@ -1,9 +1,11 @@
-"""One step of the interior-point method: a prediction, a centred correction, one factorisation.
+"""One step of the interior-point method of recruitment: predictor and centred corrector with one
+factorisation.
 
 The perturbed optimality conditions of kernels/recruitment/problem.py, x lower = mu and room upper = mu, are
-linearised (Mehrotra 1992, SIAM J Optim 2:575-601). With H = G'' + lower / x + upper / room, which is
-diagonal, there remains a system of the rows alone, S = C H^-1 C' + soft 1; min/max adds a term of rank one to
-it. Rows that depend on others are left out of the factor.
+linearised (Mehrotra 1992, SIAM J Optim 2:575-601); room is most - x, lower and upper are the multipliers of
+the bounds, mu is the barrier parameter. With H = G'' + lower / x + upper / room, which is diagonal, there
+remains a system of the rows alone, S = C H^-1 C' + soft 1; min/max adds a term of rank one to it. Rows that
+depend on others are left out of the factor.
 """
 
 from __future__ import annotations
@@ -30,10 +32,11 @@ DEPENDENT = 1e-13
 
 @njit
 def factorise(options, soft, state, work):
-    """Write H^-1, S and the factor of S; return kappa, the divisor of the term of rank one for min/max.
+    """Write H^-1 and the Cholesky factor of S, the matrix of an interior-point step; return kappa, the
+    divisor of the term of rank one for min/max.
 
     options : RecruitmentOptions - the criterion and tolerances
-    soft : float - 1 where rows may be violated, else 0
+    soft : float - 1 where equations (rows) may be violated, else 0
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - inverse, edge, S and v are written
     """
@@ -66,12 +69,15 @@ def factorise(options, soft, state, work):
 
 @njit
 def direction(options, kappa, unbalanced, state, work):
-    """Write the steps dx, dlower, dupper, dmultiplier of the interior-point method, for the targets of the
-    complementarity in work.low and work.high; return the step of the largest activation, 0 unless min/max.
+    """Write the interior-point step of activations and multipliers (dx, dlower, dupper, dmultiplier) into
+    work.
+
+    work.low and work.high contain the targets of the complementarity conditions. Returns the step of the
+    largest activation, 0 unless min/max.
 
     options : RecruitmentOptions - the criterion and tolerances
     kappa : float - divisor of the term of rank one for min/max, as `factorise` returns it
-    unbalanced : float - 1 - sum upper, for min/max
+    unbalanced : float - 1 - sum of upper, for min/max
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - the steps and rhs are written
     """
@@ -111,10 +117,10 @@ def direction(options, kappa, unbalanced, state, work):
 
 @njit
 def step_lengths(dpeak, state, work):
-    """Return the fractions of the step, of x and of the multipliers, at which the first bound is reached; at
-    most 1.
+    """Return (fraction for activations, fraction for multipliers) of a step at which the first bound is
+    reached; at most 1.
 
-    dpeak : float - step of max x, for min/max
+    dpeak : float - step of the largest activation, for min/max
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - the scaled problem, and working space
     """
@@ -135,7 +141,7 @@ def step_lengths(dpeak, state, work):
 
 @inlined
 def predict(state, work):
-    """Write the targets of a step that ends at the bounds, the prediction, into low and high."""
+    """Write the targets of the predictor step, complementarity products of 0, into work.low and work.high."""
     for i in range(state.x.shape[0]):
         work.low[i] = -state.lower[i]
         work.high[i] = -state.upper[i]
@@ -143,13 +149,14 @@ def predict(state, work):
 
 @njit
 def centre(options, rounded, mu, n_pair, dpeak, state, work):
-    """Write the targets of the corrected step into low and high, from the predicted step.
+    """Write the targets of the centred corrector step into work.low and work.high, from the predictor step.
 
     options : RecruitmentOptions - the criterion and tolerances
-    rounded : float - residual of stationarity that is not waited for, over the terms of a row [1]
+    rounded : float - residual of the stationarity condition that counts as rounding error, over the terms of
+        a row [1]
     mu : float - mean of the products x lower and room upper
     n_pair : int - number of these products
-    dpeak : float - predicted step of max x, for min/max
+    dpeak : float - predicted step of the largest activation, for min/max
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - low and high are written
     """
@@ -177,13 +184,14 @@ def centre(options, rounded, mu, n_pair, dpeak, state, work):
 
 @njit
 def advance(options, mu, dpeak, state, work):
-    """Move along the step, but stop just before the nearest bound.
+    """Add the step to activations and multipliers, shortened so that it stops just before the nearest bound.
 
-    With a criterion of high power it goes only as far as the slopes of the criterion are followed.
+    With a criterion of high power it is shortened until the linear prediction of the criterion's derivatives
+    holds.
 
     options : RecruitmentOptions - the criterion and tolerances
     mu : float - mean of the products x lower and room upper
-    dpeak : float - step of max x, for min/max
+    dpeak : float - step of the largest activation, for min/max
     state : RecruitmentState - activations and multipliers, written
     work : RecruitmentWork - the scaled problem, and working space
     """
@@ -215,8 +223,8 @@ def advance(options, mu, dpeak, state, work):
 
 @njit
 def overshot(options, part, state, work):
-    """Return by how much the criterion's slopes differ from their linear prediction after a part of the
-    step: the largest product of this difference and the activation x.
+    """Return the largest product of activation and error of the linearly predicted derivative of the
+    criterion, after a part of the step.
 
     options : RecruitmentOptions - the criterion and tolerances
     part : float - part of the step [1]
@@ -235,7 +243,7 @@ def overshot(options, part, state, work):
 
 @njit
 def is_sound(work):
-    """Return whether a step consists of finite numbers only."""
+    """Return whether all numbers of the step in work are finite."""
     total = 0.0
     for i in range(work.dx.shape[0]):
         total += work.dx[i] + work.dlower[i] + work.dupper[i]
