@@ -1,1 +1,3 @@
-"""Rosenbrock integration of stiff equations of motion with a fixed step."""
+"""Integration of the stiff equations of motion in forward simulation by Rosenbrock methods with a fixed
+step.
+"""

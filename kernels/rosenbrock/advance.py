@@ -1,4 +1,4 @@
-"""Many integration steps in one call, with results recorded at a fixed number of steps."""
+"""Many integration steps of a simulation in one call, with results recorded every so many steps."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
 
 @njit
 def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
-    """Take many steps; return the status of the last one, and end early where that is worse than
-    ERROR_LARGE.
+    """Take many time steps; return the status of the last one. A status worse than ERROR_LARGE ends the call
+    early.
 
     simulation : Simulation - bodies, and the force elements between them
     tableau : Tableau - coefficients of the Rosenbrock method
     options : StepOptions - options of the time steps
-    plan : (start, n_step, every, last) - time of step 0 [s], so that step k begins at start + k
-        options.step, and loads and excitations are constant over it; number of steps to do; steps from one
-        row of the trace to the next, 0 = none; 1 = write one more row at the end
+    plan : (start, n_step, every, last) - time of step 0 [s] (step k begins at start + k options.step; loads
+        and excitations are constant over a step); number of steps to take; number of steps from one row of
+        the trace to the next, 0 = no rows; 1 = write one more row at the end
     gain : (n_load,) - factor of each load
     q : (n_q,) - generalized coordinates [rad, m], updated
     v : (n_v,) - generalized speeds [rad/s, m/s], updated

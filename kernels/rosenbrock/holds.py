@@ -1,14 +1,14 @@
-"""Constraints in a simulation: closed loops, points on planes and lines, rods.
+"""Hard constraints in a simulation: closed loops, points on planes and lines, rods.
 
-The motion is that of the accelerations under all constraints, an ordinary differential equation, so that
-every method keeps its order. With the Jacobian G of Phi(q) = 0 and multipliers lambda,
+The constrained accelerations make an ordinary differential equation, so that every method keeps its order.
+With the Jacobian G of Phi(q) = 0 and multipliers lambda,
   M v_dot + h = tau + G' lambda,   G v_dot = -gamma,   gamma = Phi-double-dot at v_dot = 0,
 and kernels/rosenbrock/projection projects q and v onto Phi = 0 and G v = 0 after each step (Hairer, Wanner
-1996, section VII.2). For a stage u, with s = 1/(h g), the matrix S of the stage without constraints and the
-derivatives W_q, W_v of Phi-double-dot at fixed v_dot (kernels/dynamics/constraint_slopes),
+1996, section VII.2). For a stage u (h, g, r, B: rosenbrock/stages), with s = 1/(h g), the matrix S without
+constraints and derivatives W_q, W_v of Phi-double-dot at fixed v_dot (kernels/dynamics/constraint_slopes),
   S u_v - G' mu = r,   (G + (W_v + W_q B)/s) u_v = (G r_v - W_q B r_q)/s:
-one bordered matrix, factorised once a step. d(G' lambda)/dq at fixed lambda is part of tau_q. Coordinates
-that couplers give are eliminated from rows and slopes as in kernels/dynamics/reduction.
+one bordered matrix, factorised once a step. tau_q includes d(G' lambda)/dq at fixed lambda. Coordinates that
+couplers give are eliminated from rows and slopes as in kernels/dynamics/reduction.
 
 A row that depends on earlier ones at the start of a step, or whose derivatives are rounding errors compared
 with its element's lever (kernels/solver/levers), is left out of this step, and its multiplier is 0.
@@ -52,7 +52,7 @@ from kernels.solver.constraints import DISTANCE, element_wrench
 
 
 class Holds(NamedTuple):
-    """Hard constraints of a simulation, n_row scalar ones."""
+    """Hard constraints of a simulation: n_row elements with one scalar equation each."""
 
     constraints: Constraints  # all of its elements hard, no couplers and no rolls
     pairs: Pairs  # of bodies that elements hold
@@ -60,7 +60,7 @@ class Holds(NamedTuple):
 
 
 class HoldWork(NamedTuple):
-    """Rows, multipliers and slopes of hard constraints; most tables use n_active rows, of those that act."""
+    """Rows, multipliers, derivatives of hard constraints; most tables have n_active rows, of acting ones."""
 
     rows: ConstraintWork  # value, row and bias of all, along all coordinates; kernel: factor of Y Y'
     drift: Annotated[np.ndarray, Floats("n_body", 6)]  # of bodies: acceleration at zero v_dot, no gravity
@@ -103,11 +103,11 @@ def new_hold_work(holds: Holds, tree: Tree) -> HoldWork:
 
 @njit
 def spread(couplers, coupler_work, L, own):
-    """Compute own.Y = G L'^-1 and own.reach of the acting rows G, and own.rows.kernel = Y Y' (lower half).
+    """Compute own.Y = G L'^-1 of the acting constraint rows G, and the lower half of Y Y' (own.rows.kernel).
 
     couplers : Couplers - coordinates that are functions of others
     coupler_work : CouplerWork - slopes of the couplers at this state
-    L : (n_v, n_v) - Cholesky factor of E'ME
+    L : (n_v, n_v) - Cholesky factor of the mass matrix of the independent coordinates
     own : HoldWork - its Y, reach and rows.kernel are written
     """
     n_v, S = L.shape[0], own.rows.kernel
@@ -131,11 +131,11 @@ def spread(couplers, coupler_work, L, own):
 
 @njit
 def spread_active(couplers, coupler_work, L, own):
-    """Do the same as spread, and factorise own.rows.kernel.
+    """Compute own.Y of the acting constraint rows as `spread` does, and factorise Y Y' in own.rows.kernel.
 
     couplers : Couplers - coordinates that are functions of others
     coupler_work : CouplerWork - slopes of the couplers at this state
-    L : (n_v, n_v) - Cholesky factor of E'ME
+    L : (n_v, n_v) - Cholesky factor of the mass matrix of the independent coordinates
     own : HoldWork - its Y, reach and rows.kernel are written
     """
     spread(couplers, coupler_work, L, own)
@@ -144,11 +144,11 @@ def spread_active(couplers, coupler_work, L, own):
 
 @njit
 def choose_rows(couplers, coupler_work, L, own):
-    """Write the rows that do not depend on earlier ones into own.active, and do as spread_active.
+    """Choose the constraint rows that do not depend on earlier ones (own.active), and do as spread_active.
 
     couplers : Couplers - coordinates that are functions of others
     coupler_work : CouplerWork - slopes of the couplers at this state
-    L : (n_v, n_v) - Cholesky factor of E'ME
+    L : (n_v, n_v) - Cholesky factor of the mass matrix of the independent coordinates
     own : HoldWork - its active, n_active, Y, reach and rows.kernel are written
     """
     n, S = own.left.shape[0], own.rows.kernel
@@ -171,7 +171,7 @@ def choose_rows(couplers, coupler_work, L, own):
 def push_back(L, own, x):
     """Add M^-1 G' lambda to x : (n_v,); lambda, which solves G M^-1 G' lambda = own.left, replaces own.left.
 
-    L : (n_v, n_v) - Cholesky factor of E'ME
+    L : (n_v, n_v) - Cholesky factor of the mass matrix of the independent coordinates
     own : HoldWork - after spread_active; its fields left and delta are written
     """
     n_v, k, delta = x.shape[0], own.n_active[0], own.delta
@@ -196,7 +196,7 @@ def held_accelerations(holds, couplers, tree, q, v, starting, work, v_dot):
     tree : Tree - joint tree of the bodies
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
-    starting : int - 1 = a step starts, and the acting rows are chosen
+    starting : int - 1 = a step starts here, and the constraint rows that act are chosen
     work : SimulationWork - after reduced_accelerations; its fields holds and tau are written
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2], updated
     """
@@ -227,7 +227,7 @@ def held_accelerations(holds, couplers, tree, q, v, starting, work, v_dot):
 
 @inlined
 def add_hold_slopes(holds, system, work):
-    """Add the derivatives of constraint forces by q and v, at fixed multipliers, to holds, stages of work.
+    """Add the derivatives of constraint forces with respect to q and v, at fixed multipliers, to work.
 
     holds : Holds - None where the simulation has no constraints
     system : System - joint tree of bodies with mass, in a gravitational field
@@ -286,7 +286,7 @@ def press(holds, pose, own):
 
 @inlined
 def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
-    """Reduce held.folded, by_q, by_v to the independent coordinates as reduce_slopes; compute held.by_time.
+    """Reduce constraint rows and their derivatives to the independent coordinates, as reduce_slopes does.
 
     holds : Holds - None where the simulation has no constraints
     couplers : Couplers - coordinates that are functions of others
@@ -317,10 +317,10 @@ def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
 
 @inlined
 def hold_onset(holds, L, own, onset):
-    """Convert the partial derivative of v_dot with respect to time, onset : (n_v,), into the constrained one.
+    """Add the effect of constraints to onset : (n_v,), the partial derivative of v_dot with respect to time.
 
     holds : Holds - None where the simulation has no constraints
-    L : (n_v, n_v) - Cholesky factor of E'ME
+    L : (n_v, n_v) - Cholesky factor of the mass matrix of the independent coordinates
     own : HoldWork - after reduce_hold_slopes; its fields left and delta are written
     """
     if holds is None:
@@ -332,10 +332,10 @@ def hold_onset(holds, L, own, onset):
 
 @inlined
 def hold_jerk(holds, L, own, v, v_dot, jerk):
-    """Convert the unconstrained jerk into the constrained one, both without the partial time derivative.
+    """Add the effect of constraints to the jerk; partial derivatives by time are not included.
 
     holds : Holds - None where the simulation has no constraints
-    L : (n_v, n_v) - Cholesky factor of E'ME
+    L : (n_v, n_v) - Cholesky factor of the mass matrix of the independent coordinates
     own : HoldWork - after reduce_hold_slopes; its fields left and delta are written
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
@@ -351,13 +351,13 @@ def hold_jerk(holds, L, own, v, v_dot, jerk):
 
 @inlined
 def factor_bordered(tree, v, shift, stages, own):
-    """Factorise the stage matrix, bordered by the constraints unless own is None; return False if singular.
+    """Factorise the matrix of a stage, bordered by constraint rows; return False if it is singular.
 
     tree : Tree - joint tree of the bodies
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
     shift : float - 1/(h g) [1/s]
     stages : StageWork - without a border its S becomes the LU factors; row 0 of its row is overwritten
-    own : HoldWork - its S and pivot are written; None = there are no constraints, and no border
+    own : HoldWork - its S and pivot are written; None = there are no constraints, so no border
     """
     n = v.shape[0]
     if own is None:
@@ -378,11 +378,11 @@ def factor_bordered(tree, v, shift, stages, own):
 
 @inlined
 def solve_bordered(shift, stages, own, u_v):
-    """Solve for u_v of a stage from its right-hand side; there is no border where own is None.
+    """Solve the linear system of a stage, bordered by constraint rows, for the velocity part u_v.
 
     shift : float - 1/(h g) [1/s]
-    stages : StageWork - its row holds r_q, r_v and B r_q
-    own : HoldWork - its right is overwritten
+    stages : StageWork - its row contains r_q, r_v and B r_q (rosenbrock/stages)
+    own : HoldWork - its right is overwritten; None = there are no constraints, so no border
     u_v : (n_v,) - the right-hand side, and afterwards the velocity part of the stage
     """
     n = u_v.shape[0]

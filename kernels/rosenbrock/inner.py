@@ -1,11 +1,13 @@
-"""Inner states of muscles, activation and fibre length, eliminated from the stages of the motion.
+"""Inner states of muscles (activation, fibre length) in a Rosenbrock step, eliminated from the equations of
+the motion.
 
-Activation a and fibre length x of a muscle have rates that depend on a, on x and on the path's length L
-alone. With s = 1/(h g), right-hand sides r and g = dL/dq a stage (kernels/rosenbrock/stages) is therefore
+The rates of activation a and fibre length x of a muscle depend on a, x and the path's length L only. With s =
+1/(h gamma) for the step h and the diagonal gamma of the method, right-hand sides r and the path's gradient g
+= dL/dq, a stage u (kernels/rosenbrock/stages) is therefore
   u_a = r_a / (s - a_a),   u_x = w + c g . u_q,   w = (r_x + x_a u_a) / (s - x_x),   c = x_L / (s - x_x),
-where a_a, x_a, x_x and x_L are the derivatives of the rates. In the equation of motion the muscles' part
-becomes the stiffness -g F_x c g' and a force that is known before the stage is solved (Hairer, Wanner 1996,
-IV.7, eliminated block by block).
+where a_a, x_a, x_x and x_L are derivatives of the rates: x_a is that of dx/dt with respect to a. In the
+equation of motion the muscles' part becomes the stiffness -g F_x c g', with the muscle force F, and a force
+that is known before the stage is solved (Hairer, Wanner 1996, IV.7, eliminated block by block).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 
 
 class Inner(NamedTuple):
-    """Inner states of all muscles in a step, activations first and then fibre lengths; n_state = 2 n_pull."""
+    """Inner states of all muscles in a step: first all activations, then all fibre lengths (n_state = 2
+    n_pull).
+    """
 
     # at the start of the step: the state between steps [1], [m]
     now: Annotated[np.ndarray, Floats("n_state")]
@@ -36,14 +40,15 @@ class Inner(NamedTuple):
 
 
 def new_inner(n_pull: int, n_v: int) -> Inner:
-    """Allocate an Inner: inner states of all muscles in a step."""
+    """Allocate an Inner for n_pull muscles and ligaments: their inner states in a step."""
     return allocate(Inner, n_state=2 * n_pull, n_pull=n_pull, n_v=n_v)
 
 
 @njit
 def begin_inner(inner):
-    """Set the muscles' state of the first stage to that at the start of the step; do nothing without
-    muscles."""
+    """Set the muscles' inner states of the first stage to those at the start of the step; do nothing if inner
+    is None.
+    """
     if inner is None:
         return
     for k in range(inner.now.shape[0]):
@@ -52,9 +57,10 @@ def begin_inner(inner):
 
 @njit
 def reduce_gradients(couplers, coupler_work, v, inner, pulls):
-    """Reduce pulls.gradient to the independent coordinates, and compute inner.given.
+    """Reduce the gradients of all path lengths to the independent coordinates.
 
-    inner.given is the lengthening speed of each path due to the coordinates that are given.
+    Also write inner.given, the lengthening speed of each path that comes from coordinates given as functions
+    of time.
 
     couplers : Couplers - None where no coordinate is given
     coupler_work : CouplerWork - slopes of the couplers at the start of the step
@@ -76,11 +82,12 @@ def reduce_gradients(couplers, coupler_work, v, inner, pulls):
 
 @njit
 def fold_fibres(inner, pulls, shift, tau_q):
-    """Add the slope of muscle forces that comes from the change of fibre lengths within a stage to tau_q.
+    """Add to tau_q how the muscle forces change with q because fibre lengths follow within a stage.
 
     inner : Inner - None where there are no muscles
     pulls : PathForceWork - its slope and gradient are read
-    shift : float - 1/(h g) [1/s]; 0 = equilibrium at rest
+    shift : float - 1/(h g), with the step h and the diagonal g of the method [1/s]; 0 = fibres are in
+        equilibrium
     tau_q : (n_v, n_v) - derivative of the generalized forces with respect to q
     """
     if inner is None:
@@ -97,13 +104,13 @@ def fold_fibres(inner, pulls, shift, tau_q):
 
 @njit
 def push_stage(inner, pulls, i, shift, onset):
-    """Compute the force of the muscles' inner states on stage i, and inner.u[i] without the part of the
-    motion.
+    """Compute the generalized forces of the muscles' inner states in stage i, and inner.u[i] without the
+    effect of the motion.
 
     inner : Inner - its push and u[i] are written; None where there are no muscles
     pulls : PathForceWork - its slope and gradient are read
     i : int - index of the stage
-    shift : float - 1/(h g) [1/s]
+    shift : float - 1/(h g), with the step h and the diagonal g of the method [1/s]
     onset : float - h gamma_i, the factor of the partial derivatives of the rates with respect to time [s]
     """
     if inner is None:
@@ -132,7 +139,7 @@ def follow_stage(inner, pulls, i, shift, u_q):
     inner : Inner - its u[i] is updated; None where there are no muscles
     pulls : PathForceWork - its slope and gradient are read
     i : int - index of the stage
-    shift : float - 1/(h g) [1/s]
+    shift : float - 1/(h g), with the step h and the diagonal g of the method [1/s]
     u_q : (n_v,) - displacement part of stage i of the motion
     """
     if inner is None:
@@ -148,8 +155,8 @@ def follow_stage(inner, pulls, i, shift, u_q):
 
 @njit
 def next_inner(tableau, i, inverse_h, inner):
-    """Compute the muscles' inner state at stage i and the contribution of earlier stages, inner.state and
-    inner.past.
+    """Compute the muscles' inner states at stage i (inner.state), and what earlier stages add to its
+    right-hand side (inner.past).
 
     tableau : Tableau - coefficients of the Rosenbrock method
     i : int - index of the stage
@@ -163,7 +170,7 @@ def next_inner(tableau, i, inverse_h, inner):
 
 @njit
 def end_inner(tableau, inner):
-    """Compute the muscles' inner state at the end of the step; return whether it is finite (True without
+    """Compute the muscles' inner states at the end of the step; return whether they are finite (True without
     muscles).
 
     tableau : Tableau - coefficients of the Rosenbrock method
@@ -183,8 +190,9 @@ def end_inner(tableau, inner):
 
 @njit
 def keep_inner(inner):
-    """Accept the step for the muscles: its end becomes the start of the next one; do nothing without
-    muscles."""
+    """Accept a step: the muscles' inner states at its end become those at the start of the next step; do
+    nothing if inner is None.
+    """
     if inner is None:
         return
     for k in range(inner.now.shape[0]):

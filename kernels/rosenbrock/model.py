@@ -1,4 +1,6 @@
-"""Model and working space of a forward simulation, its accelerations, and their linearisation."""
+"""Model and working space of a forward simulation, its accelerations, and their derivatives for a Rosenbrock
+step.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ from kernels.rosenbrock.stages import StageWork, new_stage_work
 
 
 class Simulation(NamedTuple):
-    """A system of bodies with force elements between them."""
+    """Model of a forward simulation: bodies in a joint tree, force elements, muscles, couplers and
+    constraints.
+    """
 
     system: System
     forces: ForceElements
@@ -70,7 +74,7 @@ class Simulation(NamedTuple):
 
 
 class SimulationWork(NamedTuple):
-    """Working space of a simulation."""
+    """Working space of a simulation: dynamics, forces, matrices and stages of a step, and the state."""
 
     dynamics: DynamicsWork
     derivatives: DerivativeWork
@@ -112,8 +116,12 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
 
 @entry
 def set_constants(simulation, q, work):
-    """Compute the mass matrix and the weight at q : (n_q,), once before the first step; return False if a dof
-    has no mass.
+    """Compute the mass matrix and the generalized forces of gravity at q : (n_q,), once before the first
+    step.
+
+    Returns False if the mass matrix is singular: some dof has no mass.
+
+    simulation : Simulation - bodies, and the force elements between them; work : SimulationWork, written.
     """
     n_v = work.tau.shape[0]
     M, L = work.stages.M, work.stages.S
@@ -148,14 +156,13 @@ def mirror(M):
 
 @inlined
 def acceleration(simulation, q, v, moving, work, v_dot_out):
-    """Compute the accelerations at q and v; where the inertia is constant, only force elements are
-    evaluated.
+    """Compute the generalized accelerations at q and v.
 
     simulation : Simulation - bodies, and the force elements between them
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
-    moving : int - 1 = a step starts here, and velocities of the bodies are computed in every case, for
-        linearise
+    moving : int - 1 = a step starts here: velocities of the bodies are computed even if the inertia is
+        constant, as linearise needs them
     work : SimulationWork - working space, overwritten; its tau has the generalized forces
     v_dot_out : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     """
@@ -198,9 +205,10 @@ def pull_along(pulls, tree, q, v, inner, work):
 
 @inlined
 def solve_motion(couplers, system, v, work, v_dot_out):
-    """Compute the accelerations under work.tau.
+    """Compute the generalized accelerations under the generalized forces work.tau.
 
-    It is done by articulated bodies, or by the reduced equations of motion where there are couplers.
+    The articulated-body algorithm is used, or the equations of motion reduced to independent coordinates
+    where there are couplers.
 
     couplers : Couplers - an argument of its own so that the compiler drops the branch for None
     system : System - joint tree of bodies with mass, in a gravitational field
@@ -220,16 +228,18 @@ def solve_motion(couplers, system, v, work, v_dot_out):
 
 @inlined
 def linearise(simulation, q, v, v_dot, step, work):
-    """Compute work.stages.tau_q, tau_v and M : (n_v, n_v), right after `acceleration` has given v_dot.
+    """Compute the matrices of a Rosenbrock step, work.stages.tau_q, tau_v and M : (n_v, n_v), directly after
+    `acceleration`.
 
-    tau_q and tau_v are the derivatives of the forces less M v_dot + bias, with respect to q and v at fixed
-    v_dot.
+    M is the mass matrix; tau_q and tau_v are the derivatives of the generalized forces minus (M v_dot + bias)
+    with respect to q and v, at fixed v_dot.
 
     simulation : Simulation - bodies, and the force elements between them
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
-    step : float - length of the step for the secant slope of friction [s], 0 = exact slope
+    step : float - length of the step [s]; where sliding reverses within it, a secant slope replaces the
+        derivative of friction; 0 = exact derivative
     work : SimulationWork - its stages are written
     """
     system, tree, dynamics = simulation.system, simulation.system.tree, work.dynamics
@@ -260,10 +270,11 @@ def linearise(simulation, q, v, v_dot, step, work):
 
 @inlined
 def restore_inertia(couplers, system, dynamics):
-    """Compute dynamics.inertia of each single body again; do nothing where couplers is None.
+    """Compute the inertia of each single body again; do nothing where couplers is None.
 
-    reduced_accelerations replaces the inertia of each body by the sum over its subtree; this function undoes
-    that.
+    With couplers, reduced_accelerations has replaced the inertia of each body by the sum over its subtree.
+
+    system : System - bodies with mass; dynamics : DynamicsWork - its field inertia is written.
     """
     if couplers is not None:
         spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
@@ -271,14 +282,16 @@ def restore_inertia(couplers, system, dynamics):
 
 @inlined
 def linearise_reduced(couplers, holds, tree, v, v_dot, work):
-    """Replace M, tau_q and tau_v by those of the reduced equations; compute work.reduction.onset.
+    """Replace M, tau_q and tau_v by those of the equations reduced to independent coordinates; do nothing if
+    couplers is None.
 
     couplers : Couplers - None where no coordinate is given
     holds : Holds - None where the simulation has no constraints
     tree : Tree - joint tree of the bodies
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
-    work : SimulationWork - its stages and its reduction are written
+    work : SimulationWork - its stages and its reduction (also onset, the partial derivative of v_dot by time)
+        are written
     """
     if couplers is None:
         return

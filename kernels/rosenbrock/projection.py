@@ -1,13 +1,12 @@
-"""Projection onto the constraints by the smallest corrections: first of the coordinates, by Newton's method,
-then of the speeds.
+"""Projection of coordinates and speeds onto the hard constraints by the smallest corrections.
 
-L L' = E'ME is the mass matrix of where the step has ended, to within the length of a step. The correction is
-the shortest in the metric of the masses, delta = -M^-1 G' (G M^-1 G')^-1 Phi, repeated until Phi is no more
-than rounding error; the speeds take one such step to G v = 0. So the constraints do not drift, and a method
-keeps its order (Hairer, Wanner 1996, section VII.2). Coordinates given by couplers follow at every
-correction.
+Coordinates are corrected by Newton's method, then speeds by one linear step to G v = 0. With the mass matrix
+M at the end of the step (to within the length of a step) and the Jacobian G of Phi(q) = 0, a correction of q
+is the shortest in the metric of the masses, delta = -M^-1 G' (G M^-1 G')^-1 Phi; it is repeated until Phi is
+no more than rounding error. So the constraints do not drift, and a method keeps its order (Hairer, Wanner
+1996, section VII.2). Coordinates given by couplers follow at every correction.
 
-A row of the Jacobian that differs from a combination of the other rows by rounding errors only is left out
+A row of the Jacobian that differs from a combination of the other rows only by rounding errors is left out
 and does not act. Its constraint is then violated by as much as these rounding errors can cause; a violation
 of that size is accepted.
 """
@@ -42,7 +41,7 @@ N_ROUND = 50
 
 @njit
 def gap_of(constraints, rows, e):
-    """Return the violation of constraint element e [m, rad]; called after constraint_rows.
+    """Return the violation of constraint element e [m, rad]; call it after constraint_rows.
 
     constraints : Constraints - all of its elements are hard
     rows : ConstraintWork - its value is read
@@ -56,7 +55,7 @@ def gap_of(constraints, rows, e):
 
 @njit
 def largest_gap(constraints, rows):
-    """Return the largest violation of all constraint elements [m, rad], NaN where that of any is NaN.
+    """Return the largest violation among all constraint elements [m, rad]; NaN if any violation is NaN.
 
     constraints : Constraints - all of its elements are hard
     rows : ConstraintWork - its value is read
@@ -71,8 +70,9 @@ def largest_gap(constraints, rows):
 
 @njit
 def gap_left(constraints, pose, own):
-    """Return the largest violation of the constraints. For rows that do not act, a violation within the
-    accepted size does not count.
+    """Return the largest violation of the constraints [m, rad] that is not accepted.
+
+    For a constraint whose row does not act, a violation within the size that `borne` returns is accepted.
 
     constraints : Constraints - all of its elements are hard
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -90,9 +90,9 @@ def gap_left(constraints, pose, own):
 
 @njit
 def borne(constraints, pose, rows, e):
-    """Return the violation [m, rad] that is accepted of constraint element e where its row does not act.
+    """Return the largest violation [m, rad] of constraint element e that is accepted if its row does not act.
 
-    It is valid after constraint_rows.
+    Call it after constraint_rows.
 
     constraints : Constraints - all of its elements are hard
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -107,11 +107,11 @@ def borne(constraints, pose, rows, e):
 
 @inlined
 def close(holds, simulation, ahead, q, v, work):
-    """Project q and v onto the constraints as `project` does; return True at once where there are none.
+    """Project q and v onto the constraints; return whether that succeeded, True at once without constraints.
 
     holds : Holds - None where the simulation has no constraints
     simulation : Simulation - bodies, and the force elements between them
-    ahead : float - time of the projection after the time of the clock [s]
+    ahead : float - time from the start of the step to the state that is projected [s]
     q : (n_q,) - generalized coordinates [rad, m], changed
     v : (n_v,) - generalized speeds [rad/s, m/s], changed
     work : SimulationWork - working space, overwritten
@@ -123,13 +123,13 @@ def close(holds, simulation, ahead, q, v, work):
 
 @njit
 def project(simulation, ahead, q, v, work):
-    """Project q and v onto the constraints; return False where that fails or needs too large a correction.
+    """Project q and v onto the constraints; return False if a violation remains that is not accepted.
 
     simulation : Simulation - bodies, and the force elements between them
-    ahead : float - time of the projection after the time of the clock [s]
+    ahead : float - time from the start of the step to the state that is projected [s]
     q : (n_q,) - generalized coordinates [rad, m], changed
     v : (n_v,) - generalized speeds [rad/s, m/s], changed
-    work : SimulationWork - its dynamics hold the Cholesky factor of the mass matrix; working space,
+    work : SimulationWork - its dynamics contain the Cholesky factor of the mass matrix; working space,
         overwritten
     """
     holds, couplers, tree = simulation.holds, simulation.couplers, simulation.system.tree
@@ -161,10 +161,10 @@ def project(simulation, ahead, q, v, work):
 
 @njit
 def correction(L, own, step_out):
-    """Compute Newton's correction of the coordinates towards Phi = 0 of the acting rows; no dof moves by
-    more than MOST.
+    """Compute the Newton correction of the coordinates towards Phi = 0 of the acting rows, scaled so that no
+    dof moves by more than MOST.
 
-    L : (n_v, n_v) - Cholesky factor of E'ME
+    L : (n_v, n_v) - Cholesky factor of the mass matrix of the independent coordinates
     own : HoldWork - after spread_active; its fields left and delta are written
     step_out : (n_v,) - correction along the tangent of q [rad, m]
     """
@@ -182,15 +182,15 @@ def correction(L, own, step_out):
 
 @entry
 def put_on_constraints(simulation, q, v, work, before_out, after_out):
-    """Project q and v onto the constraints from a greater distance; return False where the coordinates
-    cannot satisfy them.
+    """Project the initial state of a simulation, which may be far off, onto the constraints; return whether
+    that succeeded.
 
-    Dofs that work.holds.kept marks keep their coordinates and their speeds.
+    Dofs that are marked in work.holds.kept keep their coordinates and their speeds.
 
     simulation : Simulation - bodies, and the force elements between them
     q : (n_q,) - generalized coordinates [rad, m], changed
     v : (n_v,) - generalized speeds [rad/s, m/s], changed
-    work : SimulationWork - at the time of its clock; working space, overwritten
+    work : SimulationWork - its time is that of the state; working space, overwritten
     before_out, after_out : (n_row, 2) - violation of each element [m] and its rate [m/s], before and after
     """
     holds, couplers, system = simulation.holds, simulation.couplers, simulation.system
@@ -219,7 +219,7 @@ def put_on_constraints(simulation, q, v, work, before_out, after_out):
 
 @njit
 def write_gaps(constraints, pose, own, v, out):
-    """Write the violation of every element [m] and its rate [m/s], after spread_active.
+    """Write the violation of every constraint element [m] and its rate [m/s]; call it after spread_active.
 
     The rate of a row that does not act is written as 0 as long as it is no more than rounding error.
 

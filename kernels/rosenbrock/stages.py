@@ -1,10 +1,11 @@
-"""Linear algebra of one step of a second-order system: one factorisation per step, and one solution of linear
-equations per stage.
+"""Linear algebra of one Rosenbrock step of a second-order system: one factorisation per step, one linear
+solution per stage.
 
-With y = (theta, v), theta-dot = f(theta, v) and M v-dot = tau, a stage of a Rosenbrock method,
-(I/(h g) - J) u = (theta-dot, v-dot) + sum C u/h (Hairer, Wanner 1996, IV.7), is solved for its velocity part
-alone. With B = (I/(h g) - df/dtheta)^-1,
-(M/(h g) - tau_v - tau_q B) u_v = M r_v + tau_q B r_q,  u_q = B (r_q + u_v),
+With y = (theta, v), theta-dot = f(theta, v) and M v-dot = tau, a stage u = (u_q, u_v) of a Rosenbrock method
+with the step h, the diagonal g and the Jacobian J, (I/(h g) - J) u = (theta-dot, v-dot) + sum C u/h (Hairer,
+Wanner 1996, IV.7), is solved for its velocity part u_v alone. With r = (r_q, r_v) the right-hand side and B =
+(I/(h g) - df/dtheta)^-1,
+  (M/(h g) - tau_v - tau_q B) u_v = M r_v + tau_q B r_q,  u_q = B (r_q + u_v),
 which has half the unknowns of the whole system. tau_q and tau_v are the derivatives of tau - (M v-dot + bias)
 with respect to theta and v at fixed v-dot.
 """
@@ -42,13 +43,14 @@ def new_stage_work(n_v: int) -> StageWork:
 
 @inlined
 def factor(tree, v, shift, work, held):
-    """Compute the LU factors of M shift - tau_v - tau_q B; return False where the matrix is singular.
+    """Compute the LU factors of the matrix of all stages, M shift - tau_v - tau_q B; return False if it is
+    singular.
 
     tree : Tree - joint tree of the bodies
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
-    shift : float - 1/(h g) [1/s]
+    shift : float - 1/(h g), with the step h and the diagonal g of the method [1/s]
     work : StageWork - its M, tau_q and tau_v are read, its S and pivot are written
-    held : HoldWork - of the constraints, which border the matrix; None = there are none
+    held : HoldWork - rows of the constraints, which border the matrix; None = there are none
     """
     n = v.shape[0]
     S, M, column = work.S, work.M, work.row[0]
@@ -61,14 +63,13 @@ def factor(tree, v, shift, work, held):
 
 @inlined
 def next_stage(tableau, i, inverse_h, start, work, state_out):
-    """Compute the state at stage i, and the contribution of earlier stages to the right-hand side of this
-    stage.
+    """Compute the state at stage i, and what earlier stages add to the right-hand side of this stage.
 
     tableau : Tableau - coefficients of the Rosenbrock method
     i : int - index of the stage
     inverse_h : float - 1/h [1/s]
     start : (2 n_v,) - theta and v at the start of the step
-    work : StageWork - its past is written
+    work : StageWork - past, the contribution of earlier stages, is written
     state_out : (2 n_v,) - theta and v at the stage
     """
     combine(tableau.a[i], tableau.C[i], i, inverse_h, start, work.u, work.past, state_out)
@@ -76,7 +77,7 @@ def next_stage(tableau, i, inverse_h, start, work, state_out):
 
 @inlined
 def combine(a, C, i, inverse_h, start, u, past_out, state_out):
-    """Compute start + sum a u and sum C u/h over the stages before i.
+    """Compute, over the stages u before stage i, the state start + sum a u and the contribution sum C u/h.
 
     a, C : (MAX_STAGES,) - row i of the tableau
     i : int - index of the stage
@@ -96,17 +97,17 @@ def combine(a, C, i, inverse_h, start, u, past_out, state_out):
 
 @inlined
 def stage_solve(tree, i, shift, v, rate, push, work, held):
-    """Solve stage i from the rates there and write it into work.u[i].
+    """Solve the linear equations of stage i, with the rates at its state, and write the stage into work.u[i].
 
     tree : Tree - joint tree of the bodies
     i : int - index of the stage
-    shift : float - 1/(h g) [1/s]
+    shift : float - 1/(h g), with the step h and the diagonal g of the method [1/s]
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
     rate : (2 n_v,) - theta-dot and v-dot at the stage
     push : (n_v,) - generalized forces that inner states of muscles add (kernels/rosenbrock/inner); None =
         there are none
     work : StageWork - after factor and next_stage; its field u[i] is written
-    held : HoldWork - of the constraints; None = there are none
+    held : HoldWork - rows of the constraints; None = there are none
     """
     n = v.shape[0]
     r_q, r_v, p = work.row[0], work.row[1], work.row[2]
@@ -128,7 +129,7 @@ def stage_solve(tree, i, shift, v, rate, push, work, held):
 
 @inlined
 def add_push(push, x):
-    """Add push : (n_v,) to x : (n_v,); nothing is added where push is None."""
+    """Add push : (n_v,), generalized forces, to x : (n_v,); do nothing if push is None."""
     if push is not None:
         for d in range(x.shape[0]):
             x[d] += push[d]

@@ -1,7 +1,8 @@
-"""One Rosenbrock step of a simulation, or a part of a step that is split where sliding reverses.
+"""One Rosenbrock step of a simulation, or one part of a step that is split because friction changes fast
+within it.
 
 The embedded error, the difference from a second method of lower order, shows whether the step was small
-enough. If friction reverses within a step, the embedded error is far larger than the true error. It is then a
+enough. If sliding reverses within a step, the embedded error is far larger than the true error; it is then a
 warning and not an estimate of the error.
 """
 
@@ -54,7 +55,7 @@ class StepOptions(NamedTuple):
 
 @inlined
 def part(options, simulation, rest, v, work):
-    """Return the length [s] of the next part of a step, from the derivatives at its start.
+    """Return the length [s] of the next part of a time step, from the derivatives at its start.
 
     options : StepOptions - options of the time steps
     simulation : Simulation - bodies, and the force elements between them
@@ -82,9 +83,11 @@ def part(options, simulation, rest, v, work):
 
 @njit
 def find_jerk(v, v_dot, stages, jerk_out):
-    """Compute the jerk jerk_out : (n_v,) = M^-1 (tau_q v + tau_v v_dot); stages.S is overwritten.
+    """Compute the jerk M^-1 (tau_q v + tau_v v_dot), the time derivative of v_dot along the motion, into
+    jerk_out : (n_v,).
 
-    It is the time derivative of v_dot along the motion.
+    v, v_dot : (n_v,) - generalized speeds and accelerations
+    stages : StageWork - M, tau_q and tau_v are read; S is overwritten
     """
     n_v = v.shape[0]
     for i in range(n_v):
@@ -110,8 +113,8 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
     tableau : Tableau - coefficients of the Rosenbrock method
     options : StepOptions - options of the time steps
     rest : float - remaining time of the step [s]
-    record : bool - write a row of the trace where the step starts
-    halt : bool - return after the row of the trace, with length 0
+    record : bool - whether to write a row of the trace at the start of the step
+    halt : bool - whether to return after writing that row, with length 0
     q : (n_q,) - generalized coordinates [rad, m], updated
     v : (n_v,) - generalized speeds [rad/s, m/s], updated
     work : SimulationWork - working space, overwritten
@@ -160,8 +163,9 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
 
 @inlined
 def move(stage_v, q, v, work):
-    """Accept the step: copy the state at its end, work.q and stage_v : (n_v,), to q : (n_q,) and v :
-    (n_v,)."""
+    """Accept a step: copy the state at its end from work.q and stage_v : (n_v,) to q : (n_q,) and v : (n_v,),
+    and keep the muscles' inner states.
+    """
     keep_inner(work.inner)
     copy(stage_v, v)
     copy(work.q, q)
@@ -169,7 +173,7 @@ def move(stage_v, q, v, work):
 
 @inlined
 def begin(v, work):
-    """Set the states of motion and muscles at the start of a step.
+    """Set the states of the first stage, of motion and muscles, to those at the start of the step.
 
     v : (n_v,) - generalized speeds [rad/s, m/s]
     work : SimulationWork - its state, stages and inner are written
@@ -180,13 +184,12 @@ def begin(v, work):
 
 @inlined
 def factor_stages(tree, v, shift, work):
-    """Factorise the matrix of the stages; return False where it is singular.
-
-    Inner states of muscles are eliminated.
+    """Factorise the matrix of the stages, from which the inner states of muscles are eliminated; return False
+    if it is singular.
 
     tree : Tree - joint tree of the bodies
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]
-    shift : float - 1/(h g) [1/s]
+    shift : float - 1/(h g), with the step h and the diagonal g of the method [1/s]
     work : SimulationWork - its stages are written
     """
     fold_fibres(work.inner, work.pulls, shift, work.stages.tau_q)
@@ -227,9 +230,8 @@ def solve_stage(simulation, tableau, i, h, v, work):
 
 @inlined
 def stand(v, start_out, state_out, past_out):
-    """Write the state at the start of a step: theta = 0 and the generalized speeds v : (n_v,).
-
-    It goes into start_out and state_out : (2 n_v,), and zeros into past_out : (2 n_v,).
+    """Write the local state at the start of a step, theta = 0 and the speeds v : (n_v,), into start_out and
+    state_out : (2 n_v,), and zeros into past_out : (2 n_v,).
     """
     n_v = v.shape[0]
     for d in range(n_v):
@@ -239,11 +241,10 @@ def stand(v, start_out, state_out, past_out):
 
 @inlined
 def weigh(tableau, h, start, v_dot, stages, state_out):
-    """Compute the state at the end of the step as a weighted sum of stages; return its embedded error
-    relative to the speeds.
+    """Compute the state at the end of the step as a weighted sum of stages; return the largest embedded error
+    of a speed, over that speed plus SLOW.
 
-    If the method has no embedded method, the difference from an explicit Euler step is used as the embedded
-    error.
+    For a method without an embedded one, the difference from an explicit Euler step is returned.
 
     tableau : Tableau - coefficients of the Rosenbrock method
     h : float - length of the step [s]
@@ -270,7 +271,7 @@ def weigh(tableau, h, start, v_dot, stages, state_out):
 def finite(x):
     """Return whether all entries of x : (n,) and their squares are finite numbers.
 
-    The square of a larger number overflows, and then the angle of a rotation could not be computed.
+    A rotation angle is computed from squares; it cannot be if these overflow.
     """
     total = 0.0
     for i in range(x.shape[0]):

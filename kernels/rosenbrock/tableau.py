@@ -20,7 +20,7 @@ Row = tuple[float, ...]
 
 
 class Tableau(NamedTuple):
-    """Coefficients of a transformed step, for kernels; a and C are strict lower triangles."""
+    """Coefficients of a Rosenbrock method in the transformed form; a and C are strictly lower triangular."""
 
     g: float  # diagonal of Gamma
     a: np.ndarray  # (n_stage, n_stage) - stage states
@@ -34,7 +34,7 @@ class Tableau(NamedTuple):
 
 
 class Published(NamedTuple):
-    """Coefficients as published; b_hat is None where there is no embedded method.
+    """Coefficients of a Rosenbrock method as published; b_hat is None where there is no embedded method.
 
     alpha is strictly lower triangular, gamma lower triangular with a constant diagonal.
     """
@@ -46,7 +46,9 @@ class Published(NamedTuple):
 
 
 class RosenbrockMethod(NamedTuple):
-    """A Rosenbrock method with its name and order; embedded_order is 0 without an embedded method."""
+    """A Rosenbrock method: its name, order and coefficients; embedded_order is 0 if it has no embedded
+    method.
+    """
 
     name: str
     about: str
@@ -58,7 +60,7 @@ class RosenbrockMethod(NamedTuple):
 
 
 def lower(rows: tuple[Row, ...]) -> np.ndarray:
-    """Return the square matrix (n, n) of n rows that are given without their trailing zeros."""
+    """Return a square matrix (n, n) from its n rows, which are given without their trailing zeros."""
     matrix = np.zeros((len(rows), len(rows)))
     for row, numbers in zip(matrix, rows, strict=True):
         row[: len(numbers)] = numbers
@@ -66,7 +68,8 @@ def lower(rows: tuple[Row, ...]) -> np.ndarray:
 
 
 def tableau(alpha: tuple[Row, ...], gamma: tuple[Row, ...], b: Row, b_hat: Row | None) -> Tableau:
-    """Return the coefficients of the transformed step (see the module's docstring) from published ones.
+    """Return the coefficients of a Rosenbrock method in the transformed form (module docstring) from
+    published ones.
 
     Rows may be given without their trailing zeros.
 
@@ -95,7 +98,11 @@ def tableau(alpha: tuple[Row, ...], gamma: tuple[Row, ...], b: Row, b_hat: Row |
 def method(
     name: str, about: str, order: int, embedded_order: int, w_method: bool, published: Published
 ) -> RosenbrockMethod:
-    """Return the method with its transformed coefficients."""
+    """Return the RosenbrockMethod with the given name, description and orders, with its coefficients in the
+    transformed form.
+
+    w_method : whether it keeps its order with any matrix in place of the Jacobian.
+    """
     return RosenbrockMethod(
         name=name,
         about=about,

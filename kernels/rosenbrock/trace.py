@@ -1,4 +1,4 @@
-"""Results of a simulation, row by row."""
+"""Recorded results of a simulation: states and forces, one row for each recorded time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ N_COUNT = 5
 
 
 class Trace(NamedTuple):
-    """Results of a simulation, row by row; each row is the state at its time and the forces there."""
+    """Recorded results of a simulation; each row contains the state at one time and the forces at that
+    time.
+    """
 
     q: Annotated[np.ndarray, Floats("n_row", "n_q")]
     v: Annotated[np.ndarray, Floats("n_row", "n_v")]
@@ -41,7 +43,7 @@ class Trace(NamedTuple):
 
 
 def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
-    """Allocate a Trace of n_row rows."""
+    """Allocate a Trace of n_row rows for a simulation with n_q coordinates and n_v speeds."""
     forces = simulation.forces
     n_line, n_contact, n_friction = (
         len(forces.lines.pair),
@@ -65,7 +67,7 @@ def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
 
 @inlined
 def write_row(couplers, q, v, work, trace):
-    """Write the next row of the trace, after the first stage of a step has computed the forces.
+    """Write the next row of the trace; call it when the first stage of a step has computed the forces.
 
     couplers : Couplers - None where no coordinate is given
     q : (n_q,) - generalized coordinates [rad, m]
@@ -93,7 +95,9 @@ def write_row(couplers, q, v, work, trace):
 
 @njit
 def write_pulls(pulls, out):
-    """Write the states of muscles into out : (n_pull, N_PULL_OUT); nothing is done where pulls is None."""
+    """Write states and forces of muscles and ligaments into out : (n_pull, N_PULL_OUT); do nothing if pulls
+    is None.
+    """
     if pulls is None:
         return
     write_table(pulls.state, out)
@@ -101,9 +105,8 @@ def write_pulls(pulls, out):
 
 @njit
 def write_generators(generators, out):
-    """Write activations and torques of torque generators into out : (n_generator, N_GENERATOR_OUT).
-
-    Nothing is done where generators is None.
+    """Write activations and torques of torque generators into out : (n_generator, N_GENERATOR_OUT); do
+    nothing if generators is None.
     """
     if generators is None:
         return
@@ -112,7 +115,9 @@ def write_generators(generators, out):
 
 @njit
 def write_holds(held, out):
-    """Write forces of constraints into out : (n_hold,), after add_hold_slopes; nothing where held is None."""
+    """Write the forces of hard constraints [N] into out : (n_hold,), after add_hold_slopes; do nothing if
+    held is None.
+    """
     if held is None:
         return
     for k in range(out.shape[0]):
@@ -121,9 +126,10 @@ def write_holds(held, out):
 
 @njit
 def write_couplers(couplers, own, out):
-    """Write the force of each coupler along its given coordinate into out : (n_coupler,).
+    """Write the generalized force that each coupler exerts along the coordinate it determines into out :
+    (n_coupler,) [N m, N].
 
-    It is valid after reduce_slopes; nothing is done where couplers is None.
+    Call it after reduce_slopes; nothing is done if couplers is None.
     """
     if couplers is None:
         return
@@ -133,7 +139,7 @@ def write_couplers(couplers, own, out):
 
 @njit
 def write_table(table, out):
-    """Copy as many columns of table as out has into out, entry by entry."""
+    """Copy the first columns of table into out, which may have fewer columns."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = table[i, j]

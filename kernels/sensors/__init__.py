@@ -1,1 +1,1 @@
-"""Comparison of a device's measured angles with the angles that the model sent to it."""
+"""Comparison of the angles that a device measures with the angles that the model has sent to it."""

@@ -1,7 +1,7 @@
-"""Comparison of one measurement of a device with the angles that a model sent to it, in one call per tick.
+"""Comparison of one measurement of a device with the angles that the model sent to it; one call per tick.
 
-rtsim/device/sensor_check.py explains what is compared and why, and has the messages; the computation is here.
-All of its state is in one array, STATE, so that a tick touches little memory.
+rtsim/device/sensor_check.py explains what is compared and why, and words the messages; the computation is
+here. All state is in one array, so that a tick touches little memory.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ LEAP_RAD = math.radians(1.0)
 
 
 class Allowed(NamedTuple):
-    """Limits for the comparison of a device with the model.
+    """Limits for the comparison of a device's measurements with the model.
 
-    agreement : allowed difference of angles [rad]; n_late : number of outputs by which a device may be late;
-        most_s : time for which it may be wrong [s]
+    agreement : allowed difference of angles [rad]
+    n_late : number of outputs by which a device may be late
+    most_s : time for which a measurement may be wrong [s]
     speed_max : greatest speed of the joint [rad/s]
     """
 
@@ -57,13 +58,16 @@ class Allowed(NamedTuple):
 
 @njit
 def compare(state, told, allowed, at, awaited, angle, speed, passed_s, by_device_s):
-    """Compare a measurement with the angles sent; return the bits of what is wrong, -1 where no angle is
-    known.
+    """Compare a device's measured angle and speed with the angles sent to it; return the bits of what is
+    wrong.
 
-    state : (N_STATE,) - updated
-    told : (n, 4) - outputs, as of kernels/sensors/told
+    The bits are ANGLE_OFF, ANGLE_OVER, SPEED_OVER, SPEED_OFF and GAIN_OFF. The result is -1 if the angle that
+    was sent is not known.
+
+    state : (N_STATE,) - state of the comparison, updated
+    told : (n, 4) - outputs that were sent (kernels/sensors/told)
     allowed : Allowed - limits for the comparison of the device with the model
-    at, awaited : int, int - numbers of the output that it answers, and of the newest one
+    at, awaited : int, int - numbers of the output that the measurement answers, and of the newest output
     angle, speed : float, float - measured [rad, rad/s]
     passed_s, by_device_s : float, float - time since the previous measurement [s], by ticks, and by the
         device's clock (NaN where the clock cannot be used)
@@ -90,13 +94,13 @@ def compare(state, told, allowed, at, awaited, angle, speed, passed_s, by_device
 
 @njit
 def add_time(times, wrong, passed_s, most_s):
-    """Add up for how long something was wrong, and write whether that is too long.
+    """Update the time for which something was wrong, and whether that is too long (OVER).
 
-    The time is forgotten over LONG_S; AGREED_S without a fault end it.
+    Earlier times decay with the time constant LONG_S; AGREED_S without a fault reset both.
 
     times : (3,) - WRONG_S, RIGHT_S, OVER; updated
-    wrong : bool - in this time
-    passed_s, most_s : float, float - this time, and how long it may be wrong [s]
+    wrong : bool - whether it was wrong since the last measurement
+    passed_s, most_s : float, float - time since the last measurement, and time for which it may be wrong [s]
     """
     times[WRONG_S] *= math.exp(-passed_s / LONG_S)
     if wrong:
@@ -112,11 +116,14 @@ def add_time(times, wrong, passed_s, most_s):
 
 @njit
 def compare_speed(state, told, allowed, at, angle, speed, passed_s, by_device_s):
-    """Compare the measured speed with the change of the measured angle; return SPEED_OFF, GAIN_OFF or 0.
+    """Compare the measured speed with the change of the measured angle; return SPEED_OFF, GAIN_OFF or 0 = in
+    order.
 
-    state, told, allowed : (N_STATE,), (n, 4), Allowed - as of `compare`
-    at, angle, speed : int, float, float - of the measurement
-    passed_s, by_device_s : float, float - as of `compare` [s]
+    state, told, allowed : (N_STATE,), (n, 4), Allowed - state, outputs sent and limits, as in `compare`
+    at, angle, speed : int, float, float - number of the output that is answered, measured angle [rad] and
+        speed [rad/s]
+    passed_s, by_device_s : float, float - time since the last measurement by ticks and by the device's clock
+        [s]
     """
     was_there, was_seq = state[WAS_THERE] != 0.0, int(state[WAS_SEQ])
     was_angle, was_speed = state[WAS_ANGLE], state[WAS_SPEED]
@@ -147,11 +154,14 @@ def compare_speed(state, told, allowed, at, angle, speed, passed_s, by_device_s)
 
 @njit
 def speed_found(state, agreement, passed_s):
-    """Return SPEED_OFF where the integral of the speed disagrees with the angle, GAIN_OFF where the ratio of
-    speed to rate of the angle is wrong, or 0.
+    """Judge the measured speed by the sums in state; return SPEED_OFF, GAIN_OFF or 0 = in order.
 
-    state : (N_STATE,) - as of `compare`; its products are updated
-    agreement, passed_s : float, float - allowed [rad], time since the measurement before [s]
+    SPEED_OFF: the integral of the speed disagrees with the angle; GAIN_OFF: the ratio of the speed to the
+    rate of the angle is wrong.
+
+    state : (N_STATE,) - state of the comparison; its products HH and EH are updated
+    agreement, passed_s : float, float - allowed difference of angles [rad], time since the last measurement
+        [s]
     """
     h, e, k = state[TURNED], state[EXTRA], math.exp(-passed_s / MEMORY_S)
     state[HH] = k * state[HH] + passed_s * h * h

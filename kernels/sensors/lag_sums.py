@@ -15,10 +15,11 @@ MEMORY_S = 1.0
 
 @njit
 def add_sample(sums, measured, angle, speed, passed_s):
-    """Add a sample to the running sums.
+    """Add a sample to the running sums, in which earlier samples decay with the time constant MEMORY_S.
 
-    sums : (N_SUM,) or more - updated
-    measured, angle, speed : float, float, float - measured angle, reference and its speed [rad, rad, rad/s]
+    sums : (N_SUM,) or more - running sums, updated
+    measured, angle, speed : float, float, float - measured angle, reference angle and speed of the reference
+        [rad, rad, rad/s]
     passed_s : float - duration of the sample [s]
     """
     k, u = math.exp(-passed_s / MEMORY_S), passed_s

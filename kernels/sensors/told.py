@@ -1,4 +1,4 @@
-"""The newest outputs sent to a device, by their number: output `seq` is in row seq % n."""
+"""The newest outputs that were sent to a device, in a ring buffer: output number `seq` is in row seq % n."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ N_TOLD = 4
 
 @njit
 def angle_told(told, seq):
-    """Return the angle that was sent in an output [rad]; NaN if it was not known, was never sent or is too
-    old.
+    """Return the angle that was sent in output number `seq` [rad]; NaN if it was not known, was never sent or
+    is too old.
 
     told : (n, 4) - outputs that were sent; columns SEQ, TIME, ANGLE, SPEED
     """
@@ -26,7 +26,8 @@ def angle_told(told, seq):
 
 @njit
 def time_between(told, one, other):
-    """Return the model's time between two outputs [s]; NaN if one of them is not stored.
+    """Return the model's time from output number `one` to output number `other` [s]; NaN if one of them is
+    not stored.
 
     told : (n, 4) - outputs that were sent; columns SEQ, TIME, ANGLE, SPEED
     """
@@ -40,7 +41,8 @@ def time_between(told, one, other):
 
 @njit
 def beyond(told, measured, first, last):
-    """Return how far an angle is outside the range of the angles sent between two outputs [rad]; 0 inside.
+    """Return how far the angle `measured` is outside the range of the angles sent in outputs `first` to
+    `last` [rad]; 0 inside.
 
     told : (n, 4) - outputs that were sent; columns SEQ, TIME, ANGLE, SPEED
     """
