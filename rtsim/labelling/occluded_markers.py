@@ -75,11 +75,12 @@ class LostStranger(NamedTuple):
 
 
 class CarriedPlaces(NamedTuple):
-    """Predictions of k earlier positions from the visible markers.
+    """Present positions of k points that were seen earlier, predicted from the visible markers.
 
-    places : (k, 3) [m]
-    fixed, rigid : (k,) whether visible markers determine it, and whether three of its own segment do
-    mates : (k, n_marker) whether others of its segment were visible then and are now
+    places : (k, 3) predicted positions [m]
+    fixed : (k,) whether visible markers determine the position
+    rigid : (k,) whether three markers of the point's own segment do
+    mates : (k, n_marker) markers of the same segment that were visible then and are visible now
     apart : (k, n_marker) earlier distances from the markers [m]
     """
 

@@ -202,8 +202,8 @@ class InverseDynamics:
 
 
 def every_joint(tree: Tree) -> JointAxes:
-    """Return the joints of all bodies, with the origins of the joints' frames as centres, in the axes of
-    both bodies.
+    """Return the joints of all bodies as joints for inverse dynamics: their centres are the origins of the
+    joints' frames, their axes are the axes of the two bodies.
     """
     n = len(tree.parent)
     axes = np.tile(np.eye(3), (n, 1, 1))

@@ -86,7 +86,11 @@ def scale_motion(motion: ElementaryMotion, frame: Frame, S: Array) -> Elementary
 
 
 def stretch(axis: Axis, frame: Frame, S: Array) -> float:
-    """Return the growth factor u'Su of a translation along its axis u in the body."""
+    """Return the factor u'Su by which a translation along the unit axis u grows, if its body is scaled by S.
+
+    axis, frame : the axis in the joint's frame, and this frame in the body; S : (3,) scale factors along the
+        axes of the body
+    """
     u = np.array([float(axis == name) for name in "uvw"] if isinstance(axis, str) else axis)
     u = turned(frame) @ (u / np.linalg.norm(u))
     return float(u @ (S * u))

@@ -30,9 +30,9 @@ HALF_STEP_S = 1e-6
 
 
 class Electromyograms(Stage):
-    """The envelopes at the time of a frame; NaN where the recording has no samples.
+    """The envelopes of electromyograms at the time of a frame; NaN where the recording has no samples.
 
-    recorded : the raw channels
+    recorded : the raw analog channels
     """
 
     def __init__(self, recorded: C3dEmg) -> None:

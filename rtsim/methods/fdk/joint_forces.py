@@ -110,8 +110,11 @@ class JointForces:
         return _Of(element, contacts if decided else (), pushes, shares)
 
     def _signed(self, joint: str, contact: str, element: int) -> tuple[int, float]:
-        """Return the index of a contact, and its sign: 1 or -1 where the body of the joint's point is its
-        first or second body."""
+        """Return the index of a contact, and the sign with which its force acts on the body that carries the
+        joint's point: 1 if this is the first body of the contact, -1 if the second.
+
+        ConfigError if the contact does not act on this body.
+        """
         model = self._of.model
         c, pairs, body = (
             model.names.contacts.index(contact),

@@ -140,8 +140,9 @@ class StepMisfit:
         return self.trial.pressure is not None and self.weights.pressure > 0.0
 
     def values(self, knots: Array) -> Array:
-        """Compute the residuals (m,) for knots (N_SPLINE, N_KNOT), with the parameters that the contacts
-        have."""
+        """Compute the residuals (m,) for knots (N_SPLINE, N_KNOT), with the contact parameters that the
+        contact model holds at present.
+        """
         recorded = self.motion.at(knots).recorded
         recorded_wrenches(self._model, recorded, self._work)
         rows = [*self._terms(self._work.wrench)]

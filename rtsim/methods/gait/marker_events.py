@@ -146,8 +146,10 @@ def smoothed(times: FloatArray, places: FloatArray, known: BoolArray, rate: floa
 
 
 def _direction(results: Results, root: int, feet: list[int]) -> tuple[FloatArray, BoolArray]:
-    """Return the forward direction of the pelvis in the ground plane (n, 2), and whether the person walks
-    in it or turns (n,).
+    """Return the forward direction of the pelvis in the ground plane (n, 2), and a mask (n,) of the frames in
+    which the person does not walk backwards.
+
+    root, feet : columns of pelvis and feet among the segments
     """
     positions, rotations = results.fields["segment_positions"], results.fields["segment_rotations"]
     axes = rotations[:, root][:, [0, 2], 0]

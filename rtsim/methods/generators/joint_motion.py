@@ -154,8 +154,11 @@ def gathered(
     column: Callable[[str, str], Array | None],
     notes: Sequence[str],
 ) -> JointMotion:
-    """Collect the joints that have an angle and a moment; compute missing speeds by differences of the
-    angles.
+    """Collect the motion of the joints that have an angle and a moment; compute missing speeds by differences
+    of the angles.
+
+    column : function of the field (angle, speed or moment) and the joint's name that returns the values (n,),
+        or None if the file does not have them
     """
     steps = np.diff(times)
     if len(times) < FEWEST or not ((steps >= SHORTEST_S) & np.isfinite(steps)).all():

@@ -52,7 +52,7 @@ class StrengthBounds(NamedTuple):
 
 
 def with_strength(one: PlacedGenerator, strength: float) -> PlacedGenerator:
-    """Return the generator with another isometric torque [N m], its strength before a fit."""
+    """Return a copy of a generator with another isometric torque [N m]."""
     return one._replace(spec=replace(one.spec, strength_Nm=float(strength)))
 
 

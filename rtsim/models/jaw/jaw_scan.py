@@ -1,7 +1,9 @@
-"""A mandible of a person: frame, markers and surfaces from a scan and a reference trial.
+"""A person's mandible from a scan and a reference trial: its anatomical frame, and the markers and surfaces
+in this frame.
 
-Andersen et al. 2017: the frame by the Frankfurt plane, markers placed by least squares in the pose with the
-teeth together, in which the frames of skull and mandible coincide.
+The method is that of Andersen et al. (2017). The frame is aligned with the Frankfurt plane. The markers are
+located by least squares in a trial with the teeth together, a pose in which the frames of skull and mandible
+coincide.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Check for joints whose centre is at two places, because all markers of a segment are displaced together
-from their calibrated positions.
+"""Check for joints whose centre, computed from each of the two adjacent segments, lies at two different
+places, because all markers of a segment are displaced together from their calibrated positions.
 """
 
 from __future__ import annotations

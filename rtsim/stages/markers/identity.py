@@ -187,7 +187,11 @@ class Identity:
         return bool((np.linalg.norm(middles, axis=2).min(axis=1) > limit).all())
 
     def _begin(self, markers: Array, *, leaps: bool) -> None:
-        """Begin after a discontinuity: the following distances are compared with those before it."""
+        """Begin after a discontinuity: the distances between markers from now on are compared with those
+        before it.
+
+        leaps : whether the markers have jumped; else all of them were missing for a while
+        """
         self.n_break += 1
         self._judging = True
         if not leaps and not self.doubted:

@@ -46,7 +46,7 @@ class JudgedSegments:
         self._waited = 0.0
 
     def look(self, rotation: NDArray[np.float64], off: NDArray[np.int64], dt: float, solved: bool) -> bool:
-        """Check a frame; return whether a segment is off.
+        """Check a frame; return whether a segment is implausible.
 
         rotation : (n_body, 3, 3) axes of the bodies in ground
         off : (n_body,) above 0 = another check has found that the markers of the segment are implausible in

@@ -207,7 +207,7 @@ class LiveSubjectCheck(Stage):
         judged.thread.start()
 
     def _rest(self) -> None:
-        """Begin a new waiting time."""
+        """Begin a new waiting time, after which the markers are checked again."""
         self._began = 0
         self._straight.forget()
         self._bent.forget()

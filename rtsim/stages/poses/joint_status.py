@@ -78,11 +78,11 @@ class JointStatus:
         """Update the status of joints and segments.
 
         status : status of the frame, by its kinematics
-        held : segments that are kept near their last pose because no marker determines them
-        vague : uncertain angles
-        unusual : uncertain angles that are usually certain
-        beyond : (n_angle,) 1 = outside the range of its joint; None = no angle is
-        stepped : (n_body,) above 0 = displaced as one body; None = no segment is
+        held : names of segments that are kept near their last pose because no marker determines them
+        vague : indices of uncertain angles
+        unusual : indices of uncertain angles that are usually certain
+        beyond : (n_angle,) 1 = the angle is outside the range of its joint
+        stepped : (n_body,) above 0 = displaced as one body; () = no segment is
         turned : (n_body,) above 0 = its markers may be turned about the bone, which spares other limbs
         """
         if status == Status.OK and self._clear:

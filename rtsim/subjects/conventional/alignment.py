@@ -116,5 +116,9 @@ def tibial_torsion(knee: Array, ankle: Array, across_knee: Array, across_ankle: 
 
 
 def _mean_rotation(proximal: Array, centre: Array, lateral: Array, wand: Array, side: str) -> float:
-    """Return the mean rotation offset with the sign as stored in files [rad]."""
+    """Return the rotation offset of the wand from the joint axis, as a mean over the frames, with the sign as
+    stored in files [rad].
+
+    proximal, centre, lateral, wand : (n, 3) - proximal joint centre, joint centre, lateral marker, wand [m]
+    """
     return TURNS[side] * float(np.nanmean(wand_rotation(proximal, centre, lateral, wand)))
