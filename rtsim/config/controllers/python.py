@@ -12,7 +12,8 @@ from rtsim.config.models.place_schema import Name, NonNegative
 
 
 class Controller(ControllerSpec, frozen=True, tag="python"):
-    """A function(seen, parameters) -> torque [N m], of a module or of a file.
+    """Settings of a controller whose torque [N m] is computed by the user's function(seen, parameters), in a
+    module or in a file.
 
     The config has to state its largest stiffness and damping, from which the stability of the control loop
     is computed.

@@ -9,7 +9,7 @@ from rtsim.config.models.place_schema import NonNegative
 
 
 class Controller(ControllerSpec, frozen=True, tag="stiffness_damping"):
-    """A spring and a damper about a neutral angle."""
+    """Settings of a controller that acts like a spring and a damper about a neutral angle."""
 
     UNITS: ClassVar[dict[str, str]] = {
         "neutral_deg": "deg", "stiffness_N_m_rad": "N m/rad", "damping_N_m_s_rad": "N m s/rad",

@@ -14,7 +14,9 @@ SHORTEST = 0.01
 
 
 class Controller(ControllerSpec, frozen=True, tag="torque_spline"):
-    """One torque peak in every stride; times are fractions of the stride."""
+    """Settings of a controller that applies one peak of torque in every stride; times are fractions of the
+    stride.
+    """
 
     UNITS: ClassVar[dict[str, str]] = {"peak_Nm": "N m", "peak_time": "1", "rise_time": "1", "fall_time": "1"}
     SIGNED: ClassVar[tuple[str, ...]] = ("peak_Nm",)

@@ -21,7 +21,7 @@ class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Schema of what a model file adds to another model.
 
     adds_to : a shipped model or a file (.toml)
-    laws : keys of force laws, by the name of one of its contacts or ligaments
+    laws : name of a contact or ligament of the other model -> the keys of its force law that are replaced
     contacts : further contacts, or replacements of contacts with the same name
     torque_generators, simulation : tables that replace those of the other model
     """
