@@ -159,8 +159,8 @@ def toes_of(model: Model) -> tuple[Array, Array, Array]:
 
 
 def correction_knots(toes: Array) -> Array:
-    """Return the knots (N_SPLINE, N_KNOT) of a motion correction within the bounds of the thesis, and of the
-    rotation of the toes.
+    """Return the knots (N_SPLINE, N_KNOT) of a motion correction within the bounds of Brown (2017), and of
+    the rotation of the toes.
     """
     knots = np.zeros((N_SPLINE, N_KNOT))
     rng = np.random.default_rng(0)

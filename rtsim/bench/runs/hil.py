@@ -4,9 +4,9 @@ missed ticks.
 Blocks with the model and blocks without take turns: in the latter the same messages are exchanged at the
 same rate without any computation (`echo_`), which shows the ticks that the machine misses by itself.
 
-tick_us is all the work of a tick, step_us the forward step alone, compute_us from the bytes of the device's
-message to those of the command, sockets left out; round_trip_us from a command to its answer. A tick counts
-as missed if it was left out because the tick before, including its answer, took too long.
+tick_us is all the work of a tick, step_us the step of the forward simulation alone, compute_us from the bytes
+of the device's message to those of the command, sockets left out; round_trip_us from a command to its answer.
+A tick counts as missed if it was left out because the tick before, including its answer, took too long.
 """
 
 from __future__ import annotations
