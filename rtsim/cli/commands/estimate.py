@@ -65,7 +65,10 @@ def command(
     request: bool,
     **options: str,
 ) -> None:
-    """Estimate a marker stream and publish the results; one JSON line on standard output per state."""
+    """Estimate joints from a stream of markers, and publish the results.
+
+    States of the process are printed on standard output, one JSON line each.
+    """
     bind = bind_security(key, clients)
     connect, apart = keys_of_streams(client_key, server_key, forces_server_key)
     if request:

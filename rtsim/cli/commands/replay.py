@@ -1,4 +1,4 @@
-"""`rtsim replay`: the player as a command of its own."""
+"""`rtsim replay`: plays a recording as live streams, or with --exact recomputes a recorded run."""
 
 from __future__ import annotations
 
