@@ -93,7 +93,8 @@ def exported(
         .sto : the same and all other fields with columns, as "field.label" or "field.label.part"
         .csv : as .sto, with the unit of each column in brackets, after the status bits
 
-    up, units : of the markers, where the descriptor is wrong
+    up, units : axis that points up, and unit of length, of the markers, where the descriptor states them
+        wrongly
     frames : frames that tables have: marked (all, with a column `status`), all (without it), or ok
     columns : columns of tables, as `table_parts` has them
 
