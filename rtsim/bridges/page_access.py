@@ -84,8 +84,9 @@ class Access:
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def allows_host(self, host: str) -> bool:
-        """Return whether a request addresses this machine by one of its own names, which excludes other
-        pages whose host name resolves to it. With a token any name is allowed.
+        """Return whether a request addresses this machine by one of its own names. This rejects web pages
+        whose own host name was made to resolve to this machine (DNS rebinding). With a token any name is
+        allowed.
         """
         if self.token:
             return True
