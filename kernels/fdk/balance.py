@@ -1,16 +1,18 @@
-"""Activations and reactions that bear a load to rounding error, and the load that remains along the
-constraint rows.
+"""Muscle activations and reactions that balance a load d up to rounding errors, and the part of the load that
+remains along the constraint rows.
 
     min sum w x^p   subject to   C' x + A' phi = d,   0 <= x <= 1          (Andersen et al. 2017, eqs 11, 14)
 
-phi are the reactions that act both ways and the FDK residuals, which have no cost. In the space orthogonal to
-the rows A, with an orthonormal basis N, A N = 0, they drop out: kernels/recruitment finds x and the
-multipliers y. Its result is known up to a duality gap, so that its activations may be off by the root of
-that; Newton's method on the conditions of optimality
+x are the activations, w their weights, p the power of the criterion, C the generalized forces of the elements
+at full activation, and A the constraint rows. phi are the reactions that act both ways and the FDK residuals,
+which have no cost. In the space orthogonal to the rows A, with an orthonormal basis N, A N = 0, phi drops
+out, and kernels/recruitment finds x and the multipliers y. It ends at a small duality gap, and the error of
+its activations may be the root of that gap; Newton's method on the conditions of optimality
 
     p w x^(p-1) = C y  (between the bounds),   C' x + A' phi = d,   A y = 0
 
-takes it to rounding, and their matrix gives the derivatives of phi (kernels/fdk/slopes).
+reduces the error to rounding, and the matrix of these conditions gives the derivatives of phi
+(kernels/fdk/slopes).
 """
 
 from __future__ import annotations
@@ -36,12 +38,12 @@ GONE = 1e-12
 @njit
 def bear(sharing, at, balance):
     """Compute the activations, multipliers and reactions that bear balance.load; return BALANCED, NOT_BORNE
-    or NOT_RECRUITED.
+    if they bear only a part of the load, or NOT_RECRUITED if no activations are found.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows; its field state is
         updated
     at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
-    balance : MuscleBalance - all but load written
+    balance : MuscleBalance - its load is read, its other fields are written
     """
     n_held, n_borne = at.row.shape
     if not across(at.row, balance.basis):
@@ -75,7 +77,8 @@ def across(row, basis):
     """Write an orthonormal basis : (n, n) whose first rows span the rows of row : (n_held, n), the others
     being orthogonal to them.
 
-    Return False where the rows are linearly dependent. By Gram-Schmidt, applied twice.
+    Return False where the rows are linearly dependent. The method is Gram-Schmidt orthogonalisation, applied
+    twice.
     """
     n_held, n = row.shape
     done = 0
@@ -108,7 +111,8 @@ def across(row, basis):
 
 @njit
 def take_over(sharing, n_held, balance):
-    """Copy the activations, multipliers and elements between their bounds from the result of recruitment.
+    """Copy the activations, the multipliers and the marks of elements that are between their bounds from the
+    result of muscle recruitment.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     n_held : int - number of rows of constraints
@@ -129,15 +133,16 @@ def take_over(sharing, n_held, balance):
 
 @njit
 def drive_of(at, i, multiplier):
-    """Return the drive of element i, its row of C times the multipliers y of the load : (n_borne,); at :
-    Smooth.
+    """Return the drive of element i (a muscle, reaction or reserve actuator): its generalized forces at full
+    activation, row i of at.action, times the multipliers of the load : (n_borne,).
     """
     return inner_product(at.action[i], multiplier)
 
 
 @njit
 def polish(sharing, at, balance):
-    """Solve the conditions of optimality by Newton's method; return False where it does not converge.
+    """Improve activations, multipliers and reactions by Newton's method on the conditions of optimality;
+    return False where it does not converge.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
@@ -173,10 +178,11 @@ def polish(sharing, at, balance):
 
 @njit
 def settle(sharing, at, balance):
-    """Update the set of elements between their bounds.
+    """Update the set of elements whose activation is between its bounds.
 
-    Elements at activation 0 whose drive is above 0 begin to act. Elements with hardly any activation and no
-    drive are set to 0.
+    Elements at activation 0 whose drive (see drive_of) is above 0 become active. Elements with hardly any
+    activation and no drive are set to 0, and those whose drive exceeds the cost's slope at the upper bound to
+    that bound.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
@@ -200,8 +206,9 @@ def settle(sharing, at, balance):
 
 @njit
 def conditions(sharing, at, balance):
-    """Factor [C' W^-1 C, A'; A, 0] over the elements between their bounds, W in bend; return False if it is
-    singular.
+    """Compute the LU factors of the matrix [C' W^-1 C, A'; A, 0] of the conditions of optimality; return
+    False if it is singular. C are the generalized forces of the elements between their bounds, W the second
+    derivatives of the criterion, which are written into balance.bend, and A the constraint rows.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
@@ -227,12 +234,13 @@ def conditions(sharing, at, balance):
 
 @njit
 def residuals(sharing, at, balance):
-    """Write the right-hand side of the Newton step: residuals of load, stationarity and the rows of
-    constraints.
+    """Write the right-hand side of a Newton step: the residuals of the load balance, of stationarity and of
+    the constraint rows.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
-    balance : MuscleBalance - rhs written; its solution has the reactions themselves as last entries
+    balance : MuscleBalance - its rhs is written; the last entries of the solution are the reactions
+        themselves, not their steps
     """
     n, rhs = balance.load.shape[0], balance.rhs
     for k in range(n):
@@ -270,8 +278,8 @@ def remainder(at, balance):
 
 @njit
 def along_rows(at, balance, out):
-    """Write the factors of the constraint rows whose weighted sum is nearest to balance.rhs, by least
-    squares.
+    """Write those factors of the constraint rows with which the sum of the rows is nearest to balance.rhs, by
+    least squares.
 
     at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
     balance : MuscleBalance - activations and reactions that bear the load

@@ -1,8 +1,8 @@
 """Ligaments along paths, through points and over surfaces, as part of the equilibrium of a joint.
 
-A ligament of the length L, g = dL/dq, has the generalized force -F(L, g . v) g (kernels/forces/ligament). It
-is smooth, as those of muscles are, so that the derivatives of f include it by differences
-(kernels/fdk/slopes).
+A ligament of the length L, g = dL/dq, has the generalized force -F(L, g . v) g (kernels/forces/ligament).
+This force is a smooth function of the pose, so that the derivatives of the FDK residual include it by finite
+differences (kernels/fdk/slopes).
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ def new_band_work(bands: Bands | None, n_v: int) -> PathWork | None:
 
 @njit
 def bands_at(bands, tree, pose, q, borne, work, out):
-    """Compute the tensions of all ligaments along paths and subtract their generalized forces from the
-    demand.
+    """Compute the tensions of all ligaments along paths, and subtract their generalized forces from
+    out.demand, the load that muscles and reactions bear.
 
-    Return False where a path fails.
+    Return False if the path of a ligament is not found.
 
     bands : Bands - None: there are none
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     q : (n_q,) - coordinates [rad, m]
-    borne : (n_borne,) int64 - dofs of the demand
-    work : PathWork - pieces, lengths and gradients of all muscle paths, written
-    out : Smooth - v; tension, demand written
+    borne : (n_borne,) int64 - dofs whose load muscles and reactions bear
+    work : PathWork - pieces, lengths and gradients of the ligaments' paths, written
+    out : Smooth - its speeds v are read, tension and demand are written
     """
     if bands is None:
         return True

@@ -1,9 +1,11 @@
-"""f(alpha) = 0 by Newton's method with steps shortened by the golden section, started from the last frame.
+"""Solution of f(alpha) = 0, the equilibrium of a joint, by Newton's method with steps that are shortened by
+the golden section, started from the last frame. alpha are the values of the FDK degrees of freedom, f the
+forces that remain along them.
 
 The first step uses the Jacobian of the last frame's solution, later ones the current one. A step that does
 not reduce |f| is shortened by the golden section until it does (Andersen et al. 2017, figure 1, search for
-the least |f| along it). Where no part of it does, |f| has a local minimum between equilibria: the flow alpha'
-= -f leads out of it and comes to rest at a stable equilibrium, by pseudo-transient continuation (Kelley &
+the least |f| along it). Where no part of the step does, |f| has a local minimum between equilibria. The flow
+alpha' = -f leads out of it to a stable equilibrium; it is followed by pseudo-transient continuation (Kelley &
 Keyes 1998, SIAM J Numer Anal 35).
 """
 
@@ -31,16 +33,18 @@ N_STIFFER = 16
 
 @entry
 def find_balance(joint, options, sharing, state, work, out):
-    """Search for the equilibrium: alpha in state.alpha : (n_fdk,) with f = 0.
+    """Search for the equilibrium: the values state.alpha : (n_fdk,) of the FDK degrees of freedom [m] at
+    which no force f remains along them.
 
     Return (BALANCED or the reason of failure, number of Newton steps).
 
-    joint : FdkModel - the frame; its targets written
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame; its targets are written
     options : FdkOptions - settings of the search for the equilibrium
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows, updated
-    state : FdkState - updated, with the Jacobian at the solution; without one, alpha is where |f| was least
-    work : FdkWork - of the solution, written
-    out : FdkOut - of the solution, written
+    state : FdkState - updated, with the Jacobian df/dalpha at the solution; if none is found, alpha is where
+        |f| was least
+    work : FdkWork - intermediate results at the solution, written
+    out : FdkOut - results at the solution, written
     """
     out.evaluations[0] = 0
     status = fdk_residual(joint, options, sharing, state.alpha, state, work, out)
@@ -71,15 +75,16 @@ def find_balance(joint, options, sharing, state, work, out):
 
 @njit
 def follow_flow(n_done, joint, options, sharing, state, work, out):
-    """Follow the flow alpha' = -f from state.alpha to an equilibrium, with its Jacobian in state.J.
+    """Follow the flow alpha' = -f, with the remaining force f, from state.alpha to an equilibrium f = 0;
+    state.J contains df/dalpha at the start.
 
     Return (BALANCED or the reason of failure, number of steps).
 
-    (J + c) step = -f, with the drag c proportional to |f|, which may increase on the way: the first steps
-    follow the flow, the last ones are those of Newton's method. Without rest within the allowed steps, alpha
-    is as before.
+    Each step solves (J + c 1) step = -f, with a drag c that is proportional to |f|: the first steps follow
+    the flow, along which |f| may increase, the last ones are those of Newton's method. If no equilibrium is
+    reached within the allowed steps, alpha is restored.
 
-    n_done : int - steps so far; all together are at most options.n_iteration
+    n_done : int - number of steps so far; all steps together are at most options.n_iteration
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
@@ -111,14 +116,14 @@ def follow_flow(n_done, joint, options, sharing, state, work, out):
 
 @njit
 def is_known(status):
-    """Return whether an evaluation of f with this status computed f."""
+    """Return whether an evaluation of the FDK residual f that returned this status has computed f."""
     return status == BALANCED or status == NOT_BORNE
 
 
 @njit
 def slopes(joint, options, sharing, status, state, work, out):
-    """Write the Jacobian df/dalpha into state.J by the method that the options state; return BALANCED or the
-    reason of failure.
+    """Write the Jacobian df/dalpha of the FDK residual into state.J, by finite differences or analytically as
+    options.difference states; return BALANCED or the reason of failure.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
@@ -126,7 +131,7 @@ def slopes(joint, options, sharing, status, state, work, out):
     status : int - status of the current evaluation
     state : FdkState - solution of the last frame, the start of the next one; its field J is written
     work : FdkWork - working space of one frame, written
-    out : FdkOut - of the current evaluation, again
+    out : FdkOut - results of the current evaluation; the same afterwards
     """
     if options.difference > 0.0:
         return fdk_differences(joint, options, sharing, state, work, out)
@@ -154,13 +159,14 @@ def finish(joint, options, sharing, status, state, work, out):
 
 @njit
 def step(n_part, joint, options, sharing, state, work, out):
-    """Take one step from state.alpha; return the status of its last evaluation.
+    """Take one Newton step from state.alpha, shortened until |f| decreases; return the status of the last
+    evaluation of f. If |f| does not decrease, alpha is kept.
 
     n_part : int - number of step lengths that are tried, the whole step first
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
-    state : FdkState - alpha and its evaluation updated
+    state : FdkState - its alpha, q and multipliers are updated
     work : FdkWork - working space of one frame; its fields step, trial and factor are written
     out : FdkOut - results of the frame, updated
     """
@@ -177,10 +183,10 @@ def step(n_part, joint, options, sharing, state, work, out):
 
 @njit
 def against(drag, options, state, work, out):
-    """Compute the step of `direction` with a drag that is large enough for step . f < 0; return False if
-    there is none.
+    """Write the step that solves (J + drag 1) step = -f, with a drag that is doubled until the step has a
+    component along -f; return False if there is no such step.
 
-    drag : float - its least value [N/m]
+    drag : float - least value of the drag, the number added to the diagonal of the Jacobian J [N/m]
     options : FdkOptions - settings of the search for the equilibrium
     state : FdkState - solution of the last frame, the start of the next one
     work : FdkWork - working space of one frame, written
@@ -197,13 +203,14 @@ def against(drag, options, state, work, out):
 
 @njit
 def direction(drag, options, state, work, out):
-    """Write the step that solves (J + drag) step = -f from state.alpha; return whether there is one.
+    """Write the step from state.alpha that solves (J + drag 1) step = -f, with the Jacobian J and the
+    residual f; return whether there is one.
 
-    drag : float - [N/m]
+    drag : float - number added to the diagonal of the Jacobian [N/m]
     options : FdkOptions - no entry of the step is longer than its longest step
     state : FdkState - solution of the last frame, the start of the next one
-    work : FdkWork - step : (n_fdk,), trial[1] = state.alpha, factor, pivot written
-    out : FdkOut - of the current evaluation
+    work : FdkWork - its step : (n_fdk,) and trial[1], a copy of state.alpha, factor and pivot are written
+    out : FdkOut - results of the current evaluation; its residual f is read
     """
     n, largest = state.alpha.shape[0], 0.0
     copy(state.alpha, work.trial[1])
@@ -226,8 +233,8 @@ def direction(drag, options, state, work, out):
 
 @njit
 def look(part, joint, options, sharing, state, work, out):
-    """Evaluate f at a part of the step from work.trial[1]; return its status. Where f cannot be computed,
-    |f| is set to infinity.
+    """Evaluate the FDK residual f after a part of the step, at alpha = work.trial[1] + part * work.step;
+    return its status. Where f cannot be computed, |f| is set to infinity.
 
     part : float - part of the step [1]
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame

@@ -1,13 +1,14 @@
-"""Speeds and accelerations of the optimum itself, as measured markers move.
+"""Speeds v and accelerations of the optimal pose of a multi-body optimisation, as the measured markers move.
 
 The conditions of optimality of Andersen et al. 2017, eq. 4, differentiated once,
 
     [H A'] [v       ]   [J'W x-dot]
-    [A 0 ] [lambda-dot] = [0        ],    H the Hessian of the Lagrangian, residuals and multipliers included
+    [A 0 ] [lambda-dot] = [0        ],    H the Hessian of the Lagrangian, with residuals and multipliers
 
-(kernels/uncertainty/sensitivity); eq. 9 has J'WJ in place of H. A second differentiation would need third
-derivatives: instead v-dot is the central difference of v along the motion, with moved markers, and no optimum
-is solved for again.
+(kernels/uncertainty/sensitivity), with the markers' Jacobian J, weights W and velocities x-dot, the
+constraint rows A and their multipliers lambda; eq. 9 has J'WJ in place of H. A second differentiation would
+need third derivatives: instead v-dot is the central difference of v between two poses along the motion, with
+markers moved by their velocities; no further optimum has to be found.
 """
 
 from __future__ import annotations
@@ -27,15 +28,17 @@ at 10 Hz truncation and rounding are both below 1e-6 of an acceleration."""
 
 @njit
 def optimum_rates(joint, q, work, out):
-    """Write the speeds and accelerations of the optimum at q; return False where it is no minimum.
+    """Write the speeds and accelerations of the optimal pose q as the measured markers move; return False
+    where q is no minimum.
 
     Afterwards the rows of constraints are at q, as after kernels/fdk/rates.rates.
 
-    joint : FdkModel - its fit's measured and its velocity written, and restored
+    joint : FdkModel - model and current frame; its measured markers and their velocities are changed and
+        restored
     q : (n_q,) - generalized coordinates [rad, m]
     work : FdkWork - working space of one frame; its fields fit, dynamics, constraint, kept, answer and
         q_moved are written
-    out : Smooth - v, v_dot : (n_v,) written
+    out : Smooth - its v and v_dot : (n_v,) are written [rad/s, m/s; rad/s^2, m/s^2]
     """
     tree, kept, part = joint.system.tree, work.kept, 0.5 / MOMENT
     if not optimum_velocity(joint, q, work, out.v):
@@ -63,7 +66,8 @@ def optimum_rates(joint, q, work, out):
 
 @njit
 def optimum_velocity(joint, q, work, v_out):
-    """Write dq/dt of the optimum at q; return False where it is no minimum.
+    """Write the generalized speeds of the optimal pose q as the measured markers move; return False where q
+    is no minimum.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     q : (n_q,) - generalized coordinates [rad, m]

@@ -2,10 +2,10 @@
 
 Some constraints of a model, the FDK degrees of freedom, have a value that depends on forces: Phi(q) = alpha,
 and alpha is found such that no force is needed to keep it, f(alpha) = 0 (Andersen et al. 2017, eq. 1 and
-figure 1). For an angle alpha is the length of its arc at a lever, in metres, and f is its moment over that
-lever, in newtons. For a given alpha the motion follows from markers, the load from the motion, and muscles
-and reactions from the load; the remaining load along the FDK degrees of freedom is f, positive where Phi must
-be pushed up to keep its value.
+figure 1). For an angle, alpha is the arc length at a given lever, in metres, and f is the moment divided by
+that lever, in newtons. For a given alpha the motion follows from markers, the load from the motion, and
+muscles and reactions from the load; the remaining load along the FDK degrees of freedom is f, positive where
+Phi must be pushed up to keep its value.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class MuscleBalance(NamedTuple):
 
 
 class FdkWork(NamedTuple):
-    """Working space of one frame."""
+    """Working space of force-dependent kinematics for one frame, with intermediate results at the pose."""
 
     fit: Work
     dynamics: DynamicsWork
@@ -172,7 +172,9 @@ class FdkWork(NamedTuple):
 
 
 class FdkOut(NamedTuple):
-    """The result; activations, reactions and the rest of the motion are in FdkWork.at and balance."""
+    """Result of the search for the equilibrium of a frame: the remaining force f, its size, and the number of
+    evaluations. Activations, reactions and the motion are in FdkWork.at and balance.
+    """
 
     residual: Annotated[np.ndarray, Floats("n_fdk", fill=math.nan)]  # f [N]
     size: Annotated[np.ndarray, Floats(1, fill=math.nan)]  # |f| [N]
@@ -258,13 +260,13 @@ def new_fdk_state(joint: FdkModel, q: np.ndarray) -> FdkState:
 
 
 def new_fdk_out(joint: FdkModel) -> FdkOut:
-    """Allocate an FdkOut: results of the frame."""
+    """Allocate an FdkOut: the remaining force along the FDK degrees of freedom of a frame."""
     return allocate(FdkOut, n_fdk=len(joint.fdk))
 
 
 def new_sharing(joint: FdkModel, options: RecruitmentOptions) -> RowRecruitment:
-    """Make the recruitment of the joint's elements, all with the same weight;
-    reserve actuators have no upper bound.
+    """Return the problem and working space of muscle recruitment for the muscles, one-way reactions and
+    reserve actuators of a model, all with the same weight; reserve actuators have no upper bound.
     """
     n_row, most = len(joint.borne) - len(joint.held), np.ones(n_element_of(joint))
     most[len(joint.acting) + len(joint.pushing) :] = math.inf

@@ -1,7 +1,7 @@
-"""Speeds and accelerations that follow the rates of the markers, or of driven dofs, best.
+"""Generalized speeds v and accelerations v-dot with which the model follows the velocities and accelerations
+of markers, or of driven dofs, best in the sense of least squares.
 
-With J the derivatives of all markers, w their weights, A the rows of constraints, all at the pose that is
-found,
+With the Jacobian J and the weights w of all markers, and the constraint rows A, all at the solved pose,
 
     min 1/2 sum w |J v - x-dot|^2                        subject to A v = 0
     min 1/2 sum w |J v-dot + J-dot v - x-double-dot|^2   subject to A v-dot = -A-dot v
@@ -11,9 +11,9 @@ x-dot and x-double-dot of the measured markers contain Psi_t and the rates of th
 change, the model should follow the markers' own rates (kernels/fdk/optimum has the rates of the pose that is
 found). J'WJ is the mass matrix of the markers' weights (kernels/markers/marker_cost).
 
-Drivers are dofs with a weight in fit.hold: each adds the unit row of its dof to J, without markers. With as
-many independent rows, of drivers and constraints, as dofs no residual is left and the minimum fulfils Phi_q v
-= -Phi_t, Phi_q v-dot = gamma (eqs 2 and 3), for any weights.
+Drivers are dofs with a weight in fit.hold: each adds the unit row of its dof to J, without markers. If
+drivers and constraints have together as many independent rows as there are dofs, no residual is left, and the
+minimum fulfils Phi_q v = -Phi_t, Phi_q v-dot = gamma (eqs 2 and 3), for any weights.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ relative pivot of a dependent row."""
 
 @njit
 def moving_pose(tree, q, v, dynamics):
-    """Write dynamics.pose and the velocities of all bodies.
+    """Compute the pose of all bodies at q (dynamics.pose) and their velocities at the generalized speeds v.
 
     tree : Tree - joint tree of the bodies
     q : (n_q,) - generalized coordinates [rad, m]
@@ -47,15 +47,16 @@ def moving_pose(tree, q, v, dynamics):
 
 @njit
 def rates(joint, q, work, out):
-    """Write the speeds and accelerations at a pose for which dynamics.pose is current.
+    """Write the generalized speeds and accelerations of the model by least squares; work.dynamics.pose must
+    be the pose at q.
 
     Return False where markers are missing, or where drivers and independent constraints are not as many as
     dofs.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     q : (n_q,) - generalized coordinates [rad, m]
-    work : FdkWork - constraint rows, P, Y, S, drift written
-    out : Smooth - v, v_dot : (n_v,) written
+    work : FdkWork - its constraint rows, P, Y, S and drift are written
+    out : Smooth - its v and v_dot : (n_v,) are written [rad/s, m/s; rad/s^2, m/s^2]
     """
     fit, tree, at, own = joint.fit, joint.system.tree, work.dynamics.pose, work.constraint
     marker_moments(tree, fit.markers, at, fit.measured, fit.weight, work.marker)
@@ -81,7 +82,7 @@ def rates(joint, q, work, out):
 
 @njit
 def drivers_of(joint):
-    """Return the number of driven dofs; joint : FdkModel."""
+    """Return the number of dofs of an FdkModel whose rates are given (drivers)."""
     n_driver = 0
     for d in range(joint.fit.hold.shape[0]):
         n_driver += int(joint.fit.hold[d] > 0.0)
@@ -90,11 +91,13 @@ def drivers_of(joint):
 
 @njit
 def factor(n, work):
-    """Write the factors of J'WJ + rho A'A into P and of A (...)^-1 A' into S, and rows L^-1 A' into Y; return
-    the number of independent rows, or -1 where J and A leave a dof undetermined.
+    """Write the Cholesky factor L of J'WJ + rho A'A into work.P, that of A (J'WJ + rho A'A)^-1 A' into
+    work.S, and L^-1 A' into work.Y; return the number of independent rows, or -1 where J and A leave a dof
+    undetermined. J is the Jacobian and W the weights of the markers, A the constraint rows, rho a weight of
+    each row.
 
-    n : int - number of rows
-    work : FdkWork - P, Y, S written; mu written, rho of every row
+    n : int - number of constraint rows
+    work : FdkWork - its P, which holds J'WJ on entry, Y, S and mu, the weights rho, are written
     """
     P, row, n_v = work.P, work.constraint.row, work.g.shape[0]
     size = 0.0
@@ -127,11 +130,11 @@ def gather(joint, rate, moving, work):
     """Write the right-hand side J'W (rate - bias) of the least-squares problem for rates into work.g :
     (n_v,).
 
-    Rates of driven dofs times their weights are added. The bias is the acceleration of each marker at zero
-    v-dot, or 0.
+    J and W are the Jacobian and the weights of the markers. Rates of driven dofs times their weights are
+    added. For accelerations the bias is that of each marker at zero v-dot, for velocities it is 0.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
-    rate : (n_marker, 3) - of the markers [m/s] or [m/s^2]
+    rate : (n_marker, 3) - velocities [m/s] or accelerations [m/s^2] of the markers
     moving : bool - whether rates are accelerations, so that the bias counts
     work : FdkWork - working space of one frame; its fields pull, point and g are written
     """
@@ -162,11 +165,11 @@ def gather(joint, rate, moving, work):
 
 @njit
 def solve(n, work, x_out):
-    """Solve for the rates by least squares subject to A x = -bias, after `factor` and `gather`; write them
-    into x_out.
+    """Solve for speeds or accelerations x by least squares subject to A x = -bias, with the constraint rows
+    A, after `factor` and `gather`.
 
-    n : int - number of rows
-    work : FdkWork - P, Y, S, mu, g; constraint.bias; constraint.multiplier written
+    n : int - number of constraint rows
+    work : FdkWork - its P, Y, S, mu, g and constraint.bias are read, constraint.multiplier is written
     x_out : (n_v,) - speeds or accelerations, written
     """
     n_v, row, bias, mu = x_out.shape[0], work.constraint.row, work.constraint.bias, work.mu

@@ -1,9 +1,11 @@
-"""Change of the loads across joints by errors of the bodies' positions and of the forces through the joints.
+"""Variances of joint moments, forces, powers and angle rates, from errors of the bodies' positions and of the
+forces through the joints.
 
-Squares of the changes by independent errors add up (kernels/uncertainty/kinetic_errors). The centre and the
-axes of a joint move with its bodies: in axes of a body that turns by t, a vector x changes by x' - t x x. For
-the floating axis e2 = e3 x e1 / |e3 x e1| the turns of both bodies count, and rates of angles r, with sum r_k
-e_k the relative angular velocity, change by the dual basis of the axes.
+Each independent error changes these results; the squares of the changes add up to the variances
+(kernels/uncertainty/kinetic_errors). The centre and the axes of a joint move with its bodies: in the axes of
+a body that rotates by t, a vector x whose change in ground is x' changes by x' - t x x. For the floating axis
+e2 = e3 x e1 / |e3 x e1| the rotations of both bodies count. The angle rates r_k, with which sum r_k e_k is
+the relative angular velocity, are its products with the dual basis of the axes.
 """
 
 from __future__ import annotations
@@ -43,13 +45,13 @@ class JointFrames(NamedTuple):
 
 
 def new_joint_frames(n_joint: int) -> JointFrames:
-    """Allocate JointFrames."""
+    """Allocate a JointFrames: axes and motions of n_joint joints."""
     return allocate(JointFrames, n_joint=n_joint)
 
 
 @njit
 def place_frames(cuts, dynamics, kinetics, frames):
-    """Write the axes and motions of all joints, after joint_kinetics.
+    """Write the axes of all joints and the relative motions of their bodies; called after joint_kinetics.
 
     cuts : Cuts - joints across which loads are computed, and the root body
     dynamics : DynamicsWork - intermediate results of the dynamics, and working space
@@ -90,7 +92,8 @@ def read_joints(tree, cuts, rates, dynamics, kinetics, work, out):
     rates : (3,) - size z of the error, and its first and second time derivative
     dynamics : DynamicsWork - intermediate results of the dynamics, and working space
     kinetics : Kinetics - joint moments, forces and powers of the frame
-    work : ErrorWork - shift and force of the error; frames.change, spatial written
+    work : ErrorWork - its shift and force, the displacements and wrenches that the error causes, are read;
+        frames.change and spatial are written
     out : KineticDeviations - variances, written
     """
     for j in range(cuts.joints.distal.shape[0]):
@@ -124,7 +127,7 @@ def about(change, wrench, arm, xi, z, moment_out):
     arm : (3,) - the point relative to the reference point [m]
     xi : (6,) - twist of the body that carries the point
     z : float - size of the twist
-    moment_out : (3,) - written
+    moment_out : (3,) - change of the moment [N m], written
     """
     sx, sy, sz = vector_product(xi, arm)
     sx, sy, sz = z * (sx + xi[3]), z * (sy + xi[4]), z * (sz + xi[5])
@@ -136,16 +139,15 @@ def about(change, wrench, arm, xi, z, moment_out):
 
 @njit
 def read_wrench(cuts, j, rates, kinetics, work, out):
-    """Add the variances of moment and force of joint j; write their changes in ground into
-    work.frames.change[0], [1].
+    """Add the squared changes of moment and force of joint j by one error to their variances; write the
+    changes in ground axes into work.frames.change[0] and [1].
 
     cuts : Cuts - joints across which loads are computed, and the root body
     j : int - joint
     rates : (3,) - size z of the error, and its first and second time derivative
     kinetics : Kinetics - joint moments, forces and powers of the frame
     work : ErrorWork - working space of kinetic_deviations; its field frames.change is written
-    out : KineticDeviations - standard deviations of joint loads and generalized forces; its fields moment
-        and force are written
+    out : KineticDeviations - variances; its fields moment and force are updated
     """
     p, d, frames = cuts.joints.proximal[j], cuts.joints.distal[j], work.frames
     moment, force, wrench = frames.change[0], frames.change[1], work.spatial[0]
@@ -195,14 +197,14 @@ def turn_axes(axis, spread, proximal, distal, z, change_out):
 
 @njit
 def add_turned(change, x, axes, xi, z, total):
-    """Add the squared change of x, as seen in the axes of a body that turns, to total.
+    """Add the squares of the changes of a vector x, resolved in the axes of a body that rotates, to total.
 
     change : (3,) - change of x in ground
-    x : (3,) - in ground
+    x : (3,) - the vector, in ground
     axes : (3, 3) - axes of the body, as columns
     xi : (6,) - twist of the body
     z : float - size of the twist
-    total : (3,) - written
+    total : (3,) - sums of squares along the three axes, updated
     """
     a, b, c = vector_product(xi, x)
     a, b, c = change[0] - z * a, change[1] - z * b, change[2] - z * c
@@ -213,15 +215,15 @@ def add_turned(change, x, axes, xi, z, total):
 
 @njit
 def read_motion(cuts, j, rates, kinetics, work, out):
-    """Add the variances of the angle rates and the power of joint j; called after read_wrench.
+    """Add the squared changes of the angle rates and the power of joint j by one error to their variances;
+    called after read_wrench.
 
     cuts : Cuts - joints across which loads are computed, and the root body
     j : int - joint
     rates : (3,) - size z of the error, and its first and second time derivative
     kinetics : Kinetics - joint moments, forces and powers of the frame
     work : ErrorWork - working space of kinetic_deviations; its field frames.change is written
-    out : KineticDeviations - standard deviations of joint loads and generalized forces; its fields
-        angle_rate and power are written
+    out : KineticDeviations - variances; its fields angle_rate and power are updated
     """
     p, d, frames = cuts.joints.proximal[j], cuts.joints.distal[j], work.frames
     change, arm, turning = frames.change, frames.arm[j], frames.motion[j, 0]

@@ -1,4 +1,6 @@
-"""f(alpha): one evaluation of the remaining load along the FDK degrees of freedom (Andersen et al. 2017)."""
+"""Evaluation of the FDK residual f(alpha): the load that remains along the FDK degrees of freedom, if these
+have the values alpha (Andersen et al. 2017).
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,18 @@ from kernels.solver.kkt import CONVERGED, solve
 
 @njit
 def fdk_residual(joint, options, sharing, alpha, state, work, out):
-    """Compute the remaining load f at alpha; return BALANCED, NOT_BORNE, or the reason why f cannot be
-    computed.
+    """Compute the load f that remains along the FDK degrees of freedom at their values alpha; return
+    BALANCED, NOT_BORNE (muscles bear only a part of the load), or the reason why f cannot be computed.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame; its field targets is
         written
     options : FdkOptions - settings of the search for the equilibrium
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows, updated
-    alpha : (n_fdk,) [m]
+    alpha : (n_fdk,) - values of the FDK degrees of freedom [m]
     state : FdkState - solution of the last frame, the start of the next one; its fields q and multiplier are
         updated
-    work : FdkWork - at, balance and their intermediate results written
-    out : FdkOut - residual : (n_fdk,), size, evaluations written; NaN where f is not known
+    work : FdkWork - its fields at and balance and their intermediate results are written
+    out : FdkOut - its residual f : (n_fdk,) [N], size and evaluations are written; NaN where f is not known
     """
     out.evaluations[0] += 1
     out.residual[:] = math.nan
@@ -76,6 +78,6 @@ def element_forces(joint, q, work):
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     q : (n_q,) - generalized coordinates [rad, m]
-    work : FdkWork - forces, tau_e : (n_v,) [N, N m] written
+    work : FdkWork - its forces and tau_e : (n_v,), the generalized forces [N, N m], are written
     """
     generalized_forces(joint.forces, work.dynamics.pose, q, work.at.v, work.forces, work.tau_e)

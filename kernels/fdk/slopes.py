@@ -1,4 +1,5 @@
-"""df/dalpha: by implicit differentiation of all that an evaluation solves, or by central differences.
+"""The Jacobian df/dalpha of the FDK residual f, by implicit differentiation of the equations that an
+evaluation of f solves, or by central differences of f.
 
 Along dq/dalpha of the fit (kernels/uncertainty/sensitivity) contacts and ligaments change by their own
 derivatives (kernels/forces), recruitment by its conditions of optimality with the same elements between their
@@ -31,13 +32,14 @@ from kernels.uncertainty.sensitivity import answer, stand_at
 
 @njit
 def fdk_slopes(joint, options, status, state, work):
-    """Write df/dalpha at the last fdk_residual; return BALANCED or the reason of failure.
+    """Write df/dalpha, the Jacobian of the remaining load f, at the alpha of the last fdk_residual; return
+    BALANCED or the reason of failure.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
-    status : int - of that evaluation
-    state : FdkState - J : (n_fdk, n_fdk) [N/m] written
-    work : FdkWork - near, beside, way and derivatives of the forces written; at and balance unchanged
+    status : int - status of that evaluation of f
+    state : FdkState - its J : (n_fdk, n_fdk) is written [N/m]
+    work : FdkWork - its near, beside, way and derivatives of the forces are written; at and balance are kept
     """
     fit, tree = joint.fit, joint.system.tree
     n_hard = stand_at(fit, state.q, state.multiplier, work.fit)
@@ -70,10 +72,11 @@ def fdk_slopes(joint, options, status, state, work):
 
 @njit
 def slopes_of_elements(joint, work):
-    """Write the derivatives of the forces of contacts, ligaments and springs, right after fdk_residual.
+    """Write the derivatives of the generalized forces of contacts, ligaments and springs with respect to q
+    and v, directly after fdk_residual.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
-    work : FdkWork - tau_q, tau_v : (n_v, n_v), forces, derivatives written
+    work : FdkWork - its tau_q, tau_v : (n_v, n_v), forces and derivatives are written
     """
     tree, dynamics, at = joint.system.tree, work.dynamics, work.at
     twist_rates(tree, dynamics.pose, at.v, dynamics.velocities, work.derivatives.psi_dot)
@@ -87,10 +90,11 @@ def slopes_of_elements(joint, work):
 
 @njit
 def difference(one, other, part):
-    """Replace each field of `one` by part * (one - other), for all fields of which derivatives are needed.
+    """Replace speeds, demand, actions and rows of `one` by part * (one - other): by their derivatives, if
+    both are at two poses.
 
-    one, other : Smooth
-    part : float - factor of the difference: 1 over the step
+    one, other : Smooth - the same quantities at two poses; one is overwritten
+    part : float - factor of the difference: the inverse of the step between the poses
     """
     for d in range(one.v.shape[0]):
         one.v[d] = part * (one.v[d] - other.v[d])
@@ -104,8 +108,8 @@ def difference(one, other, part):
 
 @njit
 def column(joint, way, status, work):
-    """Write the directional derivative of the reactions along dq into work.mu : (n_held,), from the changes
-    in work.near.
+    """Write the directional derivative of the reactions along a change dq of the coordinates into work.mu :
+    (n_held,), from the derivatives of the smooth quantities in work.near.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     way : (n_v,) - direction dq
@@ -138,9 +142,11 @@ def column(joint, way, status, work):
 
 @njit
 def fdk_differences(joint, options, sharing, state, work, out):
-    """Write df/dalpha by central differences of f with the step options.difference.
+    """Write the Jacobian df/dalpha of the FDK residual by central differences of f with the step
+    options.difference [m].
 
-    Return BALANCED or the reason why f cannot be computed. Afterwards the evaluation is that at state.alpha.
+    Return BALANCED or the reason why f cannot be computed. Afterwards all results are those of f at
+    state.alpha.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame; its field targets is
         written

@@ -1,4 +1,6 @@
-"""Smooth functions of the pose: the rates of the motion, its load, and the actions of muscles."""
+"""The quantities of force-dependent kinematics that are smooth functions of the pose: speeds and
+accelerations, the load from inverse dynamics, and the generalized forces of muscles at full activation.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,9 @@ from kernels.path.muscle_path import follow_paths, gradients
 def smooth_parts(joint, q, work, out):
     """Compute the Smooth quantities at the coordinates q; return BALANCED or the reason of failure.
 
-    Andersen et al. 2017, eqs 9, 10, 12 and 13, or rates of the optimum. The load is without contacts and
-    straight ligaments; external wrenches, which keep their position in ground, are subtracted.
+    The equations are eqs 9, 10, 12 and 13 of Andersen et al. 2017; speeds and accelerations may instead be
+    those of the optimal pose (kernels/fdk/optimum). The load contains neither contacts nor straight
+    ligaments; external wrenches, which are fixed in ground, are subtracted from it.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     q : (n_q,) - generalized coordinates [rad, m]
@@ -53,11 +56,11 @@ def smooth_parts(joint, q, work, out):
 
 @njit
 def others_at(joint, row, out):
-    """Write the rows of out.action that follow those of muscles: one-way reactions, then reserves in both
-    directions.
+    """Write the generalized forces at full activation, rows of out.action, of the elements after the muscles:
+    one-way reactions, then reserve actuators in both directions.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
-    row : (n_row, n_v) - of the constraints
+    row : (n_row, n_v) - Jacobian rows of the constraints
     out : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles; its field action
         is written
     """
@@ -74,13 +77,14 @@ def others_at(joint, row, out):
 
 @njit
 def muscles_at(joint, q, work, out):
-    """Compute lengths, speeds, strengths and actions of muscles; return False where a path or a muscle's
-    fibre equilibrium fails.
+    """Compute lengths, speeds, forces at full activation (strengths) and the resulting generalized forces
+    (actions) of all muscles; return False where a path or a muscle's fibre equilibrium is not found.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     q : (n_q,) - generalized coordinates [rad, m]
     work : FdkWork - working space of one frame; its field path is written
-    out : Smooth - length, speed, strength, passive, action written; passive forces subtracted from demand
+    out : Smooth - its length, speed, strength, passive and action are written; passive forces are subtracted
+        from its demand
     """
     path, tree, stations = work.path, joint.system.tree, joint.stations
     follow_paths(tree, stations, joint.surfaces, work.dynamics.pose, q, path)
