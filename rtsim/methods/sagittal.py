@@ -45,9 +45,9 @@ def moved(place: Array, speed: Array, acceleration: Array, of_hips: Array, turn:
 def inclined(axis: Array, turn: Array, spin: Array, forwards: Array) -> Array:
     """Return the backward inclination of a body's long axis, its rate and its acceleration, (3,) [rad, s].
 
-    axis : (3,) in ground
+    axis : (3,) long axis in ground
     turn, spin : (3,) angular velocity and acceleration of the body in ground
-    forwards : (3,)
+    forwards : (3,) horizontal direction that counts as forwards
     """
     first = np.cross(turn, axis)
     second = np.cross(spin, axis) + np.cross(turn, first)

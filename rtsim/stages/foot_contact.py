@@ -1,7 +1,7 @@
 """Foot contact: the ground reaction of each foot, by a contact model of the foot in the filtered motion.
 
 The foot's frame is that of its markers at heel and metatarsals (kernels/contact, docs/foot.md). All results
-have the delay of the rates; the plates' forces pass the same filter.
+have the delay of the filter of the motion; the plates' forces pass the same filter.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ Plane = tuple[np.ndarray, np.ndarray]
 
 
 class FootContacts(Stage):
-    """Force, centre of pressure, free moment and pressure of each foot; NaN without settled rates."""
+    """Force, centre of pressure, free moment and pressure of each foot; NaN while the filter of the motion
+    has not settled.
+    """
 
     def __init__(
         self,

@@ -249,8 +249,8 @@ def root_of(parent: np.ndarray, body: int) -> int:
 def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]], np.ndarray]:
     """Find the feet that a joint moves, at most one on each side, and the forward direction.
 
-    Returns body and side (0 right, 1 left) of each foot, and (3,) the forward direction of the body to which
-    their joints lead, in its axes.
+    Returns body and side (0 right, 1 left) of each foot, and the forward direction (3,) in the axes of the
+    root body, from which the chains of joints lead to the feet.
     """
     if setting.subject is not None:
         of_person = feet_of(model.names.bodies, setting.subject.side)

@@ -3,8 +3,8 @@
 The external force that moves and supports all segments is the sum of mass times (acceleration minus gravity)
 over the segments; the moment is computed in the same way. Both equal the residual of inverse dynamics at the
 pelvis without foot forces. This requires a model of the whole body: both legs and a trunk with markers, which
-includes head and arms (rtsim/subjects/calibration/upper_body). All results have the delay of the rates. If
-there are force plates, the difference from them is reported.
+includes head and arms (rtsim/subjects/calibration/upper_body). All results have the delay of the filter that
+gives speeds and accelerations. If there are force plates, the difference from them is reported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ LEAST_N = 1.0
 
 
 class GroundReaction(Stage):
-    """Force and moment of the ground on a whole person; NaN without settled rates or without the trunk.
+    """Force and moment of the ground on a whole person; NaN while the filter of the motion has not settled,
+    and without the trunk.
 
     Attributes
     ----------

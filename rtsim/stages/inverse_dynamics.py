@@ -75,8 +75,8 @@ class PersonLoads(JointLoads):
         super().begin(session, anew)
 
     def report(self) -> None:
-        """Publish the forces with Z pointing laterally on both sides, and the residual on the side of the
-        body.
+        """Publish the loads of the joints, with Z of forces positive laterally on both sides, and the
+        residual, mirrored back for a left leg that was solved as a right one.
         """
         self._show()
 

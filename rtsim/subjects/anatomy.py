@@ -45,8 +45,8 @@ def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
 
 
 def seen_across(body: Body) -> Body:
-    """Return a body with the signs of its angles for a mirrored solution, in which Z points to the other
-    side.
+    """Return a body whose second and third joint angles have opposite signs, as a model needs that is solved
+    as its mirror image, in which Z points to the other side.
     """
     if body.angles is None:
         return body

@@ -213,7 +213,9 @@ class ForceDependentKinematics:
         self.start(self.model.q_neutral)
 
     def start(self, q: Array) -> None:
-        """Restart the search at a nearby pose (n_q,), with alpha at its first guess."""
+        """Restart the search at a nearby pose (n_q,), with the FDK degrees of freedom at their first
+        guess.
+        """
         state = self.state
         state.alpha[:], state.q[:], state.multiplier[:], state.known[0] = self._first, q, 0.0, 0
         self.sharing.state.started[0] = 0

@@ -35,8 +35,9 @@ def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[st
 
 
 def crossed(model: Model) -> set[int]:
-    """Return the bodies whose joint is crossed by a muscle with a force: the joint lies between two of its
-    stations."""
+    """Return the bodies whose joint is crossed by a muscle with a force, because the joint lies between two
+    points of the muscle's path.
+    """
     tree, stations = model.tree, model.stations
     within = np.eye(len(tree.parent), dtype=bool)  # [body, what carries it]
     for b, parent in enumerate(tree.parent):

@@ -39,11 +39,12 @@ class _Of(NamedTuple):
 class JointForces:
     """Displacements and forces of named joints in the equilibrium of each frame.
 
-    displacement : (n_joint, 3) displacement of the point from the neutral pose [m]
+    displacement : (n_joint, 3) displacement of the joint's point from the neutral pose [m]
     force : (n_joint, 3) force on the body that carries the point [N]; it is the sum of the contact forces if
-      the forces determine the joint's position, else of the reactions
-    Both are in the axes of the body that carries the point: for the mandible X forwards, Y up, Z to the
-    right.
+        the forces determine the joint's position, else of the reactions
+
+    Both are in the axes of the other body of the joint: for the mandible, those of the skull, X forwards, Y
+    up, Z to the right.
     """
 
     def __init__(self, of: ForceDependentKinematics, joints: dict[str, JointForceSpec]) -> None:

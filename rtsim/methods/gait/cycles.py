@@ -90,8 +90,8 @@ def _times(events: Sequence[GaitEvent], side: str, kind: str) -> list[float]:
 
 
 def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, dict[str, float]]:
-    """Return spatio-temporal values: side -> name of UNITS -> mean over its cycles, without quantities that
-    no cycle has.
+    """Return spatio-temporal values: side -> name of the value -> mean over the cycles of this side; values
+    that no cycle has are left out.
 
     Lengths are measured between the origins of the foot segments, at the ankles, at foot strikes. They are
     taken along the direction in which the foot itself has moved during the stride. On a belt there are no

@@ -126,9 +126,8 @@ def left_at_root(force: Array) -> str:
 
 
 def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
-    """Read the motion of joints from a table with named columns.
-
-    Angles of joints without torques are in degrees if the table says so.
+    """Read the motion of joints from a table with named columns. Columns that have only the name of a
+    coordinate, as OpenSim writes angles, are in degrees if the table says so.
     """
     times = table.column("time") if "time" in table.columns else table.data[:, 0]
     scale = np.pi / 180.0 if table.in_degrees else 1.0

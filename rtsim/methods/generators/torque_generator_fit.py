@@ -1,7 +1,8 @@
-"""Fits of torque generators to the motion of a person: assessment, smallest change, and assessment again.
+"""Fits of torque generators to the motion of a person: a generator is assessed, its parameters are changed as
+little as the motion requires, and it is assessed again.
 
-Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, section 2.2. The problem is not convex:
-besides the default start others are tried, and the report says where each ends.
+The method is that of Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, section 2.2. The
+problem is not convex: besides the default start others are tried, and the report says where each ends.
 """
 
 from __future__ import annotations

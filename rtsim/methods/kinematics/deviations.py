@@ -1,4 +1,6 @@
-"""Standard deviations of one method's results (docs/uncertainty.md): arrays and numbers of the kernel."""
+"""Standard deviations of one method's results (docs/uncertainty.md): the object that holds the kernel's
+arrays, calls the kernel after each frame and gives access to the results.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Mean ligament lengths of a subject over a movement, the targets of the method `minimised`.
 
-Source: Sancisi et al. (2017), section 2.2.6. The method with isometric ligaments gives the flexion in every
-frame, eq. 1 there (a polynomial of flexion) the experimental length; the mean over the frames is used.
+Source: Sancisi et al. (2017), section 2.2.6. The method with isometric ligaments gives the flexion of the
+knee in every frame; from it the polynomials of eq. 1 give the experimental lengths, which are averaged over
+the frames.
 """
 
 from __future__ import annotations

@@ -10,7 +10,9 @@ from rtsim.models.roles import find_method, roles_among
 
 
 def can_reweigh(spec: ModelSpec, method: str) -> bool:
-    """Return whether all soft elements of a method are its own, so that their weights can be replaced."""
+    """Return whether a method has soft elements and defines all of them itself, none by a method that it
+    follows; then their weights can be replaced.
+    """
     how = find_method(spec, method)
     return bool(how.soft) and not (how.follows and find_method(spec, how.follows).soft)
 

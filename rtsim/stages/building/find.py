@@ -62,7 +62,9 @@ def find_stage(name: str) -> StageDeclaration:
 
 
 def find_stages(names: Iterable[str]) -> dict[str, StageDeclaration]:
-    """Return the declarations of these stages, by name; ConfigError as in `find_stage`."""
+    """Return the declarations of these stages, by name; ConfigError for a name that no stage has, or an
+    unusable package.
+    """
     points = {point.name: point for point in entry_points(group=GROUP)}
     found: dict[str, StageDeclaration] = {}
     for name in names:

@@ -38,13 +38,14 @@ FREE = Manifold(*(np.array(rows, np.int64) for rows in ([-1], [NUMBERS["free"]],
 
 
 class FollowedFeet:
-    """Frames of the feet, fitted to the markers of the kinematics, with gaps filled and the same filter.
+    """Frames of the feet, fitted to the markers of the kinematics, whose gaps are filled, and filtered like
+    the motion.
 
     The joints of the model are not used. If they could not reach the pose of a foot, its sole would not be on
     the ground.
 
     place : position and velocity of each foot, at the time of the filtered motion
-    settled : (n,) whether it is known
+    settled : (n,) whether the motion of the foot is known
     """
 
     def __init__(self, motion: FilteredMotion, axes: list[tuple[int, FootAxes]]) -> None:

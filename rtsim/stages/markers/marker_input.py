@@ -285,6 +285,9 @@ def known_labels(subject: Subject | None) -> dict[str, str]:
 
 
 def _nearest(mistakes: Mapping[float, str], ratio: float) -> str:
-    """Return the unit mistake whose factor is nearest to the ratio of measured and expected length, in
-    proportion."""
+    """Return the description of that mistake in the unit whose factor is nearest to the ratio of measured and
+    expected length, on a logarithmic scale.
+
+    mistakes : factor by which the mistake changes lengths -> description
+    """
     return mistakes[min(mistakes, key=lambda factor: abs(math.log(ratio / factor)))]

@@ -1,7 +1,7 @@
 """Checks for segments whose markers are implausible by themselves, whatever the solution.
 
-They have jumped as one body, have a marker that is not at its calibrated position, are rotated about the
-bone, do not meet their neighbour at the joint, are late, or were smoothed.
+The markers of such a segment have jumped as one body, are rotated about the bone, are late, or were smoothed;
+or one of them is not at its calibrated position; or the segment does not meet its neighbour at the joint.
 """
 
 from __future__ import annotations

@@ -59,8 +59,9 @@ def reference_length_of(estimator: MultibodyEstimator, subject: Subject | None) 
 
 
 def of_subject(subject: Subject) -> ReferenceLength:
-    """Return the reference length of a person's leg: from the markers of the last segment down to the foot to
-    those of the first segment.
+    """Return the reference length of a person's leg: the line from the centre of the foot's markers (or those
+    of the lowest marked segment of the leg) to the centre of the markers of the first segment, such as the
+    pelvis.
     """
     last = [name for name in subject.segments if kind_of_segment(name) in LEG][-1]
     first = next(iter(subject.segments))

@@ -1,5 +1,6 @@
-"""Check for markers that are rotated about the bone: wands moved since the static trial, or beside the knee's
-axis."""
+"""Check for markers that are rotated about the bone: a wand marker that was moved since the static trial, or
+a marker at the knee that is not on the knee's flexion axis.
+"""
 
 from __future__ import annotations
 

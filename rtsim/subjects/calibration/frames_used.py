@@ -74,8 +74,8 @@ def way_of(middle: NDArray[np.float64]) -> float:
 
 
 def notes_on_static(trial: MarkerTrial, static: MarkerTrial | None) -> list[str]:
-    """Return notes if a static trial seems to be of another person, by its labels or by other stored
-    measures; none without a static trial.
+    """Return notes if a static trial seems to be of another person, by the person that its labels name or by
+    stored measures that differ; none without a static trial.
     """
     if static is None:
         return []

@@ -80,7 +80,7 @@ class LegMeasures(NamedTuple):
         leg
     conventional : whether the marker set is that of the conventional gait model; then markers have a usual
         size if none is stored, otherwise they count as points
-    knee_width_mm : replaces the stored width, if given; standoff : as in `hip_centres` [m]
+    knee_width_mm : replaces the stored width, if given; standoff : from skin to marker centre [m]
     near : hint at files with measures in the trial's folder; names : role -> marker name
     """
 

@@ -52,8 +52,11 @@ def upper_body(
 def hanging(
     table: Population, names: tuple[str, ...], scale: float, beside: float
 ) -> list[tuple[SegmentShare, float, float]]:
-    """Stack segments downwards from the level of the shoulders; return mass fraction, height of the upper
-    end and lateral distance [m] of each.
+    """Stack segments downwards from the level of the shoulders; return mass fraction, height of the upper end
+    and lateral distance [m] of each.
+
+    table : mean person; names : names of the segments from top to bottom
+    scale : stature relative to the mean person; beside : lateral distance of the segments [m]
     """
     found, top = [], 0.0
     for name in names:

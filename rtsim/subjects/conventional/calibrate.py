@@ -61,7 +61,10 @@ NONE_OF = "no angles of the conventional gait model of the"
 def with_conventional_legs(
     subject: Subject, lab: LabMap, walk: MarkerTrial, static: MarkerTrial | None
 ) -> Subject:
-    """Add the legs of `conventional_legs` to a subject, and notes on them."""
+    """Return a subject with the records of its legs for the conventional gait model, and notes on them.
+
+    lab : the marker map of the subject; walk, static : trials from which the subject was calibrated
+    """
     legs, said = conventional_legs(subject, lab, walk, static)
     return msgspec.structs.replace(subject, conventional=legs, notes=(*subject.notes, *said))
 

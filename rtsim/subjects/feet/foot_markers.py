@@ -21,14 +21,14 @@ FLOAT = np.dtype(np.float64)
 
 
 class FootMarkers:
-    """Updates the foot lines of `foot_lines` frame by frame; the frames so far show which markers are on the
-    forefoot.
+    """Lines of both feet from heel to tip of the toes, updated by the markers of each frame of a stream. The
+    frames so far show which markers are on the forefoot.
 
     Attributes
     ----------
     lines : (2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN where not visible.
-        Sides are those of the person if one is given, even where labels say the other side; else those of
-        the labels
+        Sides are those of the person if one is given, even where labels say the other side; else those of the
+        labels
     known : whether the markers of each foot are in the stream
     """
 

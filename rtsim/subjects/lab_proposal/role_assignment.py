@@ -87,7 +87,12 @@ def mirrored(x: Array) -> dict[int, int]:
 
 
 def assign(costs: Array) -> dict[int, PlacedMarker]:
-    """Assign landmarks to markers by costs (n_slot, n_marker) up to a largest cost."""
+    """Assign landmarks to markers one to one, so that the sum of (limit - cost) over the assigned pairs is
+    largest; a pair with a cost above the limit is not assigned. Return the placement of each assigned marker,
+    by its index.
+
+    costs : (n_slot, n_marker)
+    """
     gain = np.where(costs <= GATE, GATE - costs, 0.0)
     best = solved(gain)
     backs = [slot for slot, (role, _) in enumerate(SLOTS) if role == "psis"]

@@ -33,8 +33,8 @@ def in_order(trial: MarkerTrial, names: tuple[str, ...]) -> NDArray[np.float64]:
 
 
 def tracked_markers(trial: MarkerTrial, wanted: tuple[str, ...]) -> dict[str, str]:
-    """Return the name in the trial for each marker of the lab map that has data in the trial, or if the
-    trial has no frames.
+    """Return for each wanted marker that is visible in the trial its name there; for a trial without frames,
+    for each that it names.
     """
     found = find_markers(wanted, trial.names)
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
