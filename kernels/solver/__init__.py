@@ -1,1 +1,3 @@
-"""The solver: the pose of a skeleton from markers by constrained least squares, one frame after the other."""
+"""Estimation of the pose of a skeleton from markers by constrained least squares, one frame after the
+other.
+"""

@@ -1,13 +1,13 @@
-"""The alternative configuration of a mechanism: it is tracked together with the published one, and its
-probability is computed.
+"""Alternative configurations of mechanisms: each is tracked beside the published pose, with the probability
+that it is the true one.
 
-Rigid elements that leave a joint one degree of freedom can often be assembled in more than one way. The
-curvature of the objective at one optimum contains nothing about another optimum (docs/uncertainty.md, the
-other assembly). Let p be the probability that the alternative configuration is the true one, and let a
-published number be larger by d in it. The mean square error of that number then grows by p d^2. The
-alternative configuration is solved again once in several frames. The search starts from the published pose
-plus the step by which the two differed last time. In between, its probability and the differences of the
-numbers are kept.
+Rigid elements that leave a joint one degree of freedom can often be assembled in more than one way: each way
+is an optimum of the frame's objective, and the curvature at one optimum contains nothing about another
+(docs/uncertainty.md, the other assembly). Let p be the probability that the alternative configuration is the
+true one, and d the amount by which a published number is larger in it. The mean square error of that number
+then grows by p d^2. The alternative configuration is solved again once in several frames, starting from the
+published pose plus the step by which the two differed last time. In between, its probability and the
+differences of the numbers are kept.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ tolerance were off by at most 0.4 mrad or mm."""
 
 
 class AlternativeConfiguration(NamedTuple):
-    """State of the alternative configurations of R joints; K = n_output, the number of published numbers."""
+    """State of the alternative configurations of R joints, each with a step from the published pose and its
+    odds; K is the number of published numbers.
+    """
 
     body: np.ndarray  # (R,) int64 - that the joint carries
     there: Annotated[np.ndarray, Integers("R")]  # 1 = it is followed
@@ -63,7 +65,7 @@ class AlternativeConfiguration(NamedTuple):
 
 
 class AlternativeWork(NamedTuple):
-    """Working space for alternative configurations, beside that of the frame."""
+    """Working space for solving alternative configurations, used beside that of the frame."""
 
     q: Annotated[np.ndarray, Floats("n_q")]
     delta: Annotated[np.ndarray, Floats("n_v")]
@@ -79,7 +81,7 @@ class AlternativeWork(NamedTuple):
 def new_alternative_configuration(
     body: np.ndarray, n_v: int, n_element: int, K: int
 ) -> AlternativeConfiguration:
-    """Allocate an AlternativeConfiguration.
+    """Allocate an AlternativeConfiguration, in which no alternative configuration is known yet.
 
     body : (R,) int64 - bodies carried by the joints that may have an alternative configuration
     n_v, n_element, K : int - numbers of generalized speeds, of elements and of published numbers
@@ -112,18 +114,18 @@ def new_alternative_work(
 
 @inlined
 def follow_others(model, problem, track, dt, options, solver_options, variance, frame, state, work):
-    """Update the alternative configurations of all joints, as the last step of a frame that needs its
-    factors.
+    """Update the alternative configurations of all joints; call it after all that needs the matrix factors of
+    the frame.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
-    problem : FrameProblem - of the frame
-    track : TrackState - holds the published pose of this frame and of the one before
+    problem : FrameProblem - model, roles of its elements, and measured markers of the frame
+    track : TrackState - contains the published pose of this frame and of the one before
     dt : float - time since the last frame [s]; 0 = unknown
     options : DeviationOptions - settings of the standard deviations
     solver_options : SolverOptions - settings of the constrained least-squares solver
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
-    frame : TrackWork - its solver is at the published pose, but loses its factors where a configuration is
-        solved
+    frame : TrackWork - its solver is at the published pose; its factors are overwritten where a configuration
+        is solved
     state : AlternativeConfiguration - state of the alternative configurations of joints, written
     work : AlternativeWork - written
     """
@@ -139,8 +141,8 @@ def has_changed_over(tree, track, r, state, work):
     """Return whether the published pose has changed to the alternative configuration of joint r within one
     frame.
 
-    It has if it moved by more than half of the distance to the alternative configuration. What was known of
-    the alternative configuration then applies to the published one.
+    It has if it moved by more than half of the distance to the alternative configuration. The stored odds and
+    differences of the two then have to be exchanged.
 
     tree : Tree - joint tree of the bodies
     track : TrackState - state of one solution that is followed from frame to frame
@@ -158,7 +160,7 @@ def has_changed_over(tree, track, r, state, work):
 def follow_other(model, problem, q, options, solver_options, variance, frame, r, state, work):
     """Solve the alternative configuration of one joint again, or search for one if none is known.
 
-    Afterwards the solver's pose is the published one again, without its factors.
+    Afterwards the solver's pose is the published one again, but its matrix factors are not.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     problem : FrameProblem - model, roles of its elements, and measured markers
@@ -199,11 +201,11 @@ def follow_other(model, problem, q, options, solver_options, variance, frame, r,
 
 @njit
 def solve_again(tree, problem, how, q, r, at, state, work):
-    """Solve the alternative configuration near its last step from the published pose; return whether it
-    still exists.
+    """Solve the alternative configuration, starting from the published pose plus the last step to it; return
+    whether it still exists.
 
     The published pose may have changed to the alternative configuration in the meantime. The configuration
-    that it has left then lies on the opposite side, and the logarithm of the odds changes its sign.
+    that it has left is then at the opposite step, and the logarithm of the odds changes its sign.
 
     tree : Tree - joint tree of the bodies
     problem : FrameProblem - model, roles of its elements, and measured markers
@@ -231,10 +233,10 @@ def solve_again(tree, problem, how, q, r, at, state, work):
 
 @njit
 def look(model, problem, how, q, size, frame, r, state, work):
-    """Search for an alternative configuration on one side, along the rotation that the markers resist least
-    (weak_turn).
+    """Search for an alternative configuration of joint r, starting from the published pose rotated in one
+    direction about the axis that the markers resist least (weak_turn).
 
-    Return whether there is one; if not, the next search goes to the other side.
+    Return whether one is found; if not, the next search starts with a rotation in the other direction.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     problem : FrameProblem - model, roles of its elements, and measured markers
@@ -286,15 +288,17 @@ def solve_beside(tree, problem, how, q, r, at, state, work):
 
 @njit
 def find_shifts(model, mode, displaced, at, work, shift_out):
-    """Write into shift_out how much larger the published numbers are in the alternative configuration.
+    """Write the published numbers of the alternative configuration minus those of the published pose into
+    shift_out.
 
-    Angles differ by at most pi. Lengths of hard elements are the same in both configurations.
+    Differences of angles are within -pi to pi. Those of lengths of hard elements are set to 0, as they are
+    equal in both.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     mode : (n_element,) int64 - OFF, SOFT or HARD of kernels/solver/constraints
     displaced : (n_displaced,) int64 - joints with published displacements, ascending
-    at : Work - of the alternative configuration
-    work : AlternativeWork - value[0] holds the numbers of the published pose; out, value[1] written
+    at : Work - solver's working space at the alternative configuration
+    work : AlternativeWork - value[0] contains the numbers of the published pose; out and value[1] are written
     shift_out : (K,) - differences of the numbers [rad, m, 1], written
     """
     read_outputs(model, displaced, at.pose, at.element, work.out, work.value[1])
@@ -311,15 +315,16 @@ def find_shifts(model, mode, displaced, at, work, shift_out):
 
 @njit
 def add_others(due, state, C, value):
-    """Add what the alternative configurations contribute, p d^2 and p d d', to variances and to the
-    covariance of the pose.
+    """Add the contributions of the alternative configurations to the variances of the published numbers and
+    to the covariance of the pose.
 
-    p is the probability of such a configuration, and d the difference of the numbers.
+    They are p d^2 and p g g', with the probability p of such a configuration, the difference d of a number
+    and the tangent step g from the published pose.
 
-    due : bool - whether C was computed anew in this frame
+    due : bool - whether C was computed anew in this frame, so that it is added to
     state : AlternativeConfiguration - state of the alternative configurations of joints
-    C : (n_v, n_v) - covariance of the pose, written where due
-    value : (K,) - variances of the published numbers, written
+    C : (n_v, n_v) - covariance of the pose
+    value : (K,) - variances of the published numbers
     """
     for r in range(state.body.shape[0]):
         p, shift, gap = state.part[r], state.shift[r], state.gap[r]
@@ -333,7 +338,7 @@ def add_others(due, state, C, value):
 
 
 def forget_others(state: AlternativeConfiguration) -> None:
-    """Reset the state: no alternative configuration is known, and the searches begin anew."""
+    """Reset the state: no alternative configuration is known, and the searches for them begin anew."""
     for array in (state.there, state.odds, state.part, state.shift, state.since):
         array[:] = 0
     state.wait[:] = np.arange(1, len(state.wait) + 1)

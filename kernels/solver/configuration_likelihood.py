@@ -1,12 +1,14 @@
-"""The odds of two configurations of a mechanism, from the markers of one frame and of frames in succession.
+"""The odds of two configurations of a mechanism (the published and the alternative one), from markers of
+successive frames.
 
-Let x1 and x2 be the markers of two optima, D = x2 - x1, and m the measured markers. The objective of the
-second is larger by T = sum w D . ((x1 + x2) / 2 - m), which measures how far m is from the plane midway
-between the two. If one of them is true, T has the mean +-sum w D^2 / 2 and, by the errors of the markers, the
-variance V = D'W Sigma W D. The logarithm of the odds is therefore (sum w D^2) T / V; if all errors are
-independent with one size s, it is T / s^2. Errors of markers persist over several frames. So a frame counts
-only by the time since the last frame as a part of the errors' correlation time. The configuration can change,
-so old frames are forgotten. Odds in succession: Wald 1945, Annals of Mathematical Statistics 16, 117-186.
+Let x1 and x2 be the model's markers at the two optima, D = x2 - x1, m the measured markers and w their
+weights. The objective of the second is larger by T = sum w D . ((x1 + x2) / 2 - m), which measures how far m
+is from the plane midway between the two. If one of them is true, T has the mean +-sum w D^2 / 2 and, by the
+errors of the markers, the variance V = D'W Sigma W D, with the covariance Sigma of these errors. The
+logarithm of the odds is therefore (sum w D^2) T / V; if all errors are independent with one size s, it is T /
+s^2. Errors of markers persist over several frames. So a frame counts only by the time since the last frame as
+a part of the errors' correlation time. The configuration can change, so old frames are forgotten. Odds in
+succession: Wald 1945, Annals of Mathematical Statistics 16, 117-186.
 """
 
 from __future__ import annotations
@@ -26,16 +28,16 @@ MOST_ODDS = 30.0
 
 @njit
 def evidence(model, problem, skin, variance, at, work):
-    """Return the logarithm of the odds for the published pose against the alternative one, from the markers
-    of one frame.
+    """Return the logarithm of the odds of the published pose against the alternative configuration, from the
+    markers of one frame.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     problem : FrameProblem - model, roles of its elements, and measured markers
     skin : SkinMotion - errors that the markers of a segment share
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
-    at : Work - of the alternative configuration
-    work : AlternativeWork - its here holds the markers of the published pose; its fields drawn and vectors
-        are written
+    at : Work - solver's working space at the alternative configuration
+    work : AlternativeWork - here contains the model markers of the published pose; drawn (weight times
+        difference of the markers) and vectors are written
     """
     markers, here, beyond, drawn = model.markers, work.here, at.marker.model, work.drawn
     more, apart, spread = 0.0, 0.0, 0.0
@@ -56,14 +58,15 @@ def evidence(model, problem, skin, variance, at, work):
 
 @njit
 def shared_spread(markers, pose, place, b, skin, work):
-    """Return the variance of sum drawn . error [m^4] that comes from the skin of body b moving as one piece.
+    """Return the part of the variance of the sum of drawn . error [m^4] that comes from errors which all
+    markers of body b share.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     place : (n_marker, 3) - model markers in ground [m]
-    b : int - body
+    b : int - index of the body
     skin : SkinMotion - soft tissue artefact that all markers of a segment share
-    work : AlternativeWork - drawn; vectors written
+    work : AlternativeWork - drawn : (n_marker, 3) is read, vectors are written
     """
     force, centre, lever = work.vectors[0], work.vectors[1], work.vectors[2]
     force[:] = 0.0
@@ -84,8 +87,8 @@ def shared_spread(markers, pose, place, b, skin, work):
 
 @njit
 def add_up(odds, told, known, since, lasting):
-    """Update the logarithm of the odds of the published pose against the alternative one by a frame, within
-    +-MOST_ODDS.
+    """Return the logarithm of the odds of the published pose, updated by the odds from one more frame,
+    limited to +-MOST_ODDS.
 
     odds : float - logarithm of the odds up to the frame before
     told : float - logarithm of the odds from this frame alone

@@ -38,7 +38,7 @@ OFF, SOFT, HARD = 0, 1, 2
 
 
 class Elements(NamedTuple):
-    """Geometry of n_element elements."""
+    """Geometry of constraint elements: kinds, points and directions, and the dofs between their bodies."""
 
     kind: np.ndarray  # (n_element,) int64
     body_a: np.ndarray  # (n_element,) int64
@@ -53,7 +53,9 @@ class Elements(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """Mode, weight and target of each element in a method, and its targets and ranges of coordinates."""
+    """Mode (off, soft, hard), weight and target of each element in a method; targets, ranges of
+    coordinates.
+    """
 
     mode: np.ndarray  # (n_element,) int64 - OFF, SOFT or HARD
     weight: np.ndarray  # (n_element,) - weight of a soft one [1/m^2 for DISTANCE, 1 for planes]
@@ -79,23 +81,24 @@ class ElementWork(NamedTuple):
 
 
 def new_element_work(n_element: int, n_path: int, lengths: Any = None) -> ElementWork:
-    """Allocate an ElementWork.
+    """Allocate an ElementWork, the working space of constraint elements.
 
     n_element, n_path : int - number of elements, and the largest number of dofs on a path
-    lengths : LengthWork - where an element is the length of a path, else None
+    lengths : LengthWork - if any element is the length of a path, else None
     """
     return allocate(ElementWork, n_element=n_element, n_path_max=n_path, lengths=lengths)
 
 
 @njit
 def element_values(elements, pose, target, work):
-    """Write the deviations Phi of all elements at a pose, their end points and normals, into work.
+    """Write the deviations Phi of all elements at a pose, and their end points and normals in ground, into
+    work.
 
     Values of path lengths are written by kernels/path/lengths.length_values instead.
 
     elements : Elements - geometry of the constraint elements
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    target : (n_element,) [m, rad]
+    target : (n_element,) - target length, radius or angle of each element [m, rad]
     work : ElementWork - its value, end_a, end_b and normal are written
     """
     for e in range(elements.kind.shape[0]):
@@ -135,14 +138,14 @@ def direction_in_ground(pose, body, x, y_out):
 
 @njit
 def angle_from(kind, a, b, n, target):
-    """Return the difference between a direction's angle and a target [rad]; an azimuth is taken between -pi
-    and pi.
+    """Return the azimuth or elevation of a direction minus a target [rad]; an azimuth's difference is within
+    -pi to pi.
 
     kind : int - AZIMUTH or ELEVATION; NaN is returned for other kinds
     a : (3,) - the direction, unit
     b : (3,) - direction from which an azimuth is counted, unit, orthogonal to n
     n : (3,) - axis of the azimuth, unit
-    target : float [rad]
+    target : float - angle that is subtracted [rad]
     """
     if kind == ELEVATION:
         return math.asin(min(1.0, max(-1.0, a[0] * n[0] + a[1] * n[1] + a[2] * n[2]))) - target
@@ -158,13 +161,13 @@ def angle_from(kind, a, b, n, target):
 
 @njit
 def couple(kind, a, n):
-    """Return the couple on body A per unit multiplier of an angle element, as three floats.
+    """Return the couple (moment) on body A of an angle element with the multiplier 1, as three floats.
 
     It is the gradient of the angle with respect to a rotation of A relative to B: (n - c a) / (1 - c^2) for
     an azimuth, a X n / sqrt(1 - c^2) for an elevation, with c = a . n.
 
     kind : int - AZIMUTH or ELEVATION; NaN is returned for other kinds
-    a, n : (3,) - unit, not parallel
+    a, n : (3,) - unit direction on A and unit axis on B, in ground, not parallel
     """
     c = a[0] * n[0] + a[1] * n[1] + a[2] * n[2]
     across = 1.0 - c * c
@@ -182,10 +185,10 @@ def couple(kind, a, n):
 
 @njit
 def couple_rate(kind, a, n, da, dn, out):
-    """Write the derivative of `couple` as a and n change by da and dn.
+    """Write the change of the moment that `couple` returns where a and n change by da and dn.
 
     kind : int - AZIMUTH or ELEVATION
-    a, n : (3,) - unit
+    a, n : (3,) - unit direction on A and unit axis on B, in ground
     da, dn : (3,) - their changes, orthogonal to a and n
     out : (3,) - the derivative, written
     """
@@ -210,7 +213,7 @@ def couple_rate(kind, a, n, da, dn, out):
 
 @njit
 def element_rows(elements, pose, work):
-    """Write dPhi/dq along each element's path into work.row : (n_element, n_path_max), after element_values.
+    """Write the derivatives of each Phi along the dofs of its path into work.row, after element_values.
 
     The force of an element acts on both bodies, equal and opposite, along one line. Its wrench is (r x F, F)
     with F = n for a plane and 2 (a - b) for a distance, and a couple for an angle; the derivative along a dof
@@ -230,9 +233,8 @@ def element_rows(elements, pose, work):
 
 @njit
 def element_wrench(elements, pose, e, work):
-    """Return the wrench of element e on body A per unit multiplier, as six floats: the moment about the
-    reference point and the force. Body B feels the opposite. For all kinds but PATH_LENGTH, after
-    element_values.
+    """Return the wrench of element e with the multiplier 1 on body A, as six floats: moment about the
+    reference point, force. Body B feels the opposite. Call it after element_values; not for PATH_LENGTH.
     """
     end_a, end_b, normal, origin = work.end_a, work.end_b, work.normal, pose.position[0]
     if is_angle(elements.kind[e]):
@@ -251,10 +253,9 @@ def element_wrench(elements, pose, e, work):
 
 @njit
 def path_motions(elements, pose, e, work):
-    """Write the motion of the ends and the normal of element e for each dof of its path: work.motion, turn,
-    lever, lever_turn.
+    """Write the motions of the ends and of the normal of element e along each dof of its path into work.
 
-    motion is that of the end that the dof moves, turn that of the normal; lever = x X w with x the vector
+    motion is that of the end which the dof moves, turn that of the normal; lever = x X w with x the vector
     between the ends (distance) or the normal (plane) and w the dof's rotation; lever_turn = (vector between
     ends) X w.
     """
@@ -280,7 +281,7 @@ def path_motions(elements, pose, e, work):
 
 @njit
 def cross_into(ax, ay, az, bx, by, bz, c_out):
-    """Write c = a X b into c_out.
+    """Write the vector product c = a X b into c_out.
 
     ax, ay, az, bx, by, bz : float - components of a and b
     c_out : (3,) - written
@@ -338,9 +339,9 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
 
 @njit
 def add_angle_curvature(elements, pose, e, factor, work, H):
-    """Add the curvature of an angle to H as add_curvature does, without order_path.
+    """Add factor times the second derivatives of an angle element to H, except order_path.
 
-    The derivative of the angle along dof k with the rotation w_k is w_k . m. A dof i nearer to ground turns
+    The derivative of the angle along dof k with the rotation w_k is w_k . m. A dof i nearer to ground rotates
     w_k, by w_i X w_k, where both move the same body, and it changes the couple m.
 
     elements : Elements - geometry of the constraint elements

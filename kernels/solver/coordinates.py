@@ -1,4 +1,5 @@
-"""Targets and ranges that a method sets for single coordinates.
+"""Targets and ranges that a method sets for single coordinates, and how the solver keeps coordinates within
+their ranges.
 
 Only coordinates of hinges, sliders and chains can have them, as there the coordinate changes as much as the
 dof (dq/d dof = 1).
@@ -45,12 +46,12 @@ class CoordinateRanges(NamedTuple):
 
 @njit
 def set_tasks(tasks, total, hold_out, q_hold_out):
-    """Write the weights and targets of coordinates into hold_out and q_hold_out.
+    """Write the weights and targets of coordinates with targets into hold_out and q_hold_out.
 
-    tasks : CoordinateTargets, or None
-    total : float - sum of the weights of the visible markers
-    hold_out : (n_v,) - weights times total, entries of the coordinates with targets written
-    q_hold_out : (n_q,) - targets [rad, m], written in the same way
+    tasks : CoordinateTargets - None without targets, then nothing is written
+    total : float - sum of the weights of the visible markers, by which the weights are multiplied
+    hold_out : (n_v,) - weights; only entries of those coordinates are written
+    q_hold_out : (n_q,) - targets [rad, m]; only entries of those coordinates are written
     """
     if tasks is None:
         return
@@ -61,7 +62,9 @@ def set_tasks(tasks, total, hold_out, q_hold_out):
 
 @njit
 def clamp(limits, q):
-    """Move every coordinate of q : (n_q,) that has a range to the nearest value within it."""
+    """Limit every coordinate of q : (n_q,) that has a range to this range; limits : CoordinateRanges or
+    None.
+    """
     if limits is None:
         return
     for k in range(limits.dof.shape[0]):
@@ -71,8 +74,10 @@ def clamp(limits, q):
 
 @njit
 def find_bounds(limits, q, bound_out):
-    """Write into bound_out : (n_v,) int64 whether each limited coordinate is at a bound: FREE_TO_MOVE,
+    """Write into bound_out : (n_v,) int64 whether each coordinate with a range is at a bound: FREE_TO_MOVE,
     AT_LOWER or AT_UPPER.
+
+    limits : CoordinateRanges or None; q : (n_q,) - generalized coordinates [rad, m].
     """
     if limits is None:
         return
@@ -84,13 +89,13 @@ def find_bounds(limits, q, bound_out):
 
 @njit
 def bind_bounds(limits, bound, slope, fixed_out, gap_out):
-    """Fix the coordinates that are pressed against their bounds and release the others.
+    """Fix the coordinates that the gradient presses against their bounds, and release the others.
 
     limits : CoordinateRanges, or None
     bound : (n_v,) int64 - FREE_TO_MOVE, AT_LOWER or AT_UPPER
     slope : (n_v,) - gradient of the Lagrangian; set to zero for the coordinates that become fixed
     fixed_out : (n_v,) int64 - 1 = fixed, 0 = released, written
-    gap_out : (n_v,) - step that a fixed coordinate still has to take, 0 here, written
+    gap_out : (n_v,) - step of a fixed coordinate to its bound, written as 0
     """
     if limits is None:
         return
@@ -104,11 +109,11 @@ def bind_bounds(limits, bound, slope, fixed_out, gap_out):
 
 @njit
 def block(limits, q, delta, fixed, gap):
-    """Fix the coordinates that a step would carry beyond a bound, so that they end at it; return whether
-    there are any.
+    """Fix the coordinates that a step would carry beyond a bound, so that they end at the bound; return
+    whether there are any.
 
     limits : CoordinateRanges, or None
-    q, delta : (n_q,), (n_v,) - pose at which the step begins, and the step
+    q, delta : (n_q,), (n_v,) - pose at which the step begins, and the step [rad, m]
     fixed : (n_v,) int64 - 1 = fixed, updated
     gap : (n_v,) - step of a fixed coordinate to its bound [rad, m], updated
     """

@@ -1,4 +1,4 @@
-"""One frame, from measured markers to joint angles, in one call from Python."""
+"""Estimation of one frame, from measured markers to joint angles, in one call from Python."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ the previous frame has come again, and the state is unchanged."""
 
 
 class Skeleton(NamedTuple):
-    """The model of the solver: geometry only, the same for all methods with the same joints."""
+    """The model of the solver (bodies, markers, elements, joints), without the weights and targets by which
+    methods differ.
+    """
 
     tree: Tree
     markers: ModelMarkers
@@ -67,8 +69,8 @@ class Skeleton(NamedTuple):
 
 
 class SolverMethod(NamedTuple):
-    """A method: modes, weights and targets of the elements,
-    and those of the method that is solved before it.
+    """A solution method: modes, weights and targets of its elements, and those of a method that has to be
+    solved before it.
     """
 
     roles: Roles  # target is written where lengths follow eq. 1
@@ -86,7 +88,7 @@ class FrameOptions(NamedTuple):
 
 
 class FrameState(NamedTuple):
-    """State of the solver that is kept from frame to frame."""
+    """State of the solver from frame to frame: tracked solutions, health of markers, and segments."""
 
     track: TrackState  # of the method
     first: TrackState  # of the method solved before it
@@ -95,7 +97,9 @@ class FrameState(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Results of one frame."""
+    """Results of one frame: joint angles and displacements, ligaments, contact points, markers and
+    residuals.
+    """
 
     angles: Annotated[np.ndarray, Floats("n_joint", 3)]  # [rad]
     displacements: Annotated[np.ndarray, Floats("n_joint", 3)]  # [m]
@@ -110,8 +114,8 @@ class Outputs(NamedTuple):
 
 
 def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_point: int) -> Outputs:
-    """Allocate the Outputs of a skeleton with these numbers of joints, ligaments, contacts,
-    markers and points.
+    """Allocate the Outputs of a skeleton with these numbers of joints, ligaments, contacts, markers and
+    points for pictures.
     """
     return allocate(
         Outputs,
@@ -125,9 +129,10 @@ def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_
 
 @njit
 def estimate(model, method, measured, dt, options, state, work, out):
-    """Estimate the pose of one frame.
+    """Estimate the pose of one frame from its markers: find faults, fill in missing markers, solve, and write
+    the results.
 
-    If the same frame is sent a second time after it was solved, everything stays unchanged.
+    If the last frame is sent once more after it was solved, nothing is changed and SENT_AGAIN is returned.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - modes, weights and targets of the elements
@@ -184,15 +189,16 @@ def estimate(model, method, measured, dt, options, state, work, out):
 
 @njit
 def learn_frame(model, dt, status, options, state, work, out):
-    """Update the statistics of markers and segments by this frame; return how many markers are at fault.
+    """Update the stored state of markers and segments after a frame is solved; return how many markers are at
+    fault.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     dt : float - time since the last frame [s]; 0 = unknown
     status : int - status of kernels.solver.kkt
     options : FrameOptions - settings for solving a frame
     state : FrameState - state of the solver, kept from frame to frame, updated
-    work : TrackWork - of the solution
-    out : Outputs - of the solution
+    work : TrackWork - working space of the frame, at the solution
+    out : Outputs - results of the frame
     """
     health, segments, at = state.health, state.segments, work.solver
     rms, n_fault = math.nan, 0
@@ -218,7 +224,7 @@ def learn_frame(model, dt, status, options, state, work, out):
 
 @inlined
 def foresee(model, dt, options, state, work):
-    """Predict the position of every marker from the previous frame, into state.health.
+    """Predict the position of every marker from the previous frame, and write it into state.health.expected.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     dt : float - time since the last frame [s]
@@ -237,8 +243,8 @@ def foresee(model, dt, options, state, work):
 
 @njit
 def solve_method(model, method, dt, options, state, work, out):
-    """Solve a frame by a method; if the method needs the solution of another method first, solve that one
-    before it.
+    """Solve a frame by a method; if the method depends on the solution of another method, solve that one
+    first.
 
     Return (status, iterations, residual, number of undetermined dofs).
 
@@ -246,7 +252,8 @@ def solve_method(model, method, dt, options, state, work, out):
     method : SolverMethod - the targets of its elements, roles.target, are written
     dt : float - time since the last frame [s]; 0 = unknown
     options : TrackOptions - settings of how a solution is followed and restarted
-    state : FrameState - track, first updated; segments has the places and weights of the markers to fit
+    state : FrameState - track and first are updated; segments contains positions and weights of the markers
+        to fit
     work : TrackWork - working space of one frame, written
     out : Outputs - its axes, angles and displacements are written
     """
@@ -270,15 +277,14 @@ def solve_method(model, method, dt, options, state, work, out):
 
 @njit
 def lengths_at(model, flexion, angles, target_out):
-    """Write the lengths of elements that depend on the flexion theta of a joint; leave other entries
-    unchanged.
+    """Write the target lengths of those elements whose length depends on the flexion theta of a joint.
 
     d(theta) = (1 + a1 theta + ... + a7 theta^7) d(0), theta in degrees, Sancisi et al. 2017, eq. 1 and table
-    2.
+    2. model : Skeleton - coefficients a and neutral lengths d(0).
 
-    flexion : (n_element,) int64 - joint
+    flexion : (n_element,) int64 - index of the joint on whose flexion an element depends
     angles : (n_joint, 3) - joint angles [rad]; theta is the first of the joint, flexion negative
-    target_out : (n_element,) - lengths [m], written
+    target_out : (n_element,) - lengths [m]; entries of other elements stay unchanged
     """
     for e in range(target_out.shape[0]):
         given = False
@@ -293,11 +299,13 @@ def lengths_at(model, flexion, angles, target_out):
 
 @njit
 def report(model, roles, measured, q, work, out):
-    """Write the results of the frame at its solution into out.
+    """Write the results of a frame at its solution into out: joint angles, residuals, ligaments, contact
+    points.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     roles : Roles - mode, weight and target of each element in the method
-    measured : (n_marker, 3) - in ground, labels corrected where that is certain, NaN = occluded [m]
+    measured : (n_marker, 3) - measured markers in ground, exchanged labels corrected where that is certain,
+        NaN = occluded [m]
     q : (n_q,) - the solution [m, rad]
     work : Work - working space of the solver; its fields pose, marker.model and element are written
     out : Outputs - results of the frame, written
@@ -326,7 +334,9 @@ def report(model, roles, measured, q, work, out):
 
 @njit
 def report_elements(model, pose, element, out):
-    """Write the lengthening of ligaments and the contact points into out, after element_values."""
+    """Write the relative lengthening of ligaments [1] and the contact points [m] into out; call it after
+    element_values.
+    """
     a, b, n = element.end_a, element.end_b, element.normal
     for k in range(model.ligaments.shape[0]):
         e = model.ligaments[k]

@@ -1,5 +1,5 @@
-"""A first pose without a prediction: each body is fitted to its own markers, from which the joint coordinates
-follow.
+"""First pose of a skeleton where there is no prediction: each body is fitted to its own markers, and the
+joint coordinates follow.
 
 The rigid fit is that of Horn (1987, J. Opt. Soc. Am. A 4, 629-642): the unit quaternion is the dominant
 eigenvector of a symmetric 4 x 4 matrix, found by cyclic Jacobi rotations.
@@ -25,7 +25,7 @@ N_CHAIN = 6  # coordinates of a chain joint that is fitted; one of more is left 
 
 
 class BodyFitWork(NamedTuple):
-    """Working space of the fit."""
+    """Working space for fitting rigid bodies and chain joints to markers."""
 
     K: Annotated[np.ndarray, Floats(4, 4)]
     V: Annotated[np.ndarray, Floats(4, 4)]
@@ -47,8 +47,8 @@ def new_fit_work() -> BodyFitWork:
 
 @njit
 def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_out):
-    """Fit each body to its own markers and write the joint coordinates into q_out; return how many were
-    fitted.
+    """Fit each body to its own markers and write the joint coordinates into q_out; return the number of
+    bodies that were fitted.
 
     Bodies with fewer than three visible markers, or with markers on a line, keep q_neutral. A chain is
     fitted by least squares (kernels/joints/chain_fit). For a free joint inside the tree, only the rotation
@@ -84,8 +84,8 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
 
 @njit
 def displace(tree, b, pose_work, fit):
-    """Write rotation and displacement of joint b between two fitted bodies into fit.matrices[3] and
-    fit.vectors[3].
+    """Write the rotation and the displacement across joint b, between two fitted bodies, into fit.matrices[3]
+    and fit.vectors[3].
 
     Call it after fit_body. Rotation and displacement are those of the joint frame on the fitted child
     relative to the joint frame on the parent. The pose of the parent is read from pose_work.
@@ -118,9 +118,9 @@ def displace(tree, b, pose_work, fit):
 
 @njit
 def place_chain(chains, tree, b, pose_work, fit, q_out):
-    """Write the coordinates of chain joint b from its body's fit, after fit_body; without chains do nothing.
+    """Compute the coordinates of chain joint b from the fitted pose of its body; call it after fit_body.
 
-    chains : Chains - those of tree; None lets the compiler leave out the rest
+    chains : Chains - tree.chains; None = there are no chains, and nothing is done
     tree : Tree - joint tree of the bodies
     b : int - body that the joint carries
     pose_work : Pose - positions and orientations of the bodies in ground, and twists of all dofs, written
@@ -139,7 +139,7 @@ def fit_body(markers, body, measured, weight, fit):
     fit.vectors[0]. Return False if fewer than three markers are visible or they lie on a line.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
-    body : int
+    body : int - index of the body
     measured : (n_marker, 3) - measured marker positions in ground [m]
     weight : (n_marker,) - weights of the markers, 0 = not used
     fit : BodyFitWork - working space of rigid fits, written
@@ -176,10 +176,11 @@ def fit_body(markers, body, measured, weight, fit):
 
 @njit
 def dominant_rotation(C, K, V, q, R_out):
-    """Write the rotation that best turns points a into points b; return False if there are several.
+    """Write the rotation that best rotates points a onto points b (least squares); return False if it is not
+    unique.
 
     C : (3, 3) - sum of a b' over the points
-    K, V : (4, 4) - scratch
+    K, V : (4, 4) - working space
     q : (4,) - the rotation as a quaternion, written
     R_out : (3, 3) - written
     """
@@ -216,8 +217,8 @@ def dominant_rotation(C, K, V, q, R_out):
 
 @njit
 def jacobi_eigen(K, V):
-    """Diagonalise the symmetric K : (4, 4) in place and write its eigenvectors
-    into the columns of V : (4, 4).
+    """Diagonalise the symmetric matrix K : (4, 4) in place by Jacobi rotations; write its eigenvectors into
+    the columns of V : (4, 4).
     """
     V[:, :] = 0.0
     for i in range(4):

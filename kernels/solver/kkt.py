@@ -1,8 +1,9 @@
-"""Solve min 1/2 Psi' W Psi subject to Phi = 0 on the manifold of the joint tree, by Newton's method.
+"""Constrained least squares by Newton's method: min 1/2 Psi' W Psi subject to Phi = 0, over the poses of a
+joint tree.
 
 The problem and its residual |(g + A' lambda, Phi)| are defined in kernels/solver/optimality, a step in
-kernels/solver/kkt_step. Where the step does not lead to a minimum, H is taken without its second-order terms
-(Gauss-Newton). Steps are accepted when the residual or an l1 merit function decreases, and halved otherwise.
+kernels/solver/kkt_step. If a step does not lead to a minimum, the Hessian is taken without its second-order
+terms (Gauss-Newton). A step is halved until the residual or an l1 merit function decreases.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class SolverOptions(NamedTuple):
 
 
 class SolverEnd(NamedTuple):
-    """Result of one solve: status, iterations, residual and objective."""
+    """Result of one solution: status, number of iterations, residual and objective."""
 
     status: int  # CONVERGED, NOT_CONVERGED or NON_FINITE
     iterations: int
@@ -43,13 +44,13 @@ class SolverEnd(NamedTuple):
 
 @njit
 def solve(problem, options, work, q, multiplier):
-    """Solve one frame from q and multiplier, and overwrite both by the solution; return a SolverEnd.
+    """Solve one frame, starting from q and multiplier, which the solution replaces; return a SolverEnd.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     options : SolverOptions - settings of the constrained least-squares solver
-    work : Work - written; belongs to the solution afterwards
-    q : (n_q,) - written [m, rad]
-    multiplier : (n_element,) - written; packed: entry k belongs to the k-th hard element
+    work : Work - working space of the solver, written; it is at the solution afterwards
+    q : (n_q,) - generalized coordinates [m, rad], updated
+    multiplier : (n_element,) - multipliers, updated; entry k belongs to the k-th hard element
     """
     clamp(problem.roles.limits, q)
     place_followers(problem.tree.couplers, problem.tree.functions, q)
@@ -89,18 +90,19 @@ def solve(problem, options, work, q, multiplier):
 
 @inlined
 def search(problem, max_step, residual, cost, n_hard, work, q, multiplier):
-    """Take the step work.delta, work.mu, halved until the residual or the merit function decreases.
+    """Take the Newton step (work.delta, work.mu), halved until the residual or the merit function decreases
+    (line search).
 
     problem : FrameProblem - model, roles of its elements, and measured markers
-    max_step : float - largest entry of the step [rad, m]
+    max_step : float - largest entry of a step that is allowed [rad, m]
     residual : float - residual at the start
     cost : float - objective at the start
     n_hard : int - number of hard elements
     work : Work - after find_step; q_trial, multiplier_trial and what objective and optimality compute are
         written
     q : (n_q,) - pose at the start [m, rad]
-    multiplier : (n_element,) - multipliers at the start
-    Returns (whether one of them decreased, residual and objective at the last trial).
+    multiplier : (n_element,) - multipliers at the start Returns (whether one of them decreased, residual at
+        the last trial, objective at the last trial).
     """
     tree, limits = problem.tree, problem.roles.limits
     scale = step_scale(work.delta, max_step)
@@ -125,7 +127,7 @@ def search(problem, max_step, residual, cost, n_hard, work, q, multiplier):
 
 @njit
 def step_scale(delta, max_step):
-    """Return the factor <= 1 by which every entry of delta : (n_v,) is within max_step."""
+    """Return the factor <= 1 that brings every entry of a step delta : (n_v,) within +-max_step [rad, m]."""
     largest = largest_of(delta)
     return max_step / largest if largest > max_step else 1.0
 
@@ -141,8 +143,10 @@ def largest_of(delta):
 
 @njit
 def merit_penalty(mu, n_hard):
-    """Return the penalty factor of the l1 merit function, above the largest multiplier so that the penalty is
-    exact.
+    """Return the penalty factor of the l1 merit function: so far above the largest multiplier that the
+    penalty is exact.
+
+    mu : (n_element,) - multipliers; n_hard : int - number of hard elements, whose multipliers come first.
     """
     largest = 0.0
     for k in range(n_hard):
@@ -152,7 +156,9 @@ def merit_penalty(mu, n_hard):
 
 @njit
 def infeasibility(phi, n_hard):
-    """Return the sum of |Phi| over the hard elements."""
+    """Return the sum of |Phi| over the hard elements: phi : (n_element,), of which the first n_hard entries
+    count.
+    """
     total = 0.0
     for k in range(n_hard):
         total += abs(phi[k])

@@ -31,15 +31,15 @@ DEPENDENT = 1e-13  # relative pivot under which a constraint repeats the others
 
 @njit
 def find_step(problem, multiplier, n_hard, second_order, work, q):
-    """Write the step and the new multipliers within the ranges of coordinates; return False where the matrix
-    is not positive definite.
+    """Compute the Newton step and the new multipliers, within the ranges of coordinates; return False if the
+    matrix is not positive definite.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as optimality has left it; the step is written into its delta, the new multipliers into its
-        mu
+    work : Work - as `optimality` has left it; the step is written into its delta, the new multipliers into
+        its mu
     q : (n_q,) - pose at which the step begins [m, rad]
     """
     limits = problem.roles.limits
@@ -53,14 +53,14 @@ def find_step(problem, multiplier, n_hard, second_order, work, q):
 
 @njit
 def build_hessian(problem, multiplier, n_hard, second_order, work):
-    """Write the Cholesky factor of H + rho A'A into work.H and rho into work.scale; return False if the
-    matrix is not positive definite.
+    """Compute the Cholesky factor of the augmented Hessian H + rho A'A (in work.H, rho in work.scale); return
+    False if it is not positive definite.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as optimality has left it; its fields H, scale, slope and aim are written
+    work : Work - as `optimality` has left it; its fields H, scale, slope and aim are written
     """
     size = lagrangian_hessian(problem, multiplier, n_hard, second_order, work)
     augment(n_hard, AUGMENTATION * size, work)
@@ -69,14 +69,14 @@ def build_hessian(problem, multiplier, n_hard, second_order, work):
 
 @njit
 def lagrangian_hessian(problem, multiplier, n_hard, second_order, work):
-    """Write the Hessian of the Lagrangian into work.H, with followers and fixed coordinates eliminated;
-    return the mean absolute entry of its diagonal.
+    """Compute the Hessian of the Lagrangian in work.H, without the coordinates that are fixed or given by
+    couplers; return the mean absolute entry of its diagonal.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as optimality has left it; its fields H, slope and aim are written
+    work : Work - as `optimality` has left it; its fields H, slope and aim are written
     """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     H, n_v = work.H, work.g.shape[0]
@@ -109,11 +109,13 @@ def lagrangian_hessian(problem, multiplier, n_hard, second_order, work):
 
 @njit
 def fix_bounds(limits, n_hard, work):
-    """Eliminate the coordinates that are fixed at a bound, which take the step work.gap.
+    """Eliminate the coordinates that are fixed at a bound from the linear system; their step is work.gap.
 
     The effect of that step on the other coordinates is added to the right-hand sides: to the gradient
     work.slope and to the constraint values work.aim. The rows and columns of the fixed coordinates are
     removed from work.H and work.A.
+
+    limits : CoordinateRanges or None; n_hard : int - number of hard elements; work : Work, written.
     """
     if limits is None:
         return
@@ -134,8 +136,10 @@ def fix_bounds(limits, n_hard, work):
 
 @njit
 def augment(n_hard, curvature, work):
-    """Add rho A'A to work.H, with rho |A_k|^2 = curvature for every hard row k,
-    and write rho into work.scale.
+    """Add rho A_k'A_k to work.H for every hard row A_k, with rho |A_k|^2 = curvature, and write rho into
+    work.scale.
+
+    n_hard : int - number of hard rows; curvature : float - curvature that is added along each row.
     """
     H = work.H
     for k in range(n_hard):
@@ -154,8 +158,10 @@ def augment(n_hard, curvature, work):
 
 @njit
 def newton_step(n_hard, work):
-    """Write the step work.delta : (n_v,) and the new multipliers
-    work.mu : (n_hard,), by the factor in work.H.
+    """Solve the linear system of a Newton step with the factor in work.H.
+
+    The step is written into work.delta : (n_v,), the new multipliers of the n_hard hard elements into
+    work.mu.
     """
     n_v, L, S, span = work.g.shape[0], work.H, work.S, work.span
     for d in range(n_v):

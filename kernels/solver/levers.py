@@ -1,4 +1,6 @@
-"""Thresholds below which an element's derivatives count as rounding, so that it constrains nothing."""
+"""Bounds below which the derivatives of an element count as rounding errors, so that the element constrains
+nothing.
+"""
 
 from __future__ import annotations
 

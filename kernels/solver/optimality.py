@@ -47,7 +47,9 @@ from kernels.solver.levers import BORNE, SLIGHT, lever_of
 
 
 class FrameProblem(NamedTuple):
-    """The problem of one frame: the model, the method's roles of elements, and the measured markers."""
+    """The optimisation problem of one frame: the model, what the method makes of its elements, and the
+    measured markers.
+    """
 
     tree: Tree
     markers: ModelMarkers
@@ -60,7 +62,9 @@ class FrameProblem(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Working space of one solve; n = n_v, m = number of elements."""
+    """Working space of one solution: pose, gradient, Hessian, constraint rows and step; n = n_v, m = number
+    of elements.
+    """
 
     pose: Pose
     marker: MarkerWork
@@ -98,7 +102,9 @@ def new_work(
     n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_path: int, n_motion: int = 0,
     lengths: Any = None,
 ) -> Work:  # fmt: skip
-    """Allocate a Work; lengths : LengthWork where an element is the length of a path, else None."""
+    """Allocate a Work, the working space of the solver; lengths : LengthWork if any element is the length of
+    a path, else None.
+    """
     n, m = n_v, n_element
     return allocate(
         Work,
@@ -114,8 +120,10 @@ def new_work(
 
 @njit
 def objective(problem, q, work):
-    """Return the objective at q : (n_q,), and write the pose, moments of markers, values of elements and
-    deviations of held dofs there into work : Work.
+    """Return the objective of a frame at the coordinates q : (n_q,).
+
+    The pose there, the moments of markers, the values of elements and the deviations of held dofs are written
+    into work.
     """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     pose(tree, q, work.pose)
@@ -133,8 +141,10 @@ def objective(problem, q, work):
 
 @njit
 def hold_cost(problem, q, gap_out):
-    """Return the sum of 1/2 hold gap^2, and write gap = q - q_hold along the tangent
-    into gap_out : (n_v,).
+    """Return the part of the objective that holds dofs near given coordinates, the sum of 1/2 hold gap^2.
+
+    problem : FrameProblem - weights hold and coordinates q_hold; q : (n_q,); gap_out : (n_v,) - tangent step
+        from q_hold to q, written.
     """
     difference(problem.tree, problem.q_hold, q, gap_out)
     cost = 0.0
@@ -145,14 +155,15 @@ def hold_cost(problem, q, gap_out):
 
 @njit
 def optimality(problem, multiplier, work):
-    """Write the gradient and the rows of hard elements, and return (n_hard, |(g + A' multiplier, Phi)|).
+    """Compute the gradient g and the constraint rows A of hard elements; return (n_hard, residual |(g + A'
+    multiplier, Phi)|).
 
-    Where a coordinate is pressed against its bound, its entry of the gradient is left out of the residual,
-    but is kept in work.lagrangian.
+    For a coordinate that is pressed against its bound, the entry of the gradient does not count in the
+    residual; it is kept in work.lagrangian.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     multiplier : (n_element,) - entry k belongs to the k-th hard element
-    work : Work - as objective has left it; its fields g, A, span, phi, lagrangian, unbound, fixed, gap and
+    work : Work - as `objective` has left it; its fields g, A, span, phi, lagrangian, unbound, fixed, gap and
         aim are written
     """
     tree, elements, roles, hold = problem.tree, problem.elements, problem.roles, problem.hold
@@ -186,19 +197,19 @@ def optimality(problem, multiplier, work):
 
 @njit
 def hard_row(couplers, elements, e, n, work):
-    """Write the derivatives of element e into row n of the Jacobian A, and the first and last dof of the row
-    into span.
+    """Write the derivatives of hard element e into row n of the constraint Jacobian A; return 0, or the
+    element's lever.
 
-    Call it after element_rows. In general 0 is returned. The exception is an element whose derivatives are
-    rounding errors compared with its lever, the upper bound of their size by kernels/solver/levers. Then the
-    row is written as zeros, and the square of the lever is returned. The caller accepts a deviation of such
-    an element up to a small fraction of the lever (BORNE).
+    The lever (kernels/solver/levers) is an upper bound of the sum of squares of the derivatives. It is
+    returned if the derivatives are only rounding errors compared with it; then the row is written as zeros,
+    and the caller accepts a deviation of the element up to a small fraction (BORNE) of the square root of the
+    lever. Call it after element_rows.
 
     couplers : Couplers - or None
     elements : Elements - geometry of the constraint elements
     e : int - index of the element
     n : int - row
-    work : Work - rows n of work.A and work.span are written
+    work : Work - rows n of work.A and of work.span (first and last dof of the row) are written
     """
     A, row, n_v, size = work.A[n], work.element.row[e], work.g.shape[0], 0.0
     for d in range(n_v):
@@ -225,9 +236,12 @@ def hard_row(couplers, elements, e, n, work):
 
 @njit
 def lagrangian_gradient(couplers, n_hard, multiplier, work):
-    """Write the gradient of the Lagrangian g + A' multiplier into work.lagrangian : (n_v,), and then
-    eliminate the followers (coordinates that couplers give) from it, from the gradient work.g and from the
-    rows work.A of the hard elements.
+    """Write the gradient of the Lagrangian, g + A' multiplier, into work.lagrangian : (n_v,).
+
+    Coordinates that couplers give are then eliminated from it, from the gradient work.g and from the
+    constraint rows work.A.
+
+    n_hard : int - number of hard elements; multiplier : (n_element,) - the first n_hard entries count.
     """
     for d in range(work.g.shape[0]):
         work.lagrangian[d] = work.g[d]

@@ -1,8 +1,8 @@
 """Derivatives of the published numbers of a frame with respect to the pose: one column for each number.
 
-A number y that depends only on where body A is relative to body B changes by a wrench on their relative
-twist, dy = w . (twist of A - twist of B): its derivative along a dof is +-(twist of the dof) . w on the path
-between the two bodies and zero elsewhere.
+The derivative of a number y that depends only on the pose of body A relative to body B is a wrench w: dy = w
+. (twist of A - twist of B). So the derivative of y along a dof is +-(twist of the dof) . w if the dof lies
+between the two bodies, and zero otherwise.
 
 Columns, in this order: angles (n_joint, 3), displacements of some joints (n_displaced, 3), lengthening
 (n_ligament,), contact points (n_contact, 3). Angles about and displacements along the axes of the joint
@@ -46,7 +46,7 @@ def new_jacobian_work() -> JacobianWork:
 
 @njit
 def output_jacobian(model, displaced, pose, element, work, F_out):
-    """Write the derivatives of all published numbers at a pose, after element_values.
+    """Write the derivatives of all published numbers with respect to the pose; call it after element_values.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     displaced : (n_displaced,) int64 - joints with published displacements, ascending
@@ -73,12 +73,11 @@ def output_jacobian(model, displaced, pose, element, work, F_out):
 
 @njit
 def add_column(tree, pose, body_a, body_b, wrench, column, F_out):
-    """Write one column of derivatives: the power of a wrench on the relative twist of two bodies, per unit
-    speed of each dof.
+    """Write one column of derivatives: the power of a wrench between two bodies at unit speed of each dof.
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    body_a, body_b : int - -1 = ground; the wrench acts on A and its opposite on B
+    body_a, body_b : int - indices of the bodies, -1 = ground; the wrench acts on A and its opposite on B
     wrench : (6,) - moment about the reference point, and force
     column : int - index of the column
     F_out : (n_v, n_output) - entries of the dofs between the two bodies written
@@ -126,7 +125,7 @@ def angle_rows(model, pose, j, work, column, F_out):
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    j : int - joint
+    j : int - index of the joint
     work : JacobianWork - after joint_frame
     column : int - index of the first of these columns
     F_out : (n_v, n_output) - derivatives of the published numbers, one in each column; written
@@ -140,16 +139,16 @@ def angle_rows(model, pose, j, work, column, F_out):
 
 @njit
 def displacement_rows(model, pose, j, work, column, F_out):
-    """Write three columns: the derivatives of the displacements c of joint j, with x = c1 e1 + c2 e2 + c3
-    e3.
+    """Write three columns: the derivatives of the displacements c of joint j, where x = c1 e1 + c2 e2 + c3 e3
+    is the vector to its distal point.
 
-    Relative to the proximal body, x moves with the distal point, e1 is fixed, e2 turns about e1 by the rate
-    of the first angle and e3 turns with the distal body: c-dot = dual . (x-dot - c2 e2-dot - c3 e3-dot).
+    Relative to the proximal body, x moves with the distal point, e1 is fixed, e2 rotates about e1 at the rate
+    of the first angle and e3 rotates with the distal body: c-dot = dual . (x-dot - c2 e2-dot - c3 e3-dot).
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    j : int - joint
-    work : JacobianWork - after joint_frame; point written
+    j : int - index of the joint
+    work : JacobianWork - after joint_frame; its field point is written
     column : int - index of the first of these columns
     F_out : (n_v, n_output) - derivatives of the published numbers, one in each column; written
     """
@@ -177,8 +176,8 @@ def displacement_rows(model, pose, j, work, column, F_out):
 
 @njit
 def lengthening_row(model, pose, k, element, work, column, F_out):
-    """Write one column: the derivatives of the lengthening of ligament k, from the derivative 2 L dL of its
-    square.
+    """Write one column: the derivatives of the relative lengthening of ligament k, from those of its squared
+    length L^2, 2 L dL.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -199,8 +198,8 @@ def lengthening_row(model, pose, k, element, work, column, F_out):
 
 @njit
 def contact_rows(model, pose, e, element, work, column, F_out):
-    """Write three columns: the derivatives of the contact point of element e in the body of its plane, on
-    which it slides.
+    """Write three columns: the derivatives of the contact point of element e, in the axes of the body that
+    carries its plane.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs

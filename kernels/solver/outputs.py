@@ -9,7 +9,7 @@ from kernels.solver.frame import report_elements
 
 @njit
 def read_outputs(model, displaced, pose, element, out, value_out):
-    """Write the published numbers of a pose into one vector, after element_values.
+    """Write the published numbers of a pose into one vector; call it after element_values.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     displaced : (n_displaced,) int64 - joints with published displacements, ascending

@@ -1,4 +1,6 @@
-"""Results of a frame in published form: with the signs of their labels, and NaN where they are not known."""
+"""Conversion of a frame's results to published form: with the signs that belong to their labels, and NaN for
+what is not known.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from kernels.dynamics.kinetics import ALONG_AXES, IN_DISTAL
 
 
 class FrameValues(NamedTuple):
-    """Results as the kernels compute them; deviation and uncertain may be empty."""
+    """Angles, their deviations and the marker faults of a frame as the kernels compute them; deviation and
+    uncertain may be empty.
+    """
 
     angle: np.ndarray  # (n_angle,) [rad]
     sign: np.ndarray  # (n_angle,)
@@ -24,7 +28,9 @@ class FrameValues(NamedTuple):
 
 
 class PublishedValues(NamedTuple):
-    """Results of a frame in published form, converted from FrameValues."""
+    """Angles, their deviations and the marker faults of a frame in published form, converted from
+    FrameValues.
+    """
 
     angle: Annotated[np.ndarray, Floats("n_angle")]
     deviation: Annotated[np.ndarray, Floats("n_deviation")]
@@ -34,7 +40,9 @@ class PublishedValues(NamedTuple):
 
 
 class PublishedLoads(NamedTuple):
-    """Loads across a person's joints in published form; fields `of_...` are their standard deviations."""
+    """Moments, forces and the residual at the root in published form; fields `of_...` are standard
+    deviations.
+    """
 
     moment: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]  # along the axes of the angles [N m]
     # in the distal body's axes, Z outwards on either side [N]
@@ -53,7 +61,7 @@ def new_published_loads(n_joint: int) -> PublishedLoads:
 
 
 def new_published_values(found: FrameValues) -> PublishedValues:
-    """Allocate PublishedValues of the sizes of a FrameValues."""
+    """Allocate PublishedValues with the array sizes of a FrameValues."""
     return allocate(
         PublishedValues,
         n_angle=len(found.angle),
@@ -65,11 +73,11 @@ def new_published_values(found: FrameValues) -> PublishedValues:
 
 @njit
 def show(found, unknown, shown):
-    """Write the results of a frame in the form in which they are published.
+    """Convert the angles, deviations and marker faults of a frame to published form.
 
     found : FrameValues - results as the kernels compute them
     unknown : (n_angle,) bool - whether an angle is not known; it and its deviation become NaN
-    shown : PublishedValues - written
+    shown : PublishedValues - results in published form, written
     """
     for k in range(shown.angle.shape[0]):
         shown.angle[k] = math.nan if unknown[k] else found.sign[k] * found.angle[k]
@@ -82,18 +90,17 @@ def show(found, unknown, shown):
 
 @njit
 def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
-    """Write the results of inverse dynamics in the form in which they are published, with their standard
-    deviations.
+    """Convert the results of inverse dynamics and their standard deviations to published form.
 
     If an angle is not known, the loads of its joint are published as NaN. The rates and powers of that joint
     become NaN in found, too.
 
     found : Kinetics - its angle_rate and power may become NaN
     deviations : KineticDeviations - standard deviations of joint loads and generalized forces
-    unknown : (3 n_joint,) bool - whether an angle is not known; all three of a joint if any; where any is
-        not, the residual at the root is NaN
-    lateral : (n_joint, 3) - signs of forces
-    side : (2, 3) - signs of the residual
+    unknown : (3 n_joint,) bool - whether an angle is not known, equal for the three angles of a joint; if any
+        is True, the residual at the root is NaN
+    lateral : (n_joint, 3) - signs by which forces are multiplied
+    side : (2, 3) - signs by which the residual is multiplied
     weight : float - weight of the whole person [N]
     shown : PublishedLoads - written
     """
@@ -123,5 +130,5 @@ def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
 
 @njit
 def beside(value, deviation):
-    """Return the deviation : float of a value, or NaN where the value : float is NaN."""
+    """Return the standard deviation that belongs to a value: `deviation`, or NaN if the value is NaN."""
     return math.nan if math.isnan(value) else deviation

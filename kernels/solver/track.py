@@ -41,7 +41,7 @@ soft tissue artefact is of that size [m]."""
 
 
 class TrackState(NamedTuple):
-    """State of one solution that is followed from frame to frame."""
+    """State of one solution that is tracked from frame to frame: pose, speed, multipliers and held dofs."""
 
     q: Annotated[np.ndarray, Floats("n_q")]
     speed: Annotated[np.ndarray, Floats("n_v")]  # tangent speed, to predict the next frame
@@ -79,7 +79,7 @@ class TrackOptions(NamedTuple):
 
 
 def new_track(n_q: int, n_v: int, n_element: int) -> TrackState:
-    """Allocate a TrackState that has not started."""
+    """Allocate a TrackState before its first frame."""
     return allocate(TrackState, n_q=n_q, n_v=n_v, n_element=n_element)
 
 
@@ -93,10 +93,10 @@ class TrackWork(NamedTuple):
 
 @njit
 def predict(tree, dt, options, track, q_out):
-    """Predict the pose some time after the last frame, at constant speed.
+    """Predict the pose at a time dt after the last frame, at constant generalized speeds.
 
     tree : Tree - joint tree of the bodies
-    dt : float - that time [s]; if it is 0 = unknown, or above max_prediction, the pose stays
+    dt : float - that time [s]; if it is 0 = unknown or above max_prediction, the last pose is used
     options : TrackOptions - settings of how a solution is followed and restarted
     track : TrackState - state of one solution that is followed from frame to frame
     q_out : (n_q,) - generalized coordinates [m, rad], written
@@ -108,9 +108,9 @@ def predict(tree, dt, options, track, q_out):
 
 @njit
 def find_open_dofs(problem, q, work, floating_inner):
-    """Find the dofs that markers, hard elements and weights leave undetermined; return how many there are.
+    """Find the dofs that markers, hard elements and targets leave undetermined; return how many there are.
 
-    Each gets a weight in problem.hold and is marked in work.open.
+    Each is marked in work.open, and gets a weight in problem.hold that holds it near its last value.
 
     The pivots of J'WJ + rho A'A, factored in the order of the tree, are the curvatures that remain for each
     dof after the dofs before it are eliminated. Floating inner dofs, which no frame determines, and
@@ -178,9 +178,9 @@ def rewind(track):
 
 @njit
 def conclude(tree, dt, followed, solved, track):
-    """Compute the speed for the next prediction, after the frame's last solution, and how far to trust it.
+    """Compute the speeds for the next prediction, and store how far this frame's solution is trusted.
 
-    The speed, a difference of two solutions, is zero in the first frame after one that was not solved.
+    The speeds, differences of two solutions, are zero in the first frame after one that was not solved.
 
     tree : Tree - joint tree of the bodies
     dt : float - time since the frame before [s]
@@ -200,7 +200,7 @@ def conclude(tree, dt, followed, solved, track):
 
 @njit
 def follow(model, roles, measured, weight, dt, options, track, work):
-    """Solve one frame from the last one, or restart where that fails.
+    """Solve one frame from the prediction; if that fails, restart the solver from other starting poses.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     roles : Roles - mode, weight and target of each element in the method
@@ -208,10 +208,10 @@ def follow(model, roles, measured, weight, dt, options, track, work):
     weight : (n_marker,) - weights of the markers, 0 = not used
     dt : float - time since the last frame [s]; 0 = unknown
     options : TrackOptions - settings of how a solution is followed and restarted
-    track : TrackState - written; q becomes the solution
-    work : TrackWork - written; solver.pose is that of the solution
-    Returns (status, iterations, residual, objective, n_open): status of kernels.solver.kkt, n_open = number
-    of dofs held near the last pose because nothing determines them.
+    track : TrackState - updated; its q becomes the solution
+    work : TrackWork - written; solver.pose becomes the pose of the solution Returns (status, iterations,
+        residual, objective, n_open): status of kernels.solver.kkt, n_open = number of dofs held near the last
+        pose because nothing determines them.
     """
     problem = FrameProblem(
         tree=model.tree, markers=model.markers, elements=model.elements, roles=roles, measured=measured,
@@ -256,8 +256,8 @@ def follow(model, roles, measured, weight, dt, options, track, work):
 
 @njit
 def visible_weight(markers, weight):
-    """Return (whether every marker is used, sum of the weights of the used markers).
-    weight : (n_marker,) of the frame.
+    """Return (whether every marker is used, sum of the model weights of the used markers); weight :
+    (n_marker,) of the frame, 0 = not used.
     """
     complete, visible = True, 0.0
     for m in range(weight.shape[0]):
@@ -269,7 +269,7 @@ def visible_weight(markers, weight):
 
 @inlined
 def set_out(model, limits, dt, options, track):
-    """Store the last pose in track.q_before; write its prediction, the solver's start, into track.q.
+    """Store the last pose in track.q_before, and the prediction, from which to start, in track.q.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     limits : CoordinateRanges - or None
@@ -288,7 +288,7 @@ def set_out(model, limits, dt, options, track):
 
 @inlined
 def fits_worse(found, visible, track):
-    """Return whether a solution fits so much worse than the best since the last restart that one is due.
+    """Return whether a fit is so much worse than the best since the last restart that one is due.
 
     found : SolverEnd - result of one solve: status, iterations, residual, objective
     visible : float - sum of the weights of the visible markers
@@ -300,8 +300,8 @@ def fits_worse(found, visible, track):
 
 @inlined
 def forget_fit(in_vain, track):
-    """Reset the best fit after a restart;
-    in_vain : bool - whether the restart was made because of a worse fit, and found no better one.
+    """Reset the best fit after a restart; in_vain : bool - whether a worse fit was its reason, and it found
+    no better one.
     """
     track.fit[0] = math.inf
     track.patience[0] = WORSE * track.patience[0] if in_vain else WORSE
@@ -309,9 +309,9 @@ def forget_fit(in_vain, track):
 
 @njit
 def survey(n_open, complete, work, track):
-    """Store the dofs that the first complete frame leaves undetermined as floating inner dofs.
+    """Store the dofs that the first frame with all markers leaves undetermined as floating inner dofs.
 
-    Return n_open, the number of undetermined dofs, without them.
+    Return n_open, the number of undetermined dofs, without floating inner dofs.
     """
     if track.surveyed[0] != 0 or not complete:
         return n_open
@@ -330,7 +330,7 @@ def is_ruined(problem, found, limit, track, work):
     problem : FrameProblem - model, roles of its elements, and measured markers
     found : SolverEnd - result of one solve: status, iterations, residual, objective
     limit : float - largest objective, without the terms that hold dofs [m^2]
-    track : TrackState - with the solution in q
+    track : TrackState - its q is the solution
     work : TrackWork - working space of one frame; its field solver.hold_gap is written
     """
     if found.status != CONVERGED:
@@ -340,7 +340,7 @@ def is_ruined(problem, found, limit, track, work):
 
 @njit
 def restart(problem, q_neutral, options, found, track, work):
-    """Solve from several starts without a prediction, and keep the best converged result, or the one given.
+    """Solve from several starting poses, and keep the best converged result, or that already found.
 
     Start 0 fits every body to its markers. Start 1 does so too, but has inner free joints and chains in
     their neutral pose: a knee mechanism has two configurations, and the fitted knee may be in the wrong one.
@@ -350,7 +350,7 @@ def restart(problem, q_neutral, options, found, track, work):
     problem : FrameProblem - model, roles of its elements, and measured markers
     q_neutral : (n_q,) - coordinates of the neutral pose [m, rad]
     options : SolverOptions - settings of the constrained least-squares solver
-    found : SolverEnd - of the result in track
+    found : SolverEnd - result already found, whose pose is in track
     track : TrackState - state of one solution that is followed from frame to frame; its fields q and
         multiplier are written
     work : TrackWork - working space of one frame, written
@@ -383,12 +383,12 @@ def restart(problem, q_neutral, options, found, track, work):
 
 @njit
 def relax(tree, q_neutral, only, q_out):
-    """Write the neutral pose of inner free joints and chains into q_out : (n_q,); leave others unchanged.
+    """Set the coordinates of free joints and chains inside the tree to their neutral values.
 
     tree : Tree - joint tree of the bodies
     q_neutral : (n_q,) - coordinates of the neutral pose [m, rad]
     only : int - index of the one inner free joint to set, -1 = set all free joints and chains inside the tree
-    q_out : (n_q,) - written
+    q_out : (n_q,) - generalized coordinates; those of other joints stay unchanged
     """
     n_inner = 0
     for b in range(tree.parent.shape[0]):

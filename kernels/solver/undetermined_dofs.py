@@ -1,7 +1,7 @@
-"""Standard deviations of dofs and joints that no marker determines: they grow from frame to frame.
+"""Standard deviations of dofs that no marker determines, and which are therefore held near their last values.
 
-Holding a dof near its last pose counts as a measurement of that pose. The standard deviation of this
-measurement grows from the moment at which the dof is first held, as fast as a joint of a walking person
+To hold a dof near its last value counts as a measurement of that value. The standard deviation of this
+measurement grows with the time for which the dof has been held, as fast as a joint of a walking person
 rotates (docs/uncertainty.md).
 """
 
@@ -27,7 +27,7 @@ NEVER = 1e9
 
 @njit
 def age(hold, is_open, dt, held_for):
-    """Add the frame's duration to the times for which dofs have been held.
+    """Add the duration of a frame to the times for which undetermined dofs have been held.
 
     hold : (n_v,) - weights that hold dofs, 0 = free
     is_open : (n_v,) int64 - 1 = held because it was undetermined, not by a target of its coordinate
@@ -40,11 +40,11 @@ def age(hold, is_open, dt, held_for):
 
 @njit
 def add_held(tree, hold, is_open, held_for, M):
-    """Add the variances of held dofs to the covariance of the gradient: squared weights times squared
-    deviations.
+    """Add the variances of held dofs to the covariance of the gradient: for each dof (weight times standard
+    deviation) squared.
 
-    A dof that nothing determines is held near its last pose, which is a measurement that is less certain the
-    longer the dof was not determined.
+    A dof that no marker determines is held near its last value; this counts as a measurement that is less
+    certain the longer the dof is held.
 
     tree : Tree - joint tree of the bodies
     hold : (n_v,) - weights that hold dofs, 0 = free
@@ -75,15 +75,16 @@ def angle_left(time):
 def age_folded(model, enough, weight, dt, sight, folded_for):
     """Update the times for which two neighbouring bodies have had too few visible markers.
 
-    A chain of two such bodies can fold to either side. For example, the knee of a leg may bend backwards if
-    only pelvis and foot are visible. There are then two optima, and the curvature at one contains nothing
-    about the other. Bodies without markers are skipped.
+    A chain of two such bodies can fold to either side: the knee may bend backwards if only pelvis and foot
+    are visible. There are then two optima, and the curvature at one contains nothing about the other. Bodies
+    without markers are skipped.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     enough : (n_body,) int64 - number of visible markers that a body needs; 0 = it has no markers
     weight : (n_marker,) - weights of the markers in this frame
     dt : float - time since the last frame [s]
-    sight : (n_body,) int64 - number of visible markers, or FOLDED, written
+    sight : (n_body,) int64 - number of visible markers, or FOLDED where a body and its neighbour have too
+        few, written
     folded_for : (n_body,) - grows by dt where FOLDED, else 0 [s], written
     """
     parent, body = model.tree.parent, model.markers.body

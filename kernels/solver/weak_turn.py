@@ -1,11 +1,12 @@
-"""The rotation of a body that its markers resist least: where the search for an alternative configuration
-starts.
+"""The rotation of a body that its markers resist least, from which the search for an alternative
+configuration starts.
 
 A rotation about an axis through the mean of the markers raises their cost by half of its square times sum w
-(distance from the axis)^2. The joint is rotated about its own origin, along the axis with the least sum; the
-result is only a start for the solver. Elements leave a mechanism several configurations, and markers decide
-between them. A configuration that markers cannot exclude differs from the published one by no more than the
-markers' errors, and so mainly by the rotation that they resist least.
+(distance from the axis)^2, with the weights w. The joint is rotated about its own origin, along the axis for
+which that sum is least; the result is only a start for the solver. Why this axis: the elements leave a
+mechanism several configurations, and markers decide between them. A configuration that markers cannot exclude
+differs from the published one by no more than the markers' errors, and so mainly by the rotation that they
+resist least.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def weak_turn(tree, markers, place, weight, size, pose, b, fit, delta_out):
     weight : (n_marker,) - weights of the markers in this frame
     size : (n_marker,) - standard deviation of each marker along one axis [m]
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    b : int - body that the joint carries
+    b : int - index of the body that the joint carries
     fit : BodyFitWork - working space of rigid fits; its fields K, V and vectors are written
     delta_out : (n_v,) - the step [rad], zero where the body has no markers, written
     """
