@@ -142,13 +142,13 @@ class SegmentPlacement(NamedTuple):
 
 
 class MarkedBody:
-    """The segments of a person or a model in the order of the search: the one with the most distinctive
-    shape first, then each after an adjacent one.
+    """The segments of a person or a model with their markers, for the search: the segment with the most
+    distinctive shape first, then each after an adjacent one.
 
     ruler : distances between its markers
     names : all markers, in the order of the tracked markers
-    faces : whether the third axis of every segment points to the same side of a person, as for subjects
-    loosely : pairs of segments that share points with a tolerance SLACK
+    faces : whether the third axes of all segments point to the same side of the body, as for persons
+    loosely : pairs of segments that share points only within a tolerance SLACK, such as pelvis and trunk
     order : segments with markers, in the order of the search
     segment_of : (n_marker,) segment of each marker
     local : (n_marker, 3) position of each marker on its segment [m]

@@ -49,9 +49,9 @@ class UnnamedRecording(NamedTuple):
 def name_both_ways(
     labeller: Labeller, recording: UnnamedRecording, progress: Callable[[int], None] = lambda n_done: None
 ) -> RecordingNames:
-    """Label all frames with a new labeller.
+    """Label all frames of a recording with a new labeller, forwards and backwards, and merge both results.
 
-    progress : function called with the number of finished frames, which count twice
+    progress : function called with the number of finished frames, each of which is processed twice
     """
     n = len(recording.points)
     done = _ProgressSum(progress)

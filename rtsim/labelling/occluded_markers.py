@@ -130,8 +130,11 @@ class OccludedMarkers:
         self._anew_s[markers] = 0.0
 
     def take(self, markers: Array, foretold: PredictedMarkers, certain: NDArray[np.bool_], dt: float) -> None:
-        """Store a frame of markers (n_marker, 3) [m], `dt` [s] after the previous one, and the predictions
-        for it.
+        """Store the visible markers (n_marker, 3) [m] of a frame, which comes `dt` [s] after the previous
+        one.
+
+        foretold : predictions of hidden markers for this frame
+        certain : (n_marker,) whether the label of the marker is certain
         """
         seen = np.isfinite(markers[:, 0])
         complete = markers.copy()

@@ -19,8 +19,7 @@ class RunningSearch(Generic[Found]):
     ----------
     search : generator that yields after each step; points : (n, 3) - points that it uses [m]
     given : (n_marker,) - the point of each labelled marker, -1 = none
-    numbers, marker : (k,) - track number and marker of the first k points, those without names, as in
-        `PointTracks`
+    numbers, marker : (k,) - track number and marker (-1 = none) of the first k points, those without names
     """
 
     def __init__(

@@ -14,10 +14,10 @@ NUMBERED = re.compile(r"(new|marker|point|trajectory|unidentified|unknown|unname
 
 
 def unnamed_in(labels: Sequence[str], followed: Sequence[int]) -> NDArray[np.int64]:
-    """Return the labels of a stream that are not names: empty, `*12`, `Unlabeled 3`, `New 0012`, `17`; all
-    labels if no tracked marker is among them.
+    """Return the indices of the labels of a stream that are not names of markers: empty, `*12`, `Unlabeled
+    3`, `New 0012`, `17`; all indices if no tracked marker is among the labels.
 
-    followed : labels of the tracked markers, by their numbers
+    followed : indices of the labels that name tracked markers
     """
     if not len(followed):
         return np.arange(len(labels))

@@ -62,8 +62,9 @@ def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
 
 
 def model_for(name: str, side: str) -> str:
-    """Return the name of the model for a person with data of one or both sides.
+    """Return the name of the model for a person: if both sides are to be solved, the shipped model of both
+    legs takes the place of that of one leg; any other name stays unchanged.
 
-    If one leg is requested, the name is that of one side even with data of both.
+    side : right, left or both
     """
     return BOTH_LEGS if name == ONE_LEG and side == "both" else name

@@ -63,7 +63,7 @@ def function_at(functions: Functions, f: int) -> Function:
 
 
 def turned_about(axis: Array, angle: float) -> Array:
-    """Return the rotation matrix (3, 3) about a unit axis (3,)."""
+    """Return the rotation matrix (3, 3) for a rotation by an angle [rad] about a unit axis (3,)."""
     x, y, z = axis
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.asarray(np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K))

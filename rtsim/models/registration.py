@@ -51,8 +51,8 @@ class JointRegistration(NamedTuple):
 
 
 def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tuple[ModelSpec, list[str]]:
-    """Place the parts of joints that name `registered_by` on the person's bones; return model and
-    carrying bodies.
+    """Place the parts of joints that name `registered_by` on the person's bones; return the model, and the
+    names of the bodies whose joint parts were placed.
 
     ConfigError if the mechanism does not reach the flexion of the person's standing pose.
     """
@@ -89,7 +89,9 @@ def registration(spec: ModelSpec, anatomy: Anatomy, body: Body, angles: Array) -
 
 
 def turned(angles: Array) -> Array:
-    """Return the rotation (3, 3) about z, the new x, the new y."""
+    """Return the rotation matrix (3, 3) for successive rotations by three angles [rad] about z, the new x and
+    the new y.
+    """
     (cz, cx, cy), (sz, sx, sy) = np.cos(angles), np.sin(angles)
     Z = np.array([[cz, -sz, 0.0], [sz, cz, 0.0], [0.0, 0.0, 1.0]])
     X = np.array([[1.0, 0.0, 0.0], [0.0, cx, -sx], [0.0, sx, cx]])

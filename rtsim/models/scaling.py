@@ -1,10 +1,11 @@
 """A model scaled to a person: factors along the axes of every body, applied to everything on the body.
 
-What OpenSim's scale tool does (Delp et al. 2007, IEEE Trans Biomed Eng 54, 1940-1950), on a model as it was
-read. Factors S = diag(x, y, z) are in a body's axes. Every point x fixed to a body becomes S x, also in
-rotated frames. A translation by a function along the unit axis u, seen from the body, grows by u'Su; OpenSim
-takes the sum of the factors times the components of u in the joint's frame, which is the same along the axes
-of a body. A coordinate that is a length itself, its range and its start stay as they are.
+This does what OpenSim's scale tool does (Delp et al. 2007, IEEE Trans Biomed Eng 54, 1940-1950). The factors
+S = diag(x, y, z) of a body are along its own axes. Every point x fixed to a body becomes S x, also in rotated
+frames. If a joint translates a body by a function along the unit axis u, in the axes of the parent, the
+function is multiplied by u'Su. OpenSim multiplies it by the sum of the factors times the components of u in
+the joint's frame, which is the same for an axis of the body. A coordinate that is a length itself, its range
+and its initial value stay as they are.
 """
 
 from __future__ import annotations
@@ -86,9 +87,10 @@ def scale_motion(motion: ElementaryMotion, frame: Frame, S: Array) -> Elementary
 
 
 def stretch(axis: Axis, frame: Frame, S: Array) -> float:
-    """Return the factor u'Su by which a translation along the unit axis u grows, if its body is scaled by S.
+    """Return the factor u'Su by which a translation along the unit axis u grows, if the body that carries the
+    joint's frame is scaled by S.
 
-    axis, frame : the axis in the joint's frame, and this frame in the body; S : (3,) scale factors along the
+    axis, frame : the axis in the joint's frame, and this frame on the body; S : (3,) scale factors along the
         axes of the body
     """
     u = np.array([float(axis == name) for name in "uvw"] if isinstance(axis, str) else axis)

@@ -52,7 +52,12 @@ class RigidMotion(NamedTuple):
 
 
 class JawRegistration(NamedTuple):
-    """Markers of a model in the frame of skull and mandible."""
+    """Markers of a model in the frame of skull and mandible.
+
+    places : marker -> (3,) position [m]
+    residual_mm : marker of the scan -> RMS distance from its measured position in the reference trial
+    n_frame : number of frames used
+    """
 
     places: dict[str, Array]  # (3,) [m]
     residual_mm: dict[str, float]  # of the scan's markers, root mean square over the frames

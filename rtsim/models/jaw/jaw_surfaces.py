@@ -1,8 +1,8 @@
 """Condyles and fossae of the shipped mandible as triangle surfaces computed by formulas, as fine as a scan.
 
-A condyle is an ellipsoid at the position of the shipped contact's, 1 mm smaller to leave space for the soft
-tissue that the contact adds. A fossa curves down the eminence, 30 degrees steep where the teeth are
-together, and is hollow across. Both just touch there.
+A condyle is an ellipsoid with the centre of the ellipsoid in the shipped contact, 1 mm smaller to leave space
+for the soft tissue that the contact adds. A fossa curves down the articular eminence, 30 degrees steep where
+the teeth are together, and is hollow across. In this position condyle and fossa just touch.
 """
 
 from __future__ import annotations

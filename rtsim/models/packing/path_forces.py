@@ -73,7 +73,7 @@ def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
 
 
 def one_after_other(a: Stations, b: Stations) -> Stations:
-    """Join two tables of path stations into one, those of b after those of a."""
+    """Join two tables of muscle paths into one, the paths of b after those of a."""
     start = np.concatenate([a.start, a.start[-1] + b.start[1:]])
     return Stations._make([start, *(np.concatenate([x, y]) for x, y in zip(a[1:], b[1:], strict=True))])
 
