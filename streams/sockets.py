@@ -54,11 +54,14 @@ ZmqSocket = zmq.Socket[bytes]
 
 
 class BoundSocket:
-    """A socket that others connect to, with its context and, when keys are demanded, its authenticator.
+    """A bound socket to which others connect, with its context and, if keys are required, its authenticator.
 
-    `allowance` is what each connection may send; `guard` closes connections that send more, and is None where
-    that cannot be watched. `listed` : the keys that may connect, None where none are demanded. `urgent` : see
-    `hasten`. Raises StreamError when the address is not allowed, malformed or in use.
+    allowance : limit of what each connection may send
+    urgent : whether its thread runs at real-time priority (`hasten`)
+
+    `guard` closes connections that send more than allowed; it is None where that cannot be measured. `listed`
+    are the keys that may connect, None if none are required. Raises StreamError if the address is not
+    allowed, malformed or in use.
     """
 
     def __init__(
