@@ -35,7 +35,7 @@ TIGHT, CHECK = 1e-12, 1e-11
 
 
 def brown_mcphee(v: float, F_n: float, mu_v: float) -> float:
-    """Return friction by the law of Brown and McPhee (thesis, equation 4.4) at a sliding velocity v and a
+    """Return friction by the law of Brown and McPhee (Brown 2017, equation 4.4) at a sliding velocity v and a
     normal force F_n [N].
     """
     s = v / V_T
@@ -44,15 +44,16 @@ def brown_mcphee(v: float, F_n: float, mu_v: float) -> float:
 
 
 def andersson(v: float, F_n: float, mu_v: float) -> float:
-    """Return friction by the law of Andersson (thesis, equation 4.1) at a sliding velocity v and a normal
-    force F_n [N]."""
+    """Return friction by the law of Andersson (Brown 2017, equation 4.1) at a sliding velocity v and a normal
+    force F_n [N].
+    """
     mu = MU_D + (MU_S - MU_D) * math.exp(-((abs(v) / V_S) ** P))
     return F_n * mu * math.tanh(K_TANH * v) + mu_v * v
 
 
 def hollars(v: float, F_n: float, mu_v: float) -> float:
-    """Return friction by the law of Hollars (thesis, equation 4.2) at a sliding velocity v and a normal force
-    F_n [N]; its viscous part is proportional to F_n.
+    """Return friction by the law of Hollars (Brown 2017, equation 4.2) at a sliding velocity v and a normal
+    force F_n [N]; its viscous part is proportional to F_n.
     """
     x = abs(v) / V_T
     mu = min(x, 1.0) * (MU_D + 2.0 * (MU_S - MU_D) / (1.0 + x * x))
@@ -60,8 +61,9 @@ def hollars(v: float, F_n: float, mu_v: float) -> float:
 
 
 def specker(v: float, F_n: float, mu_v: float) -> float:
-    """Return friction by the law of Specker (thesis, equation 4.3) at a sliding velocity v and a normal force
-    F_n [N]."""
+    """Return friction by the law of Specker (Brown 2017, equation 4.3) at a sliding velocity v and a normal
+    force F_n [N].
+    """
     s = v / V_T
     peak = F_n * MU_S - F_n * MU_D * math.tanh(V_T / V_D) - mu_v * V_T
     return peak * s * math.exp(0.5 - 0.5 * s * s) + F_n * MU_D * math.tanh(v / V_D) + mu_v * v
