@@ -75,12 +75,12 @@ def command(
     units: str | None,
     up: str | None,
 ) -> None:
-    """Write RECORDING (.mcap) as OUT, by its suffix: .trc markers, .mot motion, moments and powers, .sto or
-    .csv everything, .c3d the whole C3D file that was solved, with the results appended, .foxglove.mcap for
-    Foxglove, .mcap with --anonymous a copy without names; or draw .png, .svg or .pdf: its stick figure at
-    some instants, side by side, or with --curves the curves that these names choose.
+    """Write the content of RECORDING (.mcap) to the file OUT, whose suffix selects content and format.
 
-    OUT may be - for standard output, with --format.
+    .trc: markers; .mot: motion, moments and powers; .sto, .csv: all results; .c3d: the whole C3D file that
+    was solved, with the results appended; .foxglove.mcap: a file for Foxglove; .mcap with --anonymous: a copy
+    without names; .png, .svg, .pdf: a picture of the stick figure at some instants, side by side, or of the
+    curves that --curves names. OUT may be - for standard output, with --format.
     """
     from rtsim.files.output import check_free
     from rtsim.files.tables.export import EXPORT_SUFFIXES, FOXGLOVE, PICTURES

@@ -34,7 +34,8 @@ class StandingRequest(NamedTuple):
     source : a stream or a capture system
     seconds : time to stand still with all markers visible [s]
     within_s : time limit for that [s]
-    lab, side, person, stored : as in `StandingTrial`
+    lab, side, person : marker map, leg, and person whose markers are used; stored : known measurements of the
+        person (see `StandingTrial`)
     """
 
     source: str

@@ -20,7 +20,7 @@ def compile_first(console: Console, names: Iterable[str], anew: bool = False) ->
     """Compile the kernels that a command will call, unless they are in the cache; return the cost of each
     group.
 
-    names, anew : as in rtsim.live.compiled.groups.compile_groups
+    names : groups of kernels; anew : whether to check every group, also those known to be complete
     """
     from rich import progress
     from rich.text import Text
