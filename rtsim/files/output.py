@@ -98,8 +98,8 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str | Iterable[str]) -> None:
-    """Write a text, or its parts one after the other, in UTF-8 with line feeds as line ends; ConfigError
-    as in `whole`.
+    """Write a text, or its parts one after the other, in UTF-8 with line feeds as line ends; ConfigError if
+    that fails.
     """
     with whole(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines([text] if isinstance(text, str) else text)
@@ -112,6 +112,6 @@ def cell_of(text: str) -> str:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write bytes to a file; ConfigError as in `whole`."""
+    """Write bytes to a file; ConfigError if that fails."""
     with whole(path) as part:
         part.write_bytes(data)

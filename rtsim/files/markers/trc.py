@@ -30,7 +30,8 @@ class _TrcHeader(NamedTuple):
 def read_trc(
     path: str | Path, *, up: str | None = None, units: str | None = None, person: str = ""
 ) -> MarkerTrial:
-    """Read the trial of a TRC file in the ground frame; `up`, `units` and `person` as in `to_ground`.
+    """Read the trial of a TRC file in the ground frame; `up` and `units` override the file, `person` selects
+    one of several.
 
     Empty, NaN and 0, 0, 0 markers are missing; columns without any data are kept as NaN markers. Deviations
     from the header are listed in the notes. ConfigError names file, line and remedy if the file cannot be
@@ -40,7 +41,9 @@ def read_trc(
 
 
 def write_trc(path: str | Path, trial: MarkerTrial) -> None:
-    """Write a trial as TRC; ConfigError as in `trc_text` and `write_text`."""
+    """Write a trial as TRC; ConfigError if TRC cannot hold its names, it has no frames, or the file cannot be
+    written.
+    """
     path = Path(path)
     write_text(path, trc_text(trial, path.name, str(path)))
 

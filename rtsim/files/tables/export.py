@@ -62,7 +62,8 @@ def export(
 
     suffix : names the format, by default the suffix of `out_path`
 
-    ConfigError as `exported` and `write_text`. An existing file is replaced.
+    ConfigError for an unsupported suffix, missing content, or a file that cannot be written. An existing file
+    is replaced.
     """
     out = Path(out_path)
     text, notes = exported(
@@ -96,7 +97,7 @@ def exported(
     up, units : axis that points up, and unit of length, of the markers, where the descriptor states them
         wrongly
     frames : frames that tables have: marked (all, with a column `status`), all (without it), or ok
-    columns : columns of tables, as `table_parts` has them
+    columns : columns of tables: all, motion, or kinetics (see `table_parts`)
 
     ConfigError for another suffix and for a recording that does not hold what the format needs.
     """
@@ -124,7 +125,7 @@ def table_parts(
     left out.
 
     where : source of the results, for errors
-    frames : selection of frames, as in `tables.chosen`
+    frames : frames that the table has: marked (all, with a column `status`), all (without it), or ok
     columns : all (of a .mot file motion, moments and powers), motion, or kinetics (moments and powers, of
         one leg alone with -right or -left)
     """

@@ -50,7 +50,7 @@ def groups_of(labels: Sequence[str], side: str = "") -> list[SideGroup]:
 
 
 def sides_of(labels: Sequence[str], side: str = "") -> tuple[str, ...]:
-    """Return right, left or "" for each label, as in `groups_of`."""
+    """Return the side of each label: right, left or ""; side : side of labels that state none"""
     found = {label: own for group in groups_of(labels, side) for own, label in group.of.items()}
     return tuple(found[label] for label in labels)
 

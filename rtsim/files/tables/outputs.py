@@ -45,7 +45,7 @@ def write(
     """Write the results of a run called `name` in the format of the suffix; return notes on what is left
     out.
 
-    frames, columns : for tables, as in `export.table_parts`
+    frames, columns : selected frames and columns of a table (see `export.table_parts`)
     """
     suffix = path.suffix.lower()
     if suffix == RECORDING:
