@@ -101,7 +101,9 @@ class AnalysisTask:
         self._bodies = for_person(self.spec, subject) if subject else self.spec
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> ResultColumns:
-        """Solve a case (see rtsim/studies/task)."""
+        """Solve a case: analyse the recording with the tables that the case changes, and return columns of
+        results.
+        """
         if self._reweighed and changed.keys() == {"model"}:
             return ResultColumns(self._with_weights(changed["model"]))
         with tempfile.TemporaryDirectory(prefix="rtsim-study-") as folder:

@@ -44,7 +44,9 @@ class FitTask:
         self.files = tuple(Path(word) for word in every if isinstance(word, str) and is_file(word))
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> FigureColumns:
-        """Solve a case (see rtsim/studies/task); ConfigError with the last message of a fit that fails."""
+        """Solve a case: run the fit with the tables that the case changes, and return its results;
+        ConfigError with the last message of a fit that fails.
+        """
         tables = dict(changed.get("input", self.bases["input"]))
         arguments = [str(placed(word, self._folder)) for word in tables.pop("arguments")]
         for name, value in tables.items():

@@ -58,8 +58,8 @@ class SimulationTask:
         self.files = tuple(path for path in named if is_file(path))
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> ResultColumns:
-        """Solve a case (see rtsim/studies/task); a simulation has no random numbers, so `seed` is not
-        used.
+        """Solve a case: simulate with the tables that the case changes, and return columns of results. `seed`
+        is not used, as a simulation has no random numbers.
         """
         how, given = self._how, changed.get("input", self._input)
         with tempfile.TemporaryDirectory(prefix="rtsim-study-") as name:

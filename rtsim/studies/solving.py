@@ -176,8 +176,8 @@ def begin_worker() -> None:
 def die_with_parent() -> None:
     """Let Linux end this process together with the thread that started it.
 
-    A watching thread, as in `end_with_parent`, would have to wait for a running kernel, which holds Python's
-    global lock.
+    A thread that watches the parent, as in `end_with_parent`, would have to wait for a running kernel, which
+    holds Python's global lock.
     """
     if sys.platform != "linux":
         return
