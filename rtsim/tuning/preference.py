@@ -155,8 +155,8 @@ class Preference:
         return np.asarray(worth.points[int(worth.predict(worth.points)[0].argmax())])
 
     def _rival(self, held: Array) -> Array:
-        """Return the setting x to compare with the present best one: it has the largest E max(u_held, u_x) =
-        E u_held + E max(0, u_x - u_held), (n,).
+        """Return the setting (n,) to compare with the presumably best setting `held`: the x with the largest
+        expected maximum of the two worths, E max(u_held, u_x) = E u_held + E max(0, u_x - u_held).
         """
         worth = self._known()
         mean_held, spread_held = (float(of[0]) for of in worth.predict(held[None, :]))
