@@ -120,7 +120,9 @@ class ToolBar(QWidget):
             button.setEnabled(not busy)
 
     def show_holding(self, holds: bool, busy: bool) -> None:
-        """Show the buttons for a paused or for a running simulation."""
+        """Label the button that pauses a simulation, or resumes it if it is paused (`holds`); disable the
+        buttons of the simulation while a command is being sent (`busy`).
+        """
         self._holds = holds
         self.hold.setText("Resume" if holds else "Pause")
         for button in (self.hold, self.step, self.restart, self.reset):

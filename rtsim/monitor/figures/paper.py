@@ -104,7 +104,9 @@ def check_path(path: Path, option: str) -> None:
 
 
 def draw_on(paper: Paper, width: float, height: float, title: str, draw: Draw) -> None:
-    """Draw a figure of one page of a size [px at 96 per inch] into the file, as in `draw_pages`."""
+    """Draw a figure of one page of a size [px at 96 per inch] into its file; ConfigError if it cannot be
+    written.
+    """
     draw_pages(paper, width, height, title, [draw])
 
 
