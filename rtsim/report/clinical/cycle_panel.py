@@ -120,8 +120,8 @@ def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], Float
 
 
 def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
-    """Return those curves of single strides, of all sessions and sides, that determine the range of the
-    panel's vertical axis (see `rows_to_show`).
+    """Return the curves of single strides, of all sessions and sides, that determine the range of the panel's
+    vertical axis, with NaN for values that do not count.
     """
     drawn = [(curve.strides[side], curve.sound[side]) for curve in curves for side in curve.strides]
     return rows_to_show(drawn, LEAST.get(curves[0].unit, 1e-3))
