@@ -67,8 +67,9 @@ class Orthosis:
     ) -> SensorValues:
         """Advance by one tick of this length [s]; return the sensor values.
 
-        t_ns, asked : as in `Watchdog.tick`. A torque that is no longer commanded falls as time passes on the
-          clock, whereas torque rises in one call by no more than in one tick
+        t_ns : time of the device's clock [ns]; None if time is measured by ticks only. asked : whether the
+            model requests the tick. A torque that is no longer commanded falls as time passes on the clock,
+            whereas torque rises in one call by no more than in one tick
         """
         torque = self._actuate(watchdog, period_s, watchdog.tick(period_s, t_ns, asked)) + self._passive()
         sensors = self.spec.sensors
