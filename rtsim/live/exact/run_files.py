@@ -74,7 +74,7 @@ class FilesRead:
 
     def note_texts(self, value: Any) -> None:
         """Record every text in plain values that is the path of a file. A C3D file must be recorded in this
-        way, as a separate process reads it.
+        way, as it is read by a separate process, whose file access is not observed.
         """
         if isinstance(value, Mapping):
             for item in value.values():
