@@ -126,9 +126,9 @@ def prune_cache(keep_s: float = KEEP_S) -> int:
 
 
 def _is_ours(path: Path, status: os.stat_result) -> bool:
-    """Return whether a folder belongs to this user and to this cache, judged by its name, its owner and its
-    mode;
-    status : the result of os.lstat for it.
+    """Return whether a folder belongs to this user and to this cache, by its name, owner and mode.
+
+    status : the result of os.lstat for the folder
     """
     if not _FOLDER.fullmatch(path.name) or not stat.S_ISDIR(status.st_mode):
         return False

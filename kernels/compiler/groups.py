@@ -12,11 +12,11 @@ row holds, one after the other for the fields:
   tuple, named tuple    the words of its parts, one after the other
   None                  nothing
 
-An attribute is a load. The words never change while a kernel runs, and the loads are marked as invariant for
-the compiler: without this every store into an array might change the address of another one. Named tuples
-that hold numbers alone are passed by value, as Numba does, and may be returned; a group may not
-(`check_returned`). A group that is made in a loop uses the same memory in each iteration, so that it must not
-be used in the next one.
+Reading an attribute is a load from memory. The words never change while a kernel runs, and the loads are
+marked as invariant for the compiler: without this every store into an array might change the address of
+another one. Named tuples that hold numbers alone are passed by value, as Numba does, and may be returned; a
+group may not (`check_returned`). A group that is made in a loop uses the same memory in each iteration, so
+that it must not be used in the next one.
 """
 
 from __future__ import annotations
@@ -330,7 +330,7 @@ def _from_python(group: GroupType, value: Any, at: Any) -> NativeValue:
     """Generate the code that converts a Python named tuple into a row of words, on the stack of the function
     that Python calls.
 
-    What this function calls must not be inlined into it.
+    The functions that it calls are not inlined into it.
     """
     builder, api = at.builder, at.pyapi
     row = cgutils.alloca_once(builder, WORD, size=sum(map(n_words, group.kinds)))

@@ -2,9 +2,9 @@
 for every frame.
 
 Numba's wrapper examines every array of every call: for the 183 arrays of a marker solver this takes 2 us, and
-30 us where they are not in the processor's cache, a fifth of the call. Here the arguments are examined once:
-the arguments are stored as words one after the other (`kernels.compiler.groups`), each group in a row of its
-own, from which the code loads what it needs.
+30 us where they are not in the processor's cache, a fifth of the call. Here the arguments are examined only
+once, and stored as words one after the other (`kernels.compiler.groups`), each group in a row of its own,
+from which the code loads what it needs.
 """
 
 from __future__ import annotations

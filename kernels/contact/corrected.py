@@ -68,7 +68,7 @@ class CorrectedWork(NamedTuple):
 
 
 def new_corrected_work(model: Prescribed, n: int, shape: tuple[int, int] = (0, 0)) -> CorrectedWork:
-    """Allocate a CorrectedWork.
+    """Allocate a CorrectedWork: wrenches and pressures of n frames, and working space for one frame.
 
     model : Prescribed - contacts of the foot and its toes
     n : int - number of frames

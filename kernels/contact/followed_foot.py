@@ -23,7 +23,7 @@ N_POSE, N_TWIST = 7, 6
 
 
 class FootFrames(NamedTuple):
-    """Frames that are fixed to bodies of a model, as those of feet are."""
+    """Coordinate frames that are fixed to bodies of a model, such as the feet."""
 
     body: np.ndarray  # (n,) int64
     position: np.ndarray  # (n, 3) - on the body [m]
@@ -37,7 +37,7 @@ def fit_feet(markers, place, weight, followed, fit, q_out):
     markers : Markers - the markers of the model, and the bodies that carry them
     place : (n_marker, 3) - measured positions of the markers in ground [m]
     weight : (n_marker,) - weights of the markers; a marker of weight 0 takes no part
-    followed : FootFrames - frames on bodies, as those of feet
+    followed : FootFrames - the bodies, such as feet, and the frames that are fixed to them
     fit : FitWork - working space of the fit, written
     q_out : (n, N_POSE) - coordinates of the free joint of each body, written; NaN with fewer than three
       markers
@@ -56,7 +56,7 @@ def follow(q, v, followed, k, motion_out):
 
     q : (N_POSE,) - coordinates of the body [m, unit quaternion]
     v : (N_TWIST,) - speeds of the body, the angular velocity along its own axes [m/s, rad/s]
-    followed : FootFrames - frames on bodies, as those of feet
+    followed : FootFrames - the bodies, such as feet, and the frames that are fixed to them
     k : int - index of the frame
     motion_out : BodyMotion - positions and velocities of the frames, of which row k is written
     """

@@ -1,4 +1,4 @@
-"""Torques of the patch of an ellipsoid on a plane, volumetric: rolling resistance, spinning friction.
+"""Torques in the volumetric contact of an ellipsoid with a plane: rolling resistance, spinning friction.
 
 C is the centroidal second moment of the volume, projected along the normal n into the plane:
 C = P {c1 Q + c2 s s'/h^2} P, P = 1 - n n', c1 = a b c Jn/2, c2 = a b c (m - Jn/2),

@@ -303,7 +303,8 @@ def add_cell(area, off, row, by_parameter, by_motion, curvature):
 
 @njit
 def add_surface(form, radii, ux, uy, uz, weight, sums):
-    """Add weight times the derivatives of the height of a surface point to sums.
+    """Add weight times the derivatives of the height (Z) of a point of an ellipsoid's surface, with respect
+    to its centre, rotation and radii, to sums.
 
     form : (6, 3) - quadratic form and axes of the ellipsoid, as MisfitWork has them
     radii : (3,) - radii of the ellipsoid [m]

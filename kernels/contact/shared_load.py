@@ -51,7 +51,7 @@ class LoadSharing(NamedTuple):
 
 
 class TwoFeet(NamedTuple):
-    """Contacts, toe joints and working space of two feet on one plane."""
+    """Contacts with one common plane, toe joints and working space of two feet."""
 
     first: Prescribed
     second: Prescribed
@@ -62,7 +62,9 @@ class TwoFeet(NamedTuple):
 
 
 def new_sharing_state() -> np.ndarray:
-    """Return the state of a load sharing before its first frame."""
+    """Return the state of load sharing before its first frame, (3,): share of the second foot, and height [m]
+    by which each foot was raised.
+    """
     return np.array([0.5, 0.0, 0.0])
 
 

@@ -170,7 +170,7 @@ def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
     out.
 
     round_ : int - 1 = A's surface is a sphere, for which the first three rows of moved are not written
-    leans : bool - whether the contact's normal rotates as A moves
+    leans : bool - whether the contact's normal changes as A moves
     steepness : float - slope of friction with respect to the sliding speed [N s/m]
     row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]

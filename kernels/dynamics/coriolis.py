@@ -21,9 +21,10 @@ def coriolis(row, velocity, coriolis_out):
     """Compute the matrix B of one body from its spatial inertia row : (N_INERTIA,) and spatial velocity :
     (6,) = (w, u).
 
-    B is N = 2 (-w X E + (h . u) 1 - u h') and P = 2 (m u + w X h) with the first moment of mass h and the
-    second moments of mass E = tr(J)/2 1 - J. E is used in place of J as for symmetric E tr(E) a X b = E (a X
-    b) + E a X b + a X E b. The result goes into coriolis_out : (N_CORIOLIS,).
+    B is stored as a matrix N = 2 (-w X E + (h . u) 1 - u h') and a vector P = 2 (m u + w X h), with which B
+    (a, b) = (N a, a X P) for a motion (a, b). m is the mass, h its first moment, E = tr(J)/2 1 - J its second
+    moments, J the rotational inertia. E is used in place of J as for symmetric E tr(E) a X b = E (a X b) + E
+    a X b + a X E b. The result goes into coriolis_out : (N_CORIOLIS,).
     """
     m, hx, hy, hz = 2.0 * row[MASS], 2.0 * row[MOMENT], 2.0 * row[MOMENT + 1], 2.0 * row[MOMENT + 2]
     wx, wy, wz, ux, uy, uz = velocity[0], velocity[1], velocity[2], velocity[3], velocity[4], velocity[5]

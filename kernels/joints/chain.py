@@ -102,8 +102,8 @@ def chain_velocity(tree, pose, b, v, velocity, bias):
 
 @inlined
 def chain_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """Write psi_dot of the dofs of chain joint b: what all bodies beyond the joint share of the derivative
-    of their spatial velocities with respect to a coordinate (kernels/dynamics/twist_rates).
+    """Write psi_dot of the dofs e of chain joint b: the vectors with which dV_i/dq_e = psi_dot_e + S_e x V_i
+    for the velocity V_i of every body i that dof e moves, with its twist S_e.
 
     tree : Tree - the joint tree
     pose : Pose - positions and orientations of all bodies in ground
@@ -155,8 +155,9 @@ def chain_twist_shift(tree, pose, b, d, e, w):
 
 @inlined
 def chain_jerks(tree, pose, b, q, v, v_dot, own):
-    """Write own.psi_ddot and own.sway of the dofs of chain joint b: vectors in the derivatives of the bodies'
-    accelerations with respect to q and v (kernels/dynamics/derivatives).
+    """Write psi_ddot and sway of the dofs e of chain joint b, with which dA_i/dq_e = psi_ddot_e + psi_dot_e x
+    V_i + S_e x A_i for every body i that dof e moves, and sway_e = psi_dot_e + dS_e/dt (see
+    kernels/dynamics/derivatives).
 
     psi_ddot is the sum, over the motions that a coordinate drives, of f' (A x s + V x (V x s)) + 2 f'' v V x
     s + (f'' v_dot + f''' v^2) s, with the motion's unit twist s, its function f, and the velocity V and

@@ -1,4 +1,5 @@
-"""Coordinates given by others, q_f = f(q_d): these followers are not unknowns, they are eliminated.
+"""Coordinates (followers) that are functions of other coordinates (drivers), q_f = f(q_d): followers are
+eliminated from the unknowns.
 
 With E = dq/dq_d (ones, and the slope f' in the row of a follower) a gradient or a row g becomes E'g. The
 Hessian of a Lagrangian becomes E'HE, and f'' l_f is added on the driver's diagonal, where l_f is the
@@ -33,7 +34,9 @@ class Couplers(NamedTuple):
 
 
 class CouplerWork(NamedTuple):
-    """Slopes of the couplers at the present coordinates; the first n_coupler entries are used."""
+    """First and second derivatives of the couplers' functions at the present coordinates; the first n_coupler
+    entries are used.
+    """
 
     slope: Annotated[np.ndarray, Floats("n_v")]  # f'
     curvature: Annotated[np.ndarray, Floats("n_v")]  # f''
@@ -41,7 +44,7 @@ class CouplerWork(NamedTuple):
 
 
 def new_coupler_work(n_v: int) -> CouplerWork:
-    """Allocate a CouplerWork: slopes of the couplers at the present coordinates."""
+    """Allocate a CouplerWork: derivatives of the couplers' functions at the present coordinates."""
     return allocate(CouplerWork, n_v=n_v)
 
 
@@ -82,8 +85,8 @@ def fold_vector(couplers, work, x):
 
 @njit
 def fold_columns(couplers, work, X):
-    """Replace X : (n_v, K) by E'X, where E = dq/dq_d contains the slopes of the couplers; called after
-    coupler_slopes.
+    """Replace each column of X : (n_v, K), a gradient, by E' times it, where E = dq/dq_d contains the slopes
+    of the couplers; called after coupler_slopes.
     """
     if couplers is None:
         return
@@ -97,8 +100,9 @@ def fold_columns(couplers, work, X):
 
 @njit
 def unfold_columns(couplers, work, X):
-    """Replace rates X : (n_v, K) by E X, which gives each follower its rates from its driver; after
-    coupler_slopes."""
+    """Compute the rates of all followers from those of their drivers in X : (n_v, K), each column of which
+    holds rates of all coordinates; called after coupler_slopes.
+    """
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0]):

@@ -70,8 +70,8 @@ def ellipsoidal_twists(chains, tree, b, pose_out):
 
 @njit
 def find_tensor(tree, b, pose):
-    """Write the tensor M of ellipsoidal joint b, diag(radii) of the joint's frame on the parent resolved in
-    ground axes, into pose.work[1] : (3, 3).
+    """Write the matrix M of ellipsoidal joint b into pose.work[1] : (3, 3): diag(radii), given in the joint's
+    frame on the parent, resolved in ground axes.
     """
     p, F, M, radii = tree.parent[b], pose.work[0], pose.work[1], tree.parameter[b]
     if p < 0:
@@ -146,8 +146,9 @@ def ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias):
 
 @njit
 def ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """Write psi_dot = V x S_e + (0, K(w, c_e)) of the dofs e of ellipsoidal joint b: what all bodies beyond
-    the joint share of the derivative of their velocities by a coordinate.
+    """Write psi_dot = V x S_e + (0, K(w, c_e)) of the dofs e of ellipsoidal joint b: the vectors with which
+    dV_i/dq_e = psi_dot_e + S_e x V_i for the velocity V_i of every body i that dof e moves. V is the velocity
+    before the joint, w its angular velocity; S_e are the twists, c_e the axes, K is that of the module.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -184,14 +185,15 @@ def ellipsoidal_shift(tree, pose, b, d, e, w):
 
 @njit
 def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
-    """Write own.psi_ddot and own.sway of ellipsoidal joint b: vectors in the derivatives of the bodies'
-    accelerations with respect to q and v (kernels/dynamics/derivatives).
+    """Write psi_ddot and sway of the dofs e of ellipsoidal joint b, with which dA_i/dq_e = psi_ddot_e +
+    psi_dot_e x V_i + S_e x A_i for every body i that dof e moves, and sway_e = psi_dot_e + dS_e/dt.
 
     They are those of a ball joint and, with m = w x n,
       sway += (0, K(c_e, w))
       psi_ddot += (0, W x K(w, c_e) + K(w_dot, c_e)
                       + M (c_e x (w x m)) - (c_e x w) x M m - w x M (c_e x m) - c_e x K(w, w))
-    where w is the angular velocity of the joint and W that of the body.
+    where w is the angular velocity of the joint and W that of the body; c_e are the axes of the dofs, n, M
+    and K are those of the module.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries

@@ -106,8 +106,8 @@ def free_velocity(tree, pose, b, v, carrier, velocity, bias):
 
 @inlined
 def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """Write psi_dot of the dofs of free joint b: what all bodies beyond the joint share of the derivative of
-    their velocities by a coordinate (kernels/dynamics/twist_rates). The rotations come after the
+    """Write psi_dot of the dofs e of free joint b: the vectors with which dV_i/dq_e = psi_dot_e + S_e x V_i
+    for the velocity V_i of every body i that dof e moves, with its twist S_e. The rotations come after the
     translations.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
@@ -129,8 +129,8 @@ def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
 
 @inlined
 def free_jerks(tree, pose, b, v, v_dot, velocity, own):
-    """Write own.psi_ddot and own.sway of the dofs of free joint b: vectors in the derivatives of the bodies'
-    accelerations with respect to q and v (kernels/dynamics/derivatives).
+    """Write psi_ddot and sway of the dofs e of free joint b, with which dA_i/dq_e = psi_ddot_e + psi_dot_e x
+    V_i + S_e x A_i for every body i that dof e moves, and sway_e = psi_dot_e + dS_e/dt.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries

@@ -216,8 +216,8 @@ def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
 
 @inlined
 def joint_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """Write psi_dot of the dofs of joint b: what all bodies beyond the joint share of the derivative of their
-    spatial velocities with respect to a coordinate (kernels/dynamics/twist_rates).
+    """Write psi_dot of the dofs e of joint b: the vectors with which dV_i/dq_e = psi_dot_e + S_e x V_i for
+    the velocity V_i of every body i that dof e moves, with its twist S_e (kernels/dynamics/twist_rates).
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -260,8 +260,9 @@ def joint_twist_shift(tree, pose, b, d, e, w):
 
 @inlined
 def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
-    """Write own.psi_ddot and own.sway of the dofs of joint b: vectors in the derivatives of the bodies'
-    accelerations with respect to q and v (kernels/dynamics/derivatives).
+    """Write psi_ddot and sway of the dofs e of joint b, with which dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i +
+    S_e x A_i for every body i that dof e moves, and sway_e = psi_dot_e + dS_e/dt (see
+    kernels/dynamics/derivatives).
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries

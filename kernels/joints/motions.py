@@ -118,8 +118,8 @@ def add_group(twist, start, stop, v, carrier, velocity, bias):
 
 @inlined
 def group_rates(twist, start, stop, before, psi_dot_out):
-    """Write psi_dot = before x S of simultaneous motions with the twists S (see
-    kernels/dynamics/twist_rates).
+    """Write psi_dot = before x S of simultaneous motions with the twists S: dV_i/dq_e = psi_dot_e + S_e x V_i
+    for the velocity V_i of every body i that dof e moves.
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
@@ -134,7 +134,8 @@ def group_rates(twist, start, stop, before, psi_dot_out):
 @inlined
 def group_jerks(twist, start, stop, own):
     """Write own.psi_ddot = A x S + V x psi_dot and own.sway = 2 psi_dot of simultaneous motions with the
-    twists S (see kernels/dynamics/derivatives).
+    twists S. The derivatives of the bodies' accelerations with respect to q and v contain these vectors
+    (kernels/dynamics/derivatives).
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
