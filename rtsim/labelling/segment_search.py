@@ -252,7 +252,8 @@ class _SegmentSearch:
         return Samples(hypothesis, local, ground, middle, there)
 
     def _fits(self, marker: int, other: int) -> NDArray[np.bool_]:
-        """Return whether the distance of two points of the cloud agrees with that of two markers, (n, n)."""
+        """Return a mask (n, n) of the pairs of points of the cloud whose distance agrees with that of two
+        markers, marker and other."""
         usual = self.length[marker, other]
         near = np.abs(self.apart - usual) <= self.shape.off + self.shape.off_part * usual
         np.fill_diagonal(near, False)
@@ -279,7 +280,8 @@ class _SegmentSearch:
         return ~(sides <= (0.0 if len(self.shape.markers) > 2 else SIDE_OF_TWO)).any(axis=1)
 
     def _turned(self, hypothesis: Indices, rotations: Array) -> Array:
-        """Return the cost of the rotation of the segment relative to its neighbours, (c,)."""
+        """Return the cost (c,) of rotations (c, 3, 3) of the segment, which grows with the rotation relative
+        to its neighbours."""
         costs = np.zeros(len(hypothesis))
         for joint in self.shape.joints:
             beside = self.before.rotations[hypothesis, joint.other]

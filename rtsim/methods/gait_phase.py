@@ -116,7 +116,7 @@ class Swing:
         return None
 
     def _event(self, kind: int, before: tuple[float, float], level: float) -> Event | None:
-        """Return an event if the speed has just passed `level`; None if it was beyond that from the start."""
+        """Return an event if the speed has passed `level` since `before`, a time and speed; else None."""
         (t0, v0), (t1, v1) = before, (self.time, self.speed)
         part = (level - v0) / (v1 - v0) if v1 != v0 else math.nan
         if not 0.0 <= part <= 1.0 or t1 - t0 > 2.0 * WINDOW_S:

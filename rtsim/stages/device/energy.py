@@ -116,7 +116,7 @@ class EnergyAccount(Stage):
 
     def _powers(self) -> list[float]:
         """Return the powers of the energy sources SOURCES at the present state [W]; 0 for the device, whose
-        work is counted elsewhere.
+        work `run` computes from its torque.
         """
         row, v = self._row, self.simulator.v
         turning = 0.0 if self._turned is None else float(row.generator[0, :, GIVEN_TORQUE] @ v[self._turned])

@@ -1,5 +1,5 @@
-"""Loads of force plates on bodies of a model at the time of a frame: base of all ways to assign plates to
-bodies.
+"""Loads of force plates on bodies of a model at the time of a frame: the base class of the stages that assign
+plates to feet or to stated bodies.
 """
 
 from __future__ import annotations
