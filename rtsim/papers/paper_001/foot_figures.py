@@ -133,8 +133,8 @@ def table_5_5(given: ItemInput) -> ItemResult:
 
 
 def start_rows(case: FootCase) -> list[Comparison]:
-    """Return comparisons on how many of the ten initial guesses lead a fit near the least cost, and on the
-    costs reached.
+    """Return comparisons of how many of the ten initial guesses lead the search to nearly the least cost, and
+    of the costs that they reach.
     """
     costs = case.fit.costs
     near = int(np.sum(costs < 1.01 * np.nanmin(costs)))

@@ -171,8 +171,9 @@ def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
 
 
 def rows_of(some: Array) -> Array:
-    """Compute the outcomes (n, 15) of perturbed knees, one after the other; perturbations : (n, n_in). A
-    failed run is NaN."""
+    """Compute the outcomes (n, 15) of knees with perturbations (n, n_in), one after the other; a failed run
+    gives NaN.
+    """
     spec, found = load_model("knee"), []
     for x in some:
         try:

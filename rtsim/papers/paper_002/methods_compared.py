@@ -71,11 +71,13 @@ def compared(arms: MomentArms, angle: str, ends_deg: tuple[float, float], n: int
 
 def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tension: float) -> float:
     """Return the torque about an angle that accelerates the model under a muscle's tension (eq. 24 of the
-    paper) [N m];
-    tension : [N].
+    paper) [N m].
 
-    The acceleration comes from constrained forward dynamics at rest without gravity; the torque is the power
-    of f = M v-dot along the motion of the angle, and must equal r s, the moment arm times the tension.
+    The acceleration v-dot comes from constrained forward dynamics at rest without gravity. The torque is the
+    power of the generalized forces f = M v-dot, with the mass matrix M, while the angle changes at unit rate;
+    it must equal the moment arm times the tension.
+
+    q : (n_q,) coordinates; tension : [N]
     """
     C, names = arms.coupling(q, angle), arms.model.names
     leverage = new_leverage_work(arms.leverage)

@@ -72,7 +72,7 @@ def figure_2(given: ItemInput) -> ItemResult:
 
 def figure_3(given: ItemInput) -> ItemResult:
     """Compute figure 3: the idealised mechanism, with an angle that is the sum of four coupled angles, and
-    two more that it moves.
+    two further angles that change with it.
     """
     arms = arms_of("mechanism")
     found = compared(arms, "theta", (-40.0, 40.0))

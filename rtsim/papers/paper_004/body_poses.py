@@ -81,8 +81,8 @@ def stick_panel(title: str, x: Array, curves: dict[str, Array]) -> FigurePanel:
 
 
 def flexion_of(lift: LiftMotion, k: int) -> Array:
-    """Return the flexion of the k-th joint of the body, (n,) [deg]; both motions have the same order of
-    joints.
+    """Return the flexion of the k-th joint with torque generators during the lift, (n,) [deg]; zeros if the
+    motion does not have this joint.
     """
     joint = list(dict.fromkeys(one.joint for one in lift.placed))[k]
     if joint.coordinate not in lift.motion.names:
