@@ -1,5 +1,5 @@
 """Scalar functions of one coordinate, with their first and second derivative (slope and curvature), for
-joints, couplers between coordinates and moving points.
+joints, couplers between coordinates, and points that move on a body.
 
 A new kind of function needs one constant, one branch in `evaluate` and in kernels/dynamics/third_derivative,
 and a row in tests/kernels/algebra/test_functions.py. A kind without a branch gives NaN.

@@ -1,4 +1,4 @@
-"""Records of contacts: their parameters, the columns of their results, and their working space."""
+"""Named tuples of contacts: their parameters, results (with the meaning of the columns) and working space."""
 
 from __future__ import annotations
 

@@ -235,8 +235,8 @@ def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
     Where coordinate f is a function f(q_d) of coordinate d,
       dq_f = f' dq_d,  dv_f = f' dv_d + f'' v_d dq_d,
       dv_dot_f = f' dv_dot_d + 2 f'' v_d dv_d + (f'' v_dot_d + f''' v_d^2) dq_d,
-    and E itself changes with q_d, by f'' times the force on f. That force of every coupler is written into
-    own.coupler.pull.
+    and E changes with q_d, which adds f'' times the force on f to the derivative of the force on d. The force
+    on each f is written into own.coupler.pull.
 
     couplers : Couplers - drivers before their followers
     own : ReductionWork - after follow; its fields force is reduced, its onset and coupler.pull are written
@@ -279,8 +279,8 @@ def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
 
 @inlined
 def remainder(tree, pose, force, tau, own):
-    """Compute own.force = tau - h - M v_dot, the generalized forces that the motion leaves over; called after
-    kernels/dynamics/derivatives.
+    """Compute own.force = tau - h - M v_dot, the generalized forces that are not in balance with the motion;
+    called after kernels/dynamics/derivatives.
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs

@@ -8,7 +8,7 @@ have the same velocity:
 As x moves along both bodies, the time derivative of t . (v_a - v_b) at v_dot = 0 is
   t . (a_a + w_a x (x' - v_a) - a_b - w_b x (x' - v_b)) + t' . (v_a - v_b).
 The rows come after those of elements and couplers: first the gaps of all, then the two slips of each. A
-function that corrects q by the values of constraints can correct the gaps only and must state that.
+function that corrects q so that the values of constraints become zero can correct the gaps only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records of a system's model and of the working space for its dynamics."""
+"""Named tuples for the model of a system of bodies and for the working space of its dynamics."""
 
 from __future__ import annotations
 

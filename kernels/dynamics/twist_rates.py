@@ -7,7 +7,7 @@ kernels/joints/tree.Pose.twist) and in ground axes, are sufficient:
   dS_d/dq_e = S_e x S_d               where e carries dof d; inside a joint see `twist_shift`
 where dq are steps along the tangent of q (kernels/joints/tree.integrate). Source: Singh, Russo, Wensing 2022
 (IEEE Robotics and Automation Letters 7(2), 1776-1783) for joints whose dofs act at once; a chain joint is
-taken motion by motion, s_n at the rate f_n' v_e.
+treated motion by motion, with the twists s_n and the speeds f_n' v_e.
 """
 
 from __future__ import annotations

@@ -56,7 +56,9 @@ FEWEST_CLOCKS = 3
 
 
 class MarkerMotion(NamedTuple):
-    """State of the motion of markers and segments, and the departure of the current frame from it."""
+    """State of the motion of markers and segments, and the departure of the current frame from constant
+    velocity.
+    """
 
     # of each in the last frame that showed it [m]
     at: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]

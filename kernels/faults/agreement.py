@@ -1,8 +1,9 @@
-"""Agreement of the markers of a segment: their rigid fit to their usual positions in it.
+"""Agreement of the markers of a segment with each other: the residuals of a rigid fit of their usual
+positions to the measured ones.
 
-The squared residuals of the best fit follow without the fit itself, from the largest root of the
-characteristic polynomial of Horn's matrix (Theobald 2005, Acta Cryst. A 61, 478-480). Where they are small
-the markers agree, and no fit is needed.
+The sum of squared residuals is computed without the fit itself, from the largest root of the characteristic
+polynomial of Horn's matrix (Theobald 2005, Acta Cryst. A 61, 478-480). Where it is small the markers agree,
+and no fit is needed.
 """
 
 from __future__ import annotations

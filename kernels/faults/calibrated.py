@@ -1,12 +1,12 @@
 """Detection of markers that are away from their calibrated position on a segment, by the rigid shape of each
 segment alone.
 
-A segment has its markers and the centres of its joints, which the neighbouring segments carry: points whose
-distances do not change with motion. They are fitted rigidly to the calibrated shape, each weighted by its
-usual error from skin and hinges; then the fit is repeated without one marker after the other. The decrease of
-the sum of squares when the most deviating marker is left out is the evidence against this marker: a
-likelihood ratio. Neither a predicted nor a solved pose is used, so that even a marker that is displaced from
-the first frame on is found, also on a foot with only two markers.
+The points of a segment are its markers and the centres of its joints, placed by the neighbouring segments;
+their distances do not change with motion. They are fitted rigidly to the calibrated shape, each weighted by
+its usual error from skin and hinges; then the fit is repeated without one marker after the other. The
+decrease of the sum of squares when the most deviating marker is left out is the evidence against this marker:
+a likelihood ratio. Neither a predicted nor a solved pose is used, so that even a marker that is displaced
+from the first frame on is found, also on a foot with only two markers.
 
 A segment whose own markers do not determine its pose has one more point: the marker of the segment above
 beside their joint, which is near the axis about which both turn against each other.

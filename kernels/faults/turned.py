@@ -1,5 +1,5 @@
-"""Detection of thighs and shanks whose markers are rotated about the bone: of displaced wand markers, which a
-rigid fit cannot show.
+"""Detection of thighs and shanks whose markers are rotated about the bone because a wand marker was
+displaced, which a rigid fit of the segment cannot show.
 
 The pose of a thigh is computed from its own markers, or from the hip centre (by the pelvis markers), the knee
 marker and one wand marker; that of a shank from its own markers, or from the knee marker, which does not
@@ -55,7 +55,7 @@ HALF, WHOLE = math.pi, 2.0 * math.pi
 
 
 class LegTurns(NamedTuple):
-    """The legs of a person, and means over frames of the rotations of their markers about the bones."""
+    """The legs of a person, and means, over the frames, of the rotations of their markers about the bones."""
 
     body: np.ndarray  # (n, 3) int64 - pelvis, thigh and shank; -1 = no pelvis
     marker: np.ndarray  # (n, 5) int64 - AT_KNEE, ON_THIGH ...; -1 = none

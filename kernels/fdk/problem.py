@@ -46,7 +46,9 @@ drivers and rows of constraints are not as many as dofs; NOT_RECRUITED: no activ
 
 
 class FdkModel(NamedTuple):
-    """A model with FDK degrees of freedom, and the current frame."""
+    """A model with FDK degrees of freedom (constraints whose values follow from a balance of forces), and the
+    markers and external forces of the current frame.
+    """
 
     system: System
     fit: (
@@ -79,7 +81,7 @@ class FdkModel(NamedTuple):
 
 
 class FdkOptions(NamedTuple):
-    """Settings of the search for the equilibrium."""
+    """Settings of the search for the equilibrium in force-dependent kinematics (FDK)."""
 
     fit: SolverOptions  # of the pose
     tolerance: float  # of |f| [N]
@@ -90,7 +92,9 @@ class FdkOptions(NamedTuple):
 
 
 class FdkState(NamedTuple):
-    """Solution of the last frame, from which the next one starts."""
+    """Solution of the last frame of force-dependent kinematics, from which the search in the next frame
+    starts.
+    """
 
     alpha: Annotated[np.ndarray, Floats("n_fdk")]  # [m]
     q: np.ndarray  # (n_q,)
@@ -254,7 +258,9 @@ def new_fdk_work(joint: FdkModel) -> FdkWork:
 
 
 def new_fdk_state(joint: FdkModel, q: np.ndarray) -> FdkState:
-    """Allocate an FdkState that starts at the coordinates q : (n_q,) and alpha = 0."""
+    """Allocate an FdkState that starts at the coordinates q : (n_q,), with all FDK degrees of freedom alpha
+    at 0.
+    """
     n = len(joint.fdk)
     return allocate(FdkState, n_fdk=n, n_element=len(joint.fit.elements.kind), q=q.copy())
 

@@ -31,7 +31,7 @@ from kernels.solver.output_jacobian import PARALLEL
 
 
 class JointFrames(NamedTuple):
-    """Axes and motions of all joints, and working space."""
+    """Axes of all joints, relative motions of their bodies, and working space."""
 
     # anatomical axes of the proximal and the distal body, as columns
     axes: Annotated[np.ndarray, Floats("n_joint", 2, 3, 3)]
@@ -121,7 +121,8 @@ def read_joints(tree, cuts, rates, dynamics, kinetics, work, out):
 
 @njit
 def about(change, wrench, arm, xi, z, moment_out):
-    """Write the change of a wrench's moment about a point that moves with a body.
+    """Write the change of the moment of a wrench about a point, where both the wrench changes and the point
+    moves with a body.
 
     change, wrench : (6,) - change of the wrench, and the wrench, about the reference point
     arm : (3,) - the point relative to the reference point [m]
@@ -178,9 +179,9 @@ def turn_axes(axis, spread, proximal, distal, z, change_out):
 
     axis : (3, 3) - e1, e2, e3, one in each row
     spread : float - sine of the angle between e1 and e3
-    proximal, distal : (6,) - twists
+    proximal, distal : (6,) - twists of the proximal and of the distal body
     z : float - size of the twists
-    change_out : (8, 3) - three rows written
+    change_out : (8, 3) - its rows 2 to 4 are written
     """
     one, two, three = change_out[2], change_out[3], change_out[4]
     one[0], one[1], one[2] = vector_product(proximal, axis[0])

@@ -1,17 +1,17 @@
 """The Jacobian df/dalpha of the FDK residual f, by implicit differentiation of the equations that an
 evaluation of f solves, or by central differences of f.
 
-Along dq/dalpha of the fit (kernels/uncertainty/sensitivity) contacts and ligaments change by their own
-derivatives (kernels/forces), recruitment by its conditions of optimality with the same elements between their
-bounds,
+The derivative dq/dalpha of the pose is that of kernels/uncertainty/sensitivity. Along it, forces of contacts
+and ligaments change by their own derivatives (kernels/forces), and activations x and reactions phi by the
+conditions of optimality of kernels/fdk/balance, with the same elements between their bounds,
 
     [C' W^-1 C  A'] [dy  ]   [dd - dC' x - dA' phi - C' W^-1 dC y]
     [A          0 ] [dphi] = [-dA y                              ]
 
-and smooth quantities (kernels/fdk/smooth: eqs 9, 10 and 12, paths, strengths) by central differences in that
-direction, in which nothing is solved again: the step is so short that they are exact to some 1e-9. Where
-muscles bear only a part of the load, activations are kept. Andersen et al. 2017 take central differences of f
-itself, with steps of 5e-5 m.
+and the smooth quantities (kernels/fdk/smooth: eqs 9, 10 and 12, paths, strengths) by central differences in
+that direction. For these no pose is solved again, and the step is so short that they are exact to some 1e-9.
+Where muscles bear only a part of the load, activations are kept. Andersen et al. 2017 take central
+differences of f itself, with steps of 5e-5 m.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def without_tables(tree: Tree) -> Tree:
 
 
 class Pose(NamedTuple):
-    """Positions and orientations of the bodies and motions of all dofs, in ground; written by the function
+    """Positions and orientations of the bodies and motions of all dofs, in ground; computed by the function
     `pose`.
 
     A twist is the motion of one dof at unit speed: its angular velocity, and the velocity of the point that
