@@ -17,7 +17,7 @@ WORST_NS = 100_000
 
 
 class EchoClock:
-    """Round trips to a server, and the pairs of clock readings that follow from them."""
+    """Measures round trips to a server, and derives pairs of simultaneous readings of its clock and ours."""
 
     def __init__(self) -> None:
         self._asked: deque[int] = deque(maxlen=MOST_ASKED)

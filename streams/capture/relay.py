@@ -331,8 +331,9 @@ class Relay:
         self._times.begin()
 
     def _relay_by_names(self, frame: CaptureFrame) -> None:
-        """Publish a frame whose description has no session yet in the rows of the present session, by marker
-        names."""
+        """Publish a frame whose description has no session yet: its markers are assigned by their names to
+        the rows of the present session.
+        """
         session, described = self._session, self._described
         assert session is not None
         assert described is not None
