@@ -76,8 +76,8 @@ def problem() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def time_solves(n_batch: int = N_BATCH) -> NDArray[np.float64]:
-    """Time solves; return the microseconds of one solve in each batch, (n_batch,), the mean over N_SOLVE
-    solves in one call.
+    """Return the time of one solution of the reference kernel in each batch, (n_batch,) [us]: the mean over
+    N_SOLVE solutions in one call.
     """
     A, b = problem()
     L, x = np.zeros_like(A), np.zeros_like(b)
