@@ -152,7 +152,7 @@ def tell_former_names(is_child: bool) -> None:
 
 def open_closed() -> None:
     """Redirect outputs that the caller closed, as with `>&-`, to nowhere; characters that the encoding of an
-    output lacks are escaped like \xb0, as control characters in `line`.
+    output lacks are written as backslash escapes.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:

@@ -78,7 +78,9 @@ class Said(NamedTuple):
 
 
 class FitRequests(NamedTuple):
-    """The requested values by names of generators and coordinates; the name WHOLE stands for all of them."""
+    """Values requested by the options of the command. The keys of the dictionaries are names of generators or
+    coordinates; the key WHOLE stands for all of them.
+    """
 
     a_max: dict[str, float]
     emg: Path | None

@@ -22,8 +22,8 @@ UNUSABLE = 2
 
 
 def line(text: str) -> str:
-    """Return the text as one line that a terminal shows literally: control characters are escaped like
-    \x1b.
+    """Return the text as one line that a terminal shows literally: control characters become backslash
+    escapes.
     """
     return plain(text, LONGEST)
 
