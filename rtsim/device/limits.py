@@ -69,8 +69,8 @@ class EnergyWatch:
         self.largest = 0.0
 
     def add(self, torque: float, turned: float, tick_s: float) -> float:
-        """Add a tick of this length [s] with a torque [N m] over an angle [rad]; return the energy that
-        counts [J].
+        """Add a tick of this length [s] with a torque [N m] over an angle [rad]; return the net energy E
+        after it [J].
         """
         self.energy = math.exp(-tick_s) * self.energy + torque * turned
         self.largest = max(self.largest, self.energy)

@@ -44,7 +44,9 @@ class Path(NamedTuple):
         )
 
     def needs(self, tick_s: float) -> float:
-        """Return the damping of the limb that keeps the spring passive [N m s/rad]."""
+        """Return the damping of the limb that is needed to keep the spring passive [N m s/rad]; tick_s :
+        length of a tick [s]
+        """
         return self.stiffness * (0.5 * tick_s + self.delay_s) + self.damping
 
 
