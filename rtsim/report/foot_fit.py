@@ -164,8 +164,8 @@ def _weak(fit: FootFit) -> list[str]:
 
 
 def as_table(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the report as a dictionary with numbers in SI units; `complete` is given for the whole and for
-    each step.
+    """Return the report as a dictionary with numbers in SI units. Its entries `complete` say whether the
+    whole fit, and the fit of each step, ended without an interruption.
     """
     table: dict[str, Any] = {
         "complete": not left and all(step.complete for step in steps),
