@@ -24,7 +24,10 @@ _STATE_AFTER = {
     zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "mismatch",
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "mismatch",
 }
-_ENDLESS = "{} sends messages that do not end, {} so far; cut the connection to make a new one."
+_ENDLESS = (
+    "{} sends messages that do not end or are longer than 1 MiB, {} so far; cut the connection to make "
+    "a new one."
+)
 _ATTEMPTS = (zmq.EVENT_CONNECT_DELAYED, zmq.EVENT_CONNECT_RETRIED)
 _SENTENCES = {
     "connecting": "Nobody answers at {} yet; still trying.",

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from streams.access.wire import WATCHES, n_received, n_unread, open_wire, port_of, shut
 from streams.clock import now_ns
+from streams.codec import MAX_PAYLOAD
 
-MOST_UNFINISHED = 1280 << 10
+MOST_UNFINISHED = MAX_PAYLOAD + (64 << 10)
 """More than any message of the protocol has before it is whole [bytes]."""
 HEARTBEAT_RATE = 1024
 """Heartbeats are no messages, and come while nothing is sent; more than they need [bytes/s]."""
