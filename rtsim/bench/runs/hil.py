@@ -28,7 +28,7 @@ from rtsim.live.hardware.device_loop import TICK_PARTS, DeviceClock, hil_loop, s
 from rtsim.live.latency import PERCENTILES, LatencyHistogram
 from rtsim.live.processes.children import Child
 from rtsim.live.processes.gc_control import gc_paused
-from rtsim.live.processes.thread_priority import may_have_priority, urgent
+from rtsim.live.processes.thread_priority import may_have_priority, urgent, with_priority
 from rtsim.live.ticks import Ticks
 from rtsim.simulation.simulator import Simulator
 from streams.clock import now_ns
@@ -78,7 +78,7 @@ def run(
     tally = BlockSums()
     with contextlib.ExitStack() as stack:
         publisher = stack.enter_context(Publisher(ANY_PORT))
-        port = stack.enter_context(DevicePort(ANY_PORT, urgent=may_have_priority(urgently)))
+        port = stack.enter_context(DevicePort(ANY_PORT, urgent=may_have_priority()))
         first = ["--urgent"] if urgently else []
         child = Child("device", ["device", spec.device, "--model", port.address, *first])
         stack.callback(child.close)
@@ -107,7 +107,7 @@ def with_model(
     counts to `tally`.
     """
     simulator.reset()
-    loop = hil_loop(spec, simulator, port, publisher, ARM_S, urgently)
+    loop = hil_loop(spec, simulator, port, publisher, ARM_S, urgently, first=True)
     loop.run()
     clock = loop.source
     assert isinstance(clock, DeviceClock)
@@ -116,7 +116,7 @@ def with_model(
         ticks=counted["ticks"], missed=counted["missed"], unanswered=x.counters["unanswered"],
         faults=x.arming.n_fault, compiled=loop.counters["compiled"], collected=loop.counters["collected"],
     )  # fmt: skip
-    tally.granted = loop.granted
+    tally.granted = loop.urgently and loop.granted
     for part, histogram in (*clock.times.items(), ("tick", loop.times.stages["turn"])):
         tally.times[part].merge(histogram)
 
@@ -130,7 +130,7 @@ def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockS
         round(1e6 * spec.exchange.deadline_ms),
         round(spec.duration_s * spec.exchange.rate_hz),
     )
-    with gc_paused(), urgent(urgently):
+    with gc_paused(), urgent(urgently), with_priority():
         ticks = Ticks(spec.exchange.rate_hz)
         for n in range(n_tick):
             if n > 0:

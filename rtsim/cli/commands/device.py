@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import PRIORITY_OPTION
 from rtsim.cli.terminal.security import connect_options, connect_security
 from rtsim.cli.terminal.types import Address, Config
 from rtsim.config.paths import find_config
@@ -28,8 +29,9 @@ from streams.sockets import DEVICE_ADDRESS
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Run at real-time priority, where the system permits it.",
+    help="As --priority first, whatever share it takes, and keep processors from sleeping.",
 )
+@PRIORITY_OPTION
 @click.option(
     "--tunnel", is_flag=True,
     help="The address is on this machine, but leads to a model on another machine, whose clock differs.",
@@ -40,6 +42,7 @@ def command(
     address: str,
     log: Path | None,
     urgently: bool,
+    priority: str | None,
     tunnel: bool,
     client_key: str | None,
     server_key: str | None,
@@ -55,20 +58,26 @@ def command(
     from rtsim.files.output import check_folder
     from rtsim.live.hardware.device_process import SimulatedDevice, listen_for_emergency
     from rtsim.live.processes.gc_control import gc_paused
-    from rtsim.live.processes.thread_priority import may_have_priority, urgent
+    from rtsim.live.processes.thread_priority import may_have_priority, urgent, with_priority
 
     if log is not None:
         check_folder(log, "--log", in_place=True)
     device_spec = load_toml(find_config(spec, "devices"), DeviceSpec)
     security = connect_security(client_key, server_key)
-    urgent_too = may_have_priority(urgently)
+    first = priority != "ordinary" and not urgently
+    urgent_too = may_have_priority(urgently or first)
     with SimulatedDevice(
         spec=device_spec, address=address, log=log, security=security, urgent=urgent_too, tunnel=tunnel
     ) as device:
         listen_for_emergency(device)
         say({"state": "ready", "device": device_spec.name, "model": address})
-        with noting_requests(lambda number: device.stop()), gc_paused(), urgent(urgently):
-            device.run()
+        with (
+            noting_requests(lambda number: device.stop()),
+            gc_paused(),
+            urgent(urgently),
+            with_priority(first),
+        ):
+            device.run(shares=first)
         say({"state": "over", "ticks": device.n_tick})
     if device.unlogged:
         tell(

@@ -17,7 +17,7 @@ from rtsim.cli.runs.hil_words import in_words, in_words_of, latched, said_first,
 from rtsim.cli.terminal.beside import Beside
 from rtsim.cli.terminal.emergency import EmergencySignal, emergency_key
 from rtsim.cli.terminal.lines import json_text, tell
-from rtsim.cli.terminal.options import check_of_use, check_recording
+from rtsim.cli.terminal.options import PRIORITY_OPTION, check_of_use, check_recording
 from rtsim.cli.terminal.ports import check_ports, check_twins, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, role_keys
 from rtsim.cli.terminal.types import Address, Config, MarkerSource
@@ -86,8 +86,9 @@ def _address(name: str, what: str) -> Any:
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Run at real-time priority, where the system permits it.",
+    help="As --priority first, whatever share it takes, and keep processors from sleeping.",
 )
+@PRIORITY_OPTION
 @click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Run the loop on this processor only.")
 @click.option("--monitor", "monitor", is_flag=True, help="Open the monitor window too.")
 @click.option("--record", "record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
@@ -146,7 +147,9 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     if keys is not None:
         click.get_current_context().call_on_close(keys.close)
     of_options = {key: options[key] for key in WAYS}
-    ways = HilOptions(device != NO_DEVICE, arm_s, again=again, signal=press, keys=keys, **of_options)
+    in_time = spec.exchange.paced or spec.exchange.mode == "free"
+    first = options["priority"] != "ordinary" and in_time
+    ways = HilOptions(device != NO_DEVICE, arm_s, first, again=again, signal=press, keys=keys, **of_options)
     if spec.markers is not None:
         run_worn(spec, options["source"] or "", ways)
         return
@@ -250,12 +253,14 @@ class HilOptions(NamedTuple):
     """Options of a run with a device: whether a simulated device is started with it, the time of automatic
     arming [s], and others.
 
+    first : whether the loop goes before ordinary programs, where the system permits it
     signal : signal for its emergency stop
     keys : keys of the run, None = there are none
     """
 
     with_device: bool
     arm_s: float | None
+    first: bool
     record: Path | None
     again: RecordedPort | None
     urgently: bool
@@ -299,9 +304,9 @@ def run(
             address = str(ways.again.path)
         else:
             port = stack.enter_context(
-                DevicePort(spec.ports.device, devices, urgent=may_have_priority(ways.urgently))
+                DevicePort(spec.ports.device, devices, urgent=may_have_priority(ways.urgently or ways.first))
             )
-            loop = loop_with(port, publisher, arm_s=ways.arm_s, urgently=ways.urgently)
+            loop = loop_with(port, publisher, ways.arm_s, ways.urgently, ways.first)
             address = port.address
         # what is run again has its commands from the recording alone
         press = None if ways.again is not None else partial(loop.command, Command(name=EMERGENCY))
@@ -327,8 +332,10 @@ def run(
         if ways.monitor:
             beside.start("monitor", ["monitor", publisher.address, "--control", server.address, *with_keys])
         if ways.with_device and ways.again is None:
-            first = ["--urgent"] if ways.urgently else []
-            arguments = ["device", spec.device, "--model", address, *first, *with_keys]
+            priority = (
+                ["--urgent"] if ways.urgently else ["--priority", "first" if ways.first else "ordinary"]
+            )
+            arguments = ["device", spec.device, "--model", address, *priority, *with_keys]
             child = beside.start("device", arguments)
         by_key = partial(server.stop_by, f"the terminal of {own_name()}")
         key = emergency_key(by_key) if press is not None else contextlib.nullcontext(False)

@@ -142,6 +142,10 @@ RUN_OPTIONS = (
     EMG_OPTION,
     *FILE_OPTIONS,
 )  # fmt: skip
+PRIORITY_OPTION = click.option(
+    "--priority", type=click.Choice(["first", "ordinary"]),
+    help="Go before ordinary programs where permitted, or share with them (default: first).",
+)  # fmt: skip
 LIVE_OPTIONS = (
     click.option("--duration", "duration_s", type=float, help="Stop after this many seconds."),
     click.option(
@@ -149,8 +153,7 @@ LIVE_OPTIONS = (
         type=NumberWithin(0.0, 1000.0),
         help="Longest time that a frame of markers waits for forces [ms] (default: 20).",
     ),
-    click.option("--priority", type=click.Choice(["first", "ordinary"]),
-                 help="Go before ordinary programs where permitted, or share with them (default: first)."),
+    PRIORITY_OPTION,
     click.option("--results", type=Address(binding=True), help="Address to publish results at."),
     click.option("--control", type=Address(binding=True), help="Address to take commands at."),
     offset_option(),

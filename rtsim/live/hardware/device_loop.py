@@ -110,9 +110,8 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
     if spec.exchange.valid_for_ms < 1e3 / spec.exchange.rate_hz:
         raise ConfigError(
             f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next command",
-            where=f"{spec.name}: exchange.valid_for_ms",
-            allowed=f"a tick, {1e3 / spec.exchange.rate_hz:g} ms, or more",
-        )
+            where="exchange.valid_for_ms", allowed=f"a tick, {1e3 / spec.exchange.rate_hz:g} ms, or more",
+        )  # fmt: skip
     return with_device(with_straps(model, spec), spec.coordinate), device
 
 
@@ -297,6 +296,7 @@ def hil_loop(
     publisher: ResultSink,
     arm_s: float | None = None,
     urgently: bool = False,
+    first: bool = False,
     again: RecordedPort | None = None,
 ) -> Loop:
     """Build the loop of a limb with a device, with its kernels compiled and its session announced.
@@ -304,7 +304,7 @@ def hil_loop(
     Parameters
     ----------
     arm_s : simulated time at which the device is armed automatically [s]; None = it is armed only by command
-    urgently : run at real-time priority, where the system permits it
+    urgently, first : priority over other programs, as of `Loop`
     again : port that replays a recording to its end; None for a new run
     """
     _, model = moved(spec)
@@ -326,10 +326,9 @@ def hil_loop(
     exchange.watches = [energy.wrong]
     if feed is None and again is not None and again.moved:
         raise ConfigError(
-            "the limb of the recorded run was moved by a stream",
-            where="--again",
+            "the limb of the recorded run was moved by a stream", where="--again",
             remedy="give --motion ADDRESS as in that run",
-        )
+        )  # fmt: skip
     if feed is not None:
         feed.restart()
         clock.feed = feed
@@ -343,7 +342,7 @@ def hil_loop(
         exchange.clocked = [lambda: clock.watched]
     else:
         clock.ends = lambda: torque.asked.ends
-    loop = device_loop(clock, stages, (torque, command), publisher, {"config": spec.name}, urgently)
+    loop = device_loop(clock, stages, (torque, command), publisher, {"config": spec.name}, urgently, first)
     if feed is not None:
         feed.heard = partial(record_motion, loop, exchange)
     loop.begin(clock.session)
@@ -377,11 +376,12 @@ def device_loop(
     publisher: ResultSink,
     meta: dict[str, Any],
     urgently: bool,
+    first: bool,
 ) -> Loop:
     """Build a loop that disarms the device however it ends; exchange : the stages of the device exchange."""
     torque, command = exchange
     output = DeviceOutput(publisher, command)
-    loop = Loop(source, stages, output, meta, urgently)
+    loop = Loop(source, stages, output, meta, urgently, first=first)
     output.failure = lambda: loop.failure
     torque.publish = command.publish = publisher.send
     command.say = teller(loop, torque)

@@ -24,6 +24,7 @@ from typing import Protocol, TextIO
 from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.device.orthosis import Orthosis
 from rtsim.device.watchdog import Watchdog
+from rtsim.live.processes.thread_priority import PrioritySharing
 from streams.access.security import Security
 from streams.clock import now_ns, sleep_until_ns
 from streams.closing import Closing
@@ -105,8 +106,12 @@ class SimulatedDevice(Closing):
             with suppress(OSError):  # told by `unlogged`
                 self._log.close()
 
-    def run(self) -> None:
-        """Operate the device until `stop` is called."""
+    def run(self, shares: bool = False) -> None:
+        """Operate the device until `stop` is called.
+
+        shares : give up priority over other programs while the device needs most of a processor
+        """
+        sharing = PrioritySharing() if shares else None
         period_ns = round(1e9 * self.orthosis.period_s)
         due_ns = now_ns() + period_ns
         asked_ns: int | None = None  # when the model asked, while its next question is waited for
@@ -117,6 +122,8 @@ class SimulatedDevice(Closing):
             found = self._link.newest(min(left_ms, SLICE_MS))
             t_ns = now_ns()
             self.watchdog.look(t_ns, self.orthosis.actuator, self.orthosis.angle)
+            if sharing is not None:
+                sharing.look()
             if found is not None:
                 self._take(*found)
                 output = found[0]

@@ -46,7 +46,7 @@ def summary_of(loop: Loop) -> dict[str, Any]:
         **{name: round(value, 9) for name, value in energy.gauges().items()},
         "large_error": loop.stages[1].counters["large_error"],
         "collected": loop.counters["collected"],
-        "urgent": loop.granted,
+        "urgent": loop.urgently and loop.granted,
         **{
             name: round(value, 1)
             for part, histogram in clock.times.items()

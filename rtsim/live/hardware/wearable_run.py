@@ -250,6 +250,7 @@ def wearable_loop(
     publisher: ResultSink,
     arm_s: float | None = None,
     urgently: bool = False,
+    first: bool = False,
     again: RecordedPort | None = None,
 ) -> Loop:
     """Build the loop of a person with a device, with its kernels compiled.
@@ -258,7 +259,7 @@ def wearable_loop(
     ----------
     run : as returned by `run_of`
     arm_s : time after the first frame at which the device is armed automatically [s]
-    urgently : run at real-time priority, where the system permits it
+    urgently, first : priority over other programs, as of `Loop`
     again : port that replays a recording to its end; None for a new run
     """
     assert spec.markers is not None
@@ -283,7 +284,7 @@ def wearable_loop(
     if is_stream(run.source):
         stages.append(subject_check_of(estimate, run.source))
     meta = {**meta_of(run, notes_of(estimate, run), run.source), "config": spec.name}
-    loop = device_loop(ticks, stages, (torque, command), publisher, meta, urgently)
+    loop = device_loop(ticks, stages, (torque, command), publisher, meta, urgently, first)
     ticks.hush = lambda text: hush(exchange, torque, command, text)
     if again is None:
         ticks.ends = lambda: torque.asked.ends

@@ -121,7 +121,7 @@ class PrioritySharing:
             self.lowered = of_policy(threads(), os.SCHED_FIFO)
             set_all(self.lowered, os.SCHED_OTHER, 0)
             return [
-                f"The estimator needed {100.0 * share:.0f} % of a processor in the last second; it has no "
+                f"This program needed {100.0 * share:.0f} % of a processor in the last second; it has no "
                 "priority over other programs until it needs less."
             ]
         if self.lowered and share < LITTLE_SHARE:

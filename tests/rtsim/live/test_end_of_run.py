@@ -10,11 +10,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from rtsim.live.processes.thread_priority import may_have_priority
 from streams.control.commands import request
 from streams.recording.recorded import read_messages
 from tests.rtsim.live.rig import ROOT, until
@@ -230,3 +231,21 @@ def test_a_sound_run_is_a_success(start, tmp_path: Path) -> None:
     code, summary, _ = run.over()
     assert (code, summary["faults"], summary["fault_s"]) == (0, 0, -1.0)
     assert sum(topic == b"output" for _, topic, _ in read_messages(record)) == summary["ticks"] + 1
+
+
+@pytest.mark.skipif(not may_have_priority(), reason="the system grants no priority here")
+@pytest.mark.parametrize("priority", ["first", "ordinary"])
+def test_a_run_and_its_device_go_before_ordinary_programs(start: Callable[..., Run], priority: str) -> None:
+    """Protects the wearer from other programs of the machine: both sides have priority, if not declined."""
+    options = [] if priority == "first" else ["--priority", priority]
+    run = start("--duration", "600", *options).ready()
+    device = run.child("device")
+
+    def answers() -> bool:
+        text = request(run.control, "status", timeout_s=120.0)[1]
+        return "frames published" in text and " 0 frames published" not in text
+
+    until(answers)
+    policy = os.SCHED_FIFO if priority == "first" else os.SCHED_OTHER
+    assert os.sched_getscheduler(run.process.pid) == policy
+    assert os.sched_getscheduler(device) == policy

@@ -84,7 +84,9 @@ def test_what_was_not_granted_is_said() -> None:
     """Protects who relies on priority or a processor: one plain sentence each, none where all was granted."""
     signal = EmergencySignal()
     signal.close()
-    ways = HilOptions(True, None, None, None, True, 1, monitor=False, as_json=False, signal=signal, keys=None)
+    ways = HilOptions(
+        True, None, True, None, None, True, 1, monitor=False, as_json=False, signal=signal, keys=None
+    )
     refused = said_first(ways, urgent=False, is_pinned=False, has_key=False)
     assert ["rtprio" in words for words in refused] == [True, False]
     assert "processor 1" in refused[1]
