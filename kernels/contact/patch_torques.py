@@ -186,7 +186,8 @@ SPIN_GRIP = 8
 def held_patch(patch, constants, row, Q, V):
     """Return the twelve numbers that all derivatives of the torques of a patch have in common.
 
-    (Symbols of the module:) c1, c2, V, their derivatives by d, tr(C), r_g, r_g dF/dN, F, dF/dw_n, k_V |a_V|.
+    Factors c1, c2 of its second moment C, its volume V, their derivatives by d, tr(C), r_g; of spinning
+    friction F, normal force N and spin w_n: r_g dF/dN, F, dF/dw_n; and k_V |a_V| of rolling resistance.
 
     patch : (1 = rolling resistance, 1 = spinning friction, friction law, a b c [m^3], secant : bool)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
@@ -369,9 +370,9 @@ def patch_slope(patch, known, moves, row, Q, change):
 
 @njit
 def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
-    """Write into change[D_FLAT] the change of C t = c1 Q t + c2 s (s . t)/h^2, where t is change[TURN].
+    """Write the change of C t, with the second moment C (see the module) and t = change[TURN], into D_FLAT.
 
-    Q rotates with change[OMEGA], and w w' is added to it, with w = change[STRETCH].
+    C t = c1 Q t + c2 s (s . t)/h^2; Q rotates by change[OMEGA] and grows by w w' with w = change[STRETCH].
 
     c1, c2 : float - factors of Q and of s s'/h^2 in C
     d_c1, d_c2 : float - their changes

@@ -94,7 +94,8 @@ def write_results(row, origin, onset, out, kink):
 
     row : (N_STATE,) - the contact's row of ContactWork.state
     origin : (3,) - the reference point in ground [m]
-    onset : (6,) - acceleration of A relative to B by the joints' accelerations alone [rad/s^2, m/s^2]
+    onset : (6,) - part of the acceleration of A relative to B that is linear in the generalized accelerations
+        [rad/s^2, m/s^2]
     out : (N_CONTACT_OUT,) - the contact's row of ContactWork.out
     kink : (N_KINK,) - the contact's row of ContactWork.kink
     """
@@ -156,7 +157,8 @@ def spin_kink(step, row, V, onset, kink):
     step : float - length of the time step [s], 0 = the exact slope
     row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
-    onset : (6,) - acceleration of A relative to B by the joints' accelerations alone [rad/s^2, m/s^2]
+    onset : (6,) - part of the acceleration of A relative to B that is linear in the generalized accelerations
+        [rad/s^2, m/s^2]
     kink : (N_KINK,) - the contact's row of ContactWork.kink, of which SPIN and SPIN_RATE are written
     """
     v, a = spinning(V, row), spinning(onset, row)

@@ -296,9 +296,10 @@ def remainder(tree, pose, force, tau, own):
 
 @njit
 def find_onset(L, own):
-    """Replace own.onset, the partial derivative of the reduced forces with respect to time, by that of v_dot.
+    """Replace own.onset, the partial derivative with respect to time of the forces in the independent
+    coordinates, by that of the accelerations v_dot.
 
-    L : (n_v, n_v) is the Cholesky factor of E'ME.
+    L : (n_v, n_v) is the Cholesky factor of E'ME, the mass matrix of the independent coordinates.
     """
     n = L.shape[0]
     solve_lower(L, n, own.onset)

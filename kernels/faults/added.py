@@ -211,8 +211,9 @@ def is_unreliable(b, motion):
 
 @njit
 def judge_step(body, b, dt, motion):
-    """Write the departure (shift and rotation) of body b in the current frame, the allowed size, and whether
-    it is a step.
+    """Write the departure of body b in the current frame from constant velocity (a shift and a rotation) and
+    its allowed size, and whether it is a step: larger than allowed, with all markers displaced as a rigid
+    body.
 
     body : (n_marker,) int64 - body of each marker
     b : int - body

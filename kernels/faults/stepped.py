@@ -67,13 +67,16 @@ class Steps(NamedTuple):
 
 
 def new_steps(n_marker: int, n_body: int) -> Steps:
-    """Allocate the Steps of n_body bodies before the first frame."""
+    """Allocate the Steps, the state of the search for sudden displacements, of n_body bodies before the first
+    frame.
+    """
     return allocate(Steps, n_body=n_body, motion=new_motion(n_marker, n_body))
 
 
 @njit
 def find_steps(markers, parent, rotation, dt, options, health, steps):
-    """Find segments that are displaced since a step, after a solved frame; return their number.
+    """Find segments whose markers were all displaced together within one frame (a step) and have not returned
+    since; return their number. It is called after a frame is solved.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     parent : (n_body,) int64 - the body that carries each, -1 = none
@@ -113,7 +116,8 @@ def find_steps(markers, parent, rotation, dt, options, health, steps):
 
 @njit
 def follow_step(b, parent, dt, steps):
-    """Update the state of body b in the search for steps, for a frame in which its motion could be judged.
+    """Update the state of body b in the search for steps (sudden displacements of all its markers), for a
+    frame in which its motion could be judged.
 
     parent : (n_body,) int64 - parent of each body, -1 = none
     dt : float - time since the last frame [s]
@@ -150,9 +154,10 @@ def follow_step(b, parent, dt, steps):
 
 @njit
 def bear_out(b, dt, steps):
-    """Confirm or dismiss a recent step of body b, from the frames after it.
+    """Confirm or dismiss a recent step of body b (a sudden displacement of all its markers), from the frames
+    after it.
 
-    The step is confirmed once no further departure has followed for some time; it is dismissed if noise or
+    The step is confirmed once no further displacement has followed for some time; it is dismissed if noise or
     violent motion displaces the body by more than half of the step.
 
     dt : float - time since the last frame [s]
@@ -243,7 +248,8 @@ def fits_better(b, parent, steps):
 
 @njit
 def outlive(b, parent, dt, options, steps):
-    """End the state "displaced" (OFF) of body b if no residual has confirmed it for the time options.relearn.
+    """End the state OFF (all markers displaced by a step) of body b if no residual has confirmed it for the
+    time options.relearn.
 
     b : int - body
     parent : (n_body,) int64 - parent of each body, -1 = none

@@ -116,7 +116,9 @@ def follow_flow(n_done, joint, options, sharing, state, work, out):
 
 @njit
 def is_known(status):
-    """Return whether an evaluation of the FDK residual f that returned this status has computed f."""
+    """Return whether an evaluation of f, the force that remains along the FDK degrees of freedom, has
+    computed f if it returned this status.
+    """
     return status == BALANCED or status == NOT_BORNE
 
 

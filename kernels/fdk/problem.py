@@ -266,7 +266,7 @@ def new_fdk_state(joint: FdkModel, q: np.ndarray) -> FdkState:
 
 
 def new_fdk_out(joint: FdkModel) -> FdkOut:
-    """Allocate an FdkOut: the remaining force along the FDK degrees of freedom of a frame."""
+    """Allocate an FdkOut: the result of force-dependent kinematics (FDK) in a frame."""
     return allocate(FdkOut, n_fdk=len(joint.fdk))
 
 

@@ -46,7 +46,7 @@ def ball_difference(tree, b, q_from, q_to, delta_out):
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
     q_from, q_to : (n_q,) - generalized coordinates at start and end
-    delta_out : (n_v,) - step along the tangent of q [rad], written
+    delta_out : (n_v,) - rotation vector in the entries of the joint's three dofs [rad], written
     """
     k, v = tree.q_start[b], tree.v_start[b]
     quaternion_difference(q_from[k : k + 4], q_to[k : k + 4], delta_out[v : v + 3])

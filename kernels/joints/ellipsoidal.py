@@ -4,7 +4,8 @@ With R the child's axes in the joint's frame on the parent and n = R e_z, the ch
 diag(radii), radii [m] in tree.parameter: the point to which a stretch of the unit sphere by D moves n. n is
 the normal of the ellipsoid there only along its axes, or where it is a sphere. The speeds are those of a ball
 joint. (This is OpenSim's EllipsoidJoint, Simbody's mobilizer of that name.) In ground axes, with the child's
-axes c_d and the tensor M of D, S_d = (c_d, M (c_d x n)) about the child's origin, and
+axes c_d and the matrix M of D resolved in ground, the twists of the dofs are S_d = (c_d, M (c_d x n)) about
+the child's origin, and
   dS_d/dq_e = S_e x S_d + (0, K(c_d, c_e)),  K(a, c) = M (c x (a x n)) - c x M (a x n)
 so that all equations are those of a ball joint with additional terms in K.
 """
@@ -186,7 +187,8 @@ def ellipsoidal_shift(tree, pose, b, d, e, w):
 @njit
 def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
     """Write psi_ddot and sway of the dofs e of ellipsoidal joint b, with which dA_i/dq_e = psi_ddot_e +
-    psi_dot_e x V_i + S_e x A_i for every body i that dof e moves, and sway_e = psi_dot_e + dS_e/dt.
+    psi_dot_e x V_i + S_e x A_i for velocity V_i and acceleration A_i of every body i that dof e moves, and
+    sway_e = psi_dot_e + dS_e/dt; S_e is its twist.
 
     They are those of a ball joint and, with m = w x n,
       sway += (0, K(c_e, w))

@@ -130,7 +130,8 @@ def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
 @inlined
 def free_jerks(tree, pose, b, v, v_dot, velocity, own):
     """Write psi_ddot and sway of the dofs e of free joint b, with which dA_i/dq_e = psi_ddot_e + psi_dot_e x
-    V_i + S_e x A_i for every body i that dof e moves, and sway_e = psi_dot_e + dS_e/dt.
+    V_i + S_e x A_i for velocity V_i and acceleration A_i of every body i that dof e moves, and sway_e =
+    psi_dot_e + dS_e/dt; S_e is its twist.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -152,8 +153,8 @@ def free_within(tree, pose, b, force, tau_q_out):
     """Subtract (S_e x S_d) . force, with the twists S of rotations e and translations d of free joint b, from
     tau_q_out.
 
-    The reason: tau_q_out was computed as if every dof of a joint moved the others, but these rotations do not
-    change the axes of the translations.
+    This corrects tau_q_out, which was computed as if every dof of a joint moved the others: the rotations of
+    a free joint do not change the axes of its translations.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries

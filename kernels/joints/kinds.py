@@ -261,8 +261,8 @@ def joint_twist_shift(tree, pose, b, d, e, w):
 @inlined
 def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
     """Write psi_ddot and sway of the dofs e of joint b, with which dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i +
-    S_e x A_i for every body i that dof e moves, and sway_e = psi_dot_e + dS_e/dt (see
-    kernels/dynamics/derivatives).
+    S_e x A_i for velocity V_i and acceleration A_i of every body i that dof e moves, and sway_e = psi_dot_e +
+    dS_e/dt; S_e is its twist (see kernels/dynamics/derivatives).
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries

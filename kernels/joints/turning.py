@@ -59,9 +59,9 @@ def turning_step(q, k, delta, v, scale, q_out):
 
 @inlined
 def turning_jerks(tree, twist, velocity, b, own):
-    """Write psi_ddot and sway of the last three dofs of joint b, which are simultaneous rotations. With these
-    vectors dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i for every body i that dof e moves, and sway_e
-    = psi_dot_e + dS_e/dt.
+    """Write psi_ddot and sway of the last three dofs of joint b, which are simultaneous rotations. With
+    these, dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i for velocity V_i and acceleration A_i of every
+    body i that dof e moves, and sway_e = psi_dot_e + dS_e/dt; S_e is its twist.
 
     tree : Tree - the joint tree
     twist : (n_v, 6) - twists of all dofs about the reference point
