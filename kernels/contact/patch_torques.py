@@ -140,7 +140,7 @@ def patch_slopes(patch, round_, constants, row, Q, V, moved, change, slopes):
     """Add the derivatives of rolling and spinning torques with respect to the motion of A to slopes.
 
     patch : (1 = rolling resistance, 1 = spinning friction, friction law, a b c [m^3], secant : bool)
-    round_ : int - 1 = a sphere
+    round_ : int - 1 = the ellipsoid is a sphere
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]

@@ -62,7 +62,8 @@ def new_recorded_work(model: Prescribed, n: int, n_body: int) -> RecordedWork:
 
 @entry
 def recorded_wrenches(model, recorded, work):
-    """Write the wrenches of all contacts in all frames into work.wrench.
+    """Write the sum of the wrenches of all contacts in every frame into work.wrench : (n, 6) [N m, N], about
+    the origin of ground.
 
     model : Prescribed - the contacts of bodies with given motion
     recorded : RecordedBodies - positions and velocities of the bodies in every frame
@@ -76,8 +77,8 @@ def recorded_wrenches(model, recorded, work):
 
 @entry
 def recorded_derivatives(model, recorded, work):
-    """Write the wrenches of all contacts in all frames (work.wrench) and their derivatives with respect to
-    the motion of the bodies (work.by_motion) and to the contact parameters (work.by_parameter).
+    """Write the sum of the wrenches of all contacts in every frame (work.wrench) and its derivatives with
+    respect to the motion of the bodies (work.by_motion) and to the contact parameters (work.by_parameter).
 
     model : Prescribed - the contacts of bodies with given motion
     recorded : RecordedBodies - positions and velocities of the bodies in every frame

@@ -1,1 +1,1 @@
-"""The conventional gait model (Plug-in Gait), frame by frame."""
+"""Joint centres and angles by the conventional gait model (Plug-in Gait), computed frame by frame."""

@@ -229,8 +229,8 @@ def bias_along(velocities, a, b, t, work):
 
 @njit
 def relieve_rolling(rolls, pose, multiplier, n, work, reaction):
-    """Subtract the contact forces between planes and the bodies that roll on them from the joint reactions :
-    (n_body, 6) of both bodies.
+    """Subtract the contact forces between planes and the bodies that roll on them from the joint reactions of
+    both bodies.
 
     rolls : Rolls - None where nothing rolls
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs

@@ -120,7 +120,8 @@ def put_right(markers, measured, dt, options, health, segments, fit):
 
 @njit
 def is_certain(markers, m, measured, dt, options, health, segments):
-    """Return whether marker m, exchanged with another one, is near that one's expected position.
+    """Return whether marker m, whose label seems exchanged with that of another one, is near the other's
+    expected position.
 
     The other marker must have been visible without a fault a short time ago.
 

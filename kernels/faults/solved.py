@@ -26,8 +26,8 @@ were, at most for this time [s]: half of the time in which a status should recov
 
 @njit
 def weigh_worst(markers, options, health, segments):
-    """Mark the marker with the most unusual residual at the solution as at fault, and leave it out where
-    faults are to be left out; return False if none is unusual.
+    """Mark the marker with the most unusual residual at the solution as at fault, and leave it out if the
+    options say that markers at fault are left out; return False if none is unusual.
 
     Only the worst marker is marked, because a wrong marker changes its neighbours' residuals as well.
 

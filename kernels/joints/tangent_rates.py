@@ -1,5 +1,7 @@
-"""Conversions between rates of tangent steps and generalized speeds. They differ where the last three speeds
-of a joint are the angular velocity of one rotation, and the step is its rotation vector.
+"""Conversions between time derivatives of steps along the tangent of the coordinates and generalized speeds.
+
+They differ where the last three speeds of a joint are the angular velocity of one rotation, and the step is
+its rotation vector.
 """
 
 from __future__ import annotations
