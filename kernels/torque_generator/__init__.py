@@ -1,1 +1,3 @@
-"""Muscle torque generators: one torque for the muscles that turn a joint one way, and its fitting."""
+"""Muscle torque generators: each stands for all muscles that rotate a joint in one direction, as one torque;
+and the fit of their parameters.
+"""

@@ -1,14 +1,14 @@
-"""The three dimensionless curves of a torque generator, as knots of Bezier corners (kernels/bezier).
+"""The three dimensionless curves of a torque generator, made of Bezier curves between knots (kernels/bezier):
+each such piece is a corner.
 
-t^A over z = (theta - theta_o) / theta_w follows exp(-z^2 / 2), with knots at 0, +-1 and where that is 1/1000.
-t^PE over s = (theta - theta_0) / (theta_1 - theta_0) follows an exponential: it is 0 for s <= 0, and 1 with
-the slope 4.6 at s = 1.
-t^V over w = omega / omega_max, shortening > 0, is Hill's hyperbola a (1 - w) / (a + w) from 0 to 0.9, through
-t^V(1/2), and then goes smoothly to 0 at 1; for w <= -0.9 it is t^V(omega_max^E).
-The first two are the same for all generators. Source: Millard et al. (2019), appendix A; what the paper
-leaves open (knots, slopes, shapes) is as in the authors' own program, the muscle addon of RBDL, by its
-published numbers. Its t^PE depends on the unit of angles where theta_1 - theta_0 is above 1.394 rad; this one
-never does.
+t^A, the active torque-angle curve over z = (theta - theta_o) / theta_w, follows exp(-z^2 / 2), with knots at
+0, +-1 and where that is 1/1000. t^PE, the passive torque over s = (theta - theta_0) / (theta_1 - theta_0),
+follows an exponential: it is 0 for s <= 0, and 1 with the slope 4.6 at s = 1. t^V, the torque-speed curve
+over w = omega / omega_max, shortening > 0, is Hill's hyperbola a (1 - w) / (a + w) from 0 to 0.9, through
+t^V(1/2), and then goes smoothly to 0 at 1; for w <= -0.9 it is t^V(omega_max^E). The first two are the same
+for all generators. Source: Millard et al. (2019), appendix A; what the paper leaves open (knots, slopes,
+shapes) is as in the authors' own program, the muscle addon of RBDL, by its published numbers. Its t^PE
+depends on the unit of angles where theta_1 - theta_0 is above 1.394 rad; this one never does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ N_HALVING, N_PROBE = 10, 9
 
 @njit
 def angle_knots(knots_out, shapes_out):
-    """Write the knots of t^A over z, and the shapes of its corners.
+    """Write the knots of the active torque-angle curve t^A over z, and the shapes of the Bezier corners
+    between them.
 
     knots_out : (5, 3) - z, value and slope of each knot
     shapes_out : (4,) - shape of each corner
@@ -51,7 +52,8 @@ def angle_knots(knots_out, shapes_out):
 
 @njit
 def passive_knots(knots_out, shapes_out):
-    """Write the knots of t^PE over s, and the shapes of its corners.
+    """Write the knots of the passive torque curve t^PE over s, and the shapes of the Bezier corners between
+    them.
 
     knots_out : (3, 3) - s, value and slope of each knot
     shapes_out : (2,) - shape of each corner
@@ -65,15 +67,16 @@ def passive_knots(knots_out, shapes_out):
 
 @njit
 def hill(half, w):
-    """Return value and slope of Hill's hyperbola at w, which is 1 at w = 0, `half` at 1/2 and 0 at 1."""
+    """Return (value, slope) at w of Hill's hyperbola that is 1 at w = 0, `half` at w = 1/2 and 0 at w = 1."""
     a = 0.5 * half / (0.5 - half)
     return a * (1.0 - w) / (a + w), -a * (1.0 + a) / ((a + w) * (a + w))
 
 
 @njit
 def hill_by_half(half, w):
-    """Return the derivatives of value and slope of Hill's hyperbola at w with respect to its value at w =
-    1/2."""
+    """Return the derivatives of (value, slope) of Hill's hyperbola at w with respect to `half`, its value at
+    w = 1/2.
+    """
     a = 0.5 * half / (0.5 - half)
     a_by = 0.25 / ((0.5 - half) * (0.5 - half))
     value = w * (1.0 - w) / ((a + w) * (a + w))
@@ -83,12 +86,13 @@ def hill_by_half(half, w):
 
 @njit
 def velocity_knots(lengthening, half, knots_out, shapes_out):
-    """Write the knots of t^V over w; the shapes of its last two corners are found later by `find_shape`.
+    """Write the knots of the torque-speed curve t^V over w, and the shapes of the Bezier corners between
+    them.
 
     lengthening : float - t^V(omega_max^E), at least 1 [1]
     half : float - t^V(1/2), above 0 and below 1/2 [1]
     knots_out : (5, 3) - w, value and slope of each knot
-    shapes_out : (4,) - shape of each corner
+    shapes_out : (4,) - shape of each corner; those of the last two are only preliminary (`find_shape`)
     """
     at_rest, late = hill(half, 0.0), hill(half, LATE)
     for k in range(5):
@@ -105,9 +109,10 @@ def velocity_knots(lengthening, half, knots_out, shapes_out):
 
 @njit
 def velocity_knots_by_half(half, by_out):
-    """Compute the derivatives by_out : (5, 3) of the knots of t^V with respect to its value at w = 1/2.
+    """Write the derivatives of the knots of the torque-speed curve t^V with respect to t^V(1/2) into by_out :
+    (5, 3).
 
-    Those by t^V(omega_max^E) are constants.
+    half : float - t^V(1/2) [1]. The derivatives with respect to t^V(omega_max^E) are constants.
     """
     at_rest, late = hill_by_half(half, 0.0), hill_by_half(half, LATE)
     for k in range(5):
@@ -119,15 +124,15 @@ def velocity_knots_by_half(half, by_out):
 
 @njit
 def find_shape(half, knots, segment, ends, curves):
-    """Return the shape of the corner from w = 0 to 0.9 that is nearest to Hill's hyperbola.
+    """Return the shape with which the Bezier corner of t^V from w = 0 to 0.9 is nearest to Hill's hyperbola.
 
-    It is found by steps that are halved again and again.
+    It is found by a search with halved steps.
 
     half : float - t^V(1/2) [1]
     knots : (5, 3) - knots of t^V
     segment : int - segment of that corner in the table; overwritten while shapes are tried
     ends : (6,) - working space
-    curves : BezierCurves - the table
+    curves : BezierCurves - table of curves
     """
     for k in range(3):
         ends[k], ends[3 + k] = knots[2, k], knots[3, k]
@@ -146,13 +151,13 @@ def find_shape(half, knots, segment, ends, curves):
 
 @njit
 def distance_from_hill(half, shape, segment, ends, curves):
-    """Return the sum of distances of a corner from Hill's hyperbola, at ninths of w from 0 to 8/9.
+    """Return the sum of distances of a Bezier corner from Hill's hyperbola, at w = 0, 1/9, ..., 8/9.
 
     half : float - t^V(1/2) [1]
     shape : float - shape of the corner [1]
     segment : int - segment of the corner in the table, overwritten
     ends : (6,) - both knots of the corner
-    curves : BezierCurves - the table
+    curves : BezierCurves - table of curves
     """
     write_corner_of(ends, shape, segment, curves)
     total = 0.0

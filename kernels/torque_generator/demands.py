@@ -1,9 +1,11 @@
-"""Inequalities that a motion demands of a torque generator, as rows that must not be negative.
+"""Inequalities that a torque generator must fulfil to make a motion, each written as a row that must not be
+negative.
 
-First and second derivatives of the rows are here, too.
+First and second derivatives of the rows are computed here, too.
 
-In every frame, with torques as fractions of tau_o in the generator's own direction and x = (s_A, s_V,
-Delta_P, lambda_P, s_tau), the generator must be
+In every frame, with torques as fractions of the isometric torque tau_o in the generator's own direction, the
+fitted parameters x = (s_A, s_V, Delta_P, lambda_P, s_tau), and the allowed activations from floor to cap, the
+generator must be
   strong enough   s_tau [cap t^A t^V + t^PE (1 - beta w)] - demand >= 0     (eq. 10)
   not too stiff   demand - s_tau [floor t^A t^V + t^PE (1 - beta w)] >= 0   (eq. 11, which has floor = 0)
   not stretched   t^PE_max - t^PE >= 0                                      (eq. 12, in either direction)
@@ -41,7 +43,7 @@ N_PIECE = 14
 
 
 class Demands(NamedTuple):
-    """A motion and the inequalities that it sets for one generator."""
+    """A motion (angles, speeds, torques), and what it demands of one torque generator."""
 
     curves: BezierCurves
     velocity: int  # its curve t^V
@@ -56,7 +58,11 @@ class Demands(NamedTuple):
 
 @njit
 def write_pieces(demands, x, k, out):
-    """Write the terms of the inequalities of frame k : int at x : (5,) into out : (14,), columns A to T_1."""
+    """Write the terms of the inequalities of one frame, and their derivatives, into out : (14,), columns A to
+    T_1.
+
+    demands : Demands - the motion; x : (5,) - fitted parameters; k : int - index of the frame.
+    """
     p, curves = demands.parameter, demands.curves
     theta, omega = demands.theta[k], demands.omega[k]
     out[A], _, out[A_1], out[A_2] = angle_multiplier(curves, p, theta, x[S_A])
@@ -71,7 +77,7 @@ def write_pieces(demands, x, k, out):
 
 @njit
 def write_rows(demands, x, piece, value_out, slope_out):
-    """Compute all rows and their derivatives at x.
+    """Compute all inequalities (rows) at the parameters x, and their derivatives.
 
     demands : Demands - the motion, and the inequalities that it sets for a generator
     x : (5,) - fitted parameters, columns S_A to S_TAU
@@ -104,7 +110,7 @@ def write_rows(demands, x, piece, value_out, slope_out):
 
 @njit
 def largest_violation(demands, x, piece, value_out):
-    """Return the largest violation of a row at x, which is 0 where all are fulfilled.
+    """Return the largest violation of any inequality at the parameters x [tau_o]; 0 if all are fulfilled.
 
     demands : Demands - the motion, and the inequalities that it sets for a generator
     x : (5,) - fitted parameters, columns S_A to S_TAU
@@ -124,13 +130,13 @@ def largest_violation(demands, x, piece, value_out):
 
 @njit
 def add_curvatures(demands, x, weight, piece, H):
-    """Subtract the sum of weight times second derivative of all rows from H, in both triangles.
+    """Subtract the second derivatives of all inequalities (rows), multiplied by their multipliers, from H.
 
     demands : Demands - the motion, and the inequalities that it sets for a generator
     x : (5,) - fitted parameters, columns S_A to S_TAU
     weight : (3 n,) or longer - multipliers of the rows
     piece : (14,) - working space
-    H : (5, 5) - or larger; updated
+    H : (5, 5) - or larger; both triangles are updated
     """
     for k in range(demands.theta.shape[0]):
         j = N_KIND * k
@@ -145,8 +151,10 @@ def add_curvatures(demands, x, weight, piece, H):
 
 @njit
 def add_active(piece, weight, s, H):
-    """Subtract weight times the second derivatives of the active torque s t^A t^V with respect to the fitted
-    parameters from the Hessian H : (5, 5). piece : (14,) - terms of the frame, as write_pieces writes them
+    """Subtract weight times the second derivatives of the active torque s t^A t^V, with respect to the fitted
+    parameters, from the Hessian H.
+
+    piece : (14,) - terms of the frame, as write_pieces writes them; s : float - s_tau; H : (5, 5).
     """
     H[S_A, S_A] -= weight * s * piece[A_2] * piece[V]
     H[S_V, S_V] -= weight * s * piece[A] * piece[V_2]
@@ -157,10 +165,10 @@ def add_active(piece, weight, s, H):
 
 @njit
 def add_passive(piece, weight, s, H):
-    """Subtract weight times the second derivatives of the passive torque s t^PE (1 - beta w) with respect to
-    the fitted parameters from the Hessian H : (5, 5).
+    """Subtract weight times the second derivatives of the passive torque s t^PE (1 - beta w), with respect to
+    the fitted parameters, from the Hessian H.
 
-    piece : (14,) - terms of the frame
+    piece : (14,) - terms of the frame, as write_pieces writes them; s : float - s_tau; H : (5, 5).
     """
     H[S_V, S_V] -= weight * s * piece[P] * piece[D_2]
     H[DELTA, DELTA] -= weight * s * piece[P_2] * piece[D]

@@ -1,9 +1,11 @@
-"""Least change of a torque generator with which it can make a motion: a nonlinear program in five unknowns.
+"""Fit of a torque generator to a motion: the smallest change of its parameters with which it can make the
+motion.
 
   min sum of weight (x - x_o)^2 subject to the rows of kernels/torque_generator/demands and to bounds (eq. 9)
 It is solved by sequential quadratic programs with exact second derivatives within a trust region (Fletcher
-1987, Practical Methods of Optimization, sections 12.4, 14.4). The first program of an iteration finds the
-least violation t that the rows allow to first order,
+1987, Practical Methods of Optimization, sections 12.4, 14.4). x are the five fitted parameters, x_o their
+targets, W the weights, C the second derivatives of the rows times their multipliers. The first program of an
+iteration finds the smallest violation t that a step d can reach to first order,
   min t + small d'd,  rows + their slopes d + t >= 0,  t >= 0,  |d| <= trust
 and the second one, with that t, which is 0 where the rows do not contradict each other, the best step
   min (x + d - x_o)' W (x + d - x_o) + d'Cd/2,  rows + their slopes d + t >= 0,  |d| <= trust
@@ -50,7 +52,7 @@ class FitOptions(NamedTuple):
 
 
 class GeneratorFitWork(NamedTuple):
-    """Working space of one fit."""
+    """Working space of the fit of one torque generator: quadratic program, rows, and a trial step."""
 
     program: Quadratic
     quadratic: QuadraticWork
@@ -62,7 +64,7 @@ class GeneratorFitWork(NamedTuple):
 
 
 def new_fit_work(n_frame: int) -> GeneratorFitWork:
-    """Allocate a GeneratorFitWork for motions of so many frames."""
+    """Allocate a GeneratorFitWork for motions of n_frame frames."""
     rows = N_KIND * n_frame
     program, work = new_quadratic(N_FIT + 1, rows + 1 + 2 * N_FIT)
     return allocate(GeneratorFitWork, rows=rows, program=program, quadratic=work)
@@ -86,15 +88,16 @@ DEFINITE = 1e-6
 
 @entry
 def fit(demands, options, work, x):
-    """Fit the parameters of a generator; return (status, iterations, largest violation).
+    """Fit the parameters of a torque generator to a motion; return (status, iterations, largest violation
+    [tau_o]).
 
-    Multipliers of the last program stay in the work: those of the rows, of t >= 0, and of the bounds of each
-    parameter, low and high.
+    The status is FITTED, IMPOSSIBLE or UNFINISHED. work.quadratic.multiplier contains the multipliers of the
+    last quadratic program: those of the rows, of t >= 0, and of the lower and upper bound of each parameter.
 
     demands : Demands - the motion, and the inequalities that it sets for a generator
     options : FitOptions - target, bounds and tolerances of the fit
     work : GeneratorFitWork - working space, overwritten
-    x : (5,) - start, replaced by the result
+    x : (5,) - starting values of the parameters, replaced by the result
     """
     for i in range(N_FIT):
         x[i] = min(max(x[i], options.low[i]), options.high[i])
@@ -131,7 +134,7 @@ def fit(demands, options, work, x):
 
 @njit
 def add_bends(demands, x, work):
-    """Compute the second derivatives of the rows, weighted by minus their multipliers, in work.H.
+    """Compute the sum of the second derivatives of all rows times minus their multipliers, in work.H.
 
     demands : Demands - the motion, and the inequalities that it sets for a generator
     x : (5,) - fitted parameters
@@ -143,9 +146,10 @@ def add_bends(demands, x, work):
 
 @njit
 def least_violation(options, violation, work):
-    """Return the least violation that a step within its bounds leaves to first order [tau_o].
+    """Return the smallest violation of the rows that a step within its bounds can reach to first order
+    [tau_o].
 
-    It is at least the allowed violation.
+    The result is at least the allowed violation, a part of options.fulfilled.
 
     options : FitOptions - target, bounds and tolerances of the fit
     violation : float - violation without a step [tau_o]
@@ -170,7 +174,8 @@ def least_violation(options, violation, work):
 
 @njit
 def pose(options, x, left, work):
-    """Set up the quadratic program of the best step, with the rows relaxed by the violation that is left.
+    """Set up the quadratic program of an iteration's best step, whose rows are relaxed by the violation
+    `left`.
 
     options : FitOptions - target, bounds and tolerances of the fit
     x : (5,) - fitted parameters
@@ -192,7 +197,12 @@ def pose(options, x, left, work):
 
 @njit
 def convexify(H, weight, work):
-    """Set the program's Hessian to 2 W + H, H : (5, 5), with a diagonal that makes it positive definite."""
+    """Set the quadratic program's Hessian to 2 W + H, plus a multiple of the identity that makes it positive
+    definite.
+
+    H : (5, 5) - second derivatives of the rows times minus their multipliers; weight : (5,) - diagonal of W;
+        work : GeneratorFitWork.
+    """
     shift = 0.0
     while True:
         for i in range(N_FIT):
@@ -207,8 +217,8 @@ def convexify(H, weight, work):
 
 @njit
 def bound(options, x, trust, work):
-    """Write the last rows of the quadratic program: t >= 0, and steps d within the trust region and the
-    bounds of x.
+    """Write the bounds of the quadratic program into its last rows: t >= 0, and steps d within the trust
+    region and the bounds of x.
 
     options : FitOptions - target, bounds and tolerances of the fit
     x : (5,) - fitted parameters
@@ -226,7 +236,9 @@ def bound(options, x, trust, work):
 
 @njit
 def largest(value):
-    """Return the largest violation among rows value : (n,), 0 where all are fulfilled."""
+    """Return the largest violation among rows value : (n,), which must not be negative; 0 if all are
+    fulfilled.
+    """
     worst = 0.0
     for j in range(value.shape[0]):
         worst = max(worst, -value[j])
@@ -235,7 +247,7 @@ def largest(value):
 
 @njit
 def largest_step(y):
-    """Return the largest change of a parameter in a step y : (6,)."""
+    """Return the largest change of a parameter in a step y : (6,), whose last entry is not a parameter."""
     length = 0.0
     for i in range(N_FIT):
         length = max(length, abs(y[i]))
@@ -244,7 +256,8 @@ def largest_step(y):
 
 @njit
 def merit(options, x, violation, penalty):
-    """Return the objective plus the penalty of a violation that exceeds the allowed one.
+    """Return the penalty function of the fit: the objective plus `penalty` times the violation beyond the
+    allowed one.
 
     options : FitOptions - target, bounds and tolerances of the fit
     x : (5,) - fitted parameters
@@ -260,7 +273,9 @@ def merit(options, x, violation, penalty):
 
 @njit
 def total(work):
-    """Return the sum of the multipliers of the rows, the least penalty factor that is exact."""
+    """Return the sum of the multipliers of the rows: the smallest factor with which the penalty function is
+    exact.
+    """
     value = 0.0
     for j in range(work.value.shape[0]):
         value += work.quadratic.multiplier[j]
@@ -269,7 +284,7 @@ def total(work):
 
 @njit
 def foreseen_gain(work):
-    """Return the decrease of the objective that the program predicts for its step."""
+    """Return the decrease of the objective that the quadratic program predicts for its step."""
     program, y = work.program, work.quadratic.y
     gain = 0.0
     for i in range(N_FIT):
@@ -281,7 +296,8 @@ def foreseen_gain(work):
 
 @njit
 def attempt(demands, options, x, penalty, work):
-    """Write the point at the end of the program's step, within its bounds, into work.x; return its merit.
+    """Write the parameters at the end of the quadratic program's step, within their bounds, into work.x;
+    return the penalty function there.
 
     demands : Demands - the motion, and the inequalities that it sets for a generator
     options : FitOptions - target, bounds and tolerances of the fit
@@ -296,10 +312,10 @@ def attempt(demands, options, x, penalty, work):
 
 @njit
 def correct(left, work):
-    """Correct the step for the curvature of the rows: solve the program again with the rows at the end of its
-    step.
+    """Correct the step for the curvature of the rows (second-order correction).
 
-    The rows are taken less their slopes times that step, which is a second-order correction.
+    The quadratic program is solved again with the rows at the end of its step, minus their first derivatives
+    times that step.
 
     left : float - violation by which the rows are relaxed [tau_o]
     work : GeneratorFitWork - its program and quadratic are overwritten
@@ -314,8 +330,10 @@ def correct(left, work):
 
 @njit
 def next_trust(trust, ratio, length):
-    """Return the next trust region, from the length of a step and its ratio of actual to predicted
-    decrease.
+    """Return the size of the next trust region, the largest change of a parameter in a step.
+
+    trust : float - present size; ratio : float - actual over predicted decrease in the step; length : float -
+        largest change of a parameter in the step.
     """
     if ratio < POOR:
         return 0.25 * min(trust, length)

@@ -1,4 +1,4 @@
-"""Activations that torque generators need for the joint torques of a motion."""
+"""Activations that torque generators need to exert the joint torques of a motion."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from kernels.torque_generator.torque import TORQUE_SIGN, activation_of
 
 @njit
 def needed_activations(driven, q, v, tau, activation_out, torque_out, point, parts):
-    """Compute the activation at which each generator alone bears the torque of its own direction.
+    """Compute the activation with which each generator alone exerts the joint torque, where that acts in its
+    direction.
 
-    A torque of the other direction is borne by its antagonist, so that the generator has to give none (eq. 7
-    of Millard et al. 2019, without co-contraction). An activation below 0 means that the passive torque is
+    A torque in the other direction is exerted by the antagonist, so that the generator has to give none (eq.
+    7 of Millard et al. 2019, without co-contraction). An activation below 0 means that the passive torque is
     too high, one above 1 that the generator is too weak.
 
     driven : DrivenGenerators - torque generators, and their activations over time
@@ -19,7 +20,7 @@ def needed_activations(driven, q, v, tau, activation_out, torque_out, point, par
     v : (n_v,) - generalized speeds [rad/s]
     tau : (n_v,) - generalized forces [N m]
     activation_out : (n_generator,) - activation of each generator [1]
-    torque_out : (n_generator,) - torque that each has to give along its coordinate [N m]
+    torque_out : (n_generator,) - torque that each generator has to give along its coordinate [N m]
     point : (3,) - working space
     parts : (4,) - working space
     """

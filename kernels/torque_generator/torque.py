@@ -1,4 +1,5 @@
-"""Torque of a generator at an angle, a speed and an activation, with all derivatives, and its inverse.
+"""Torque of a torque generator at an angle, a speed and an activation, with all derivatives, and its inverse,
+the activation that a torque needs.
 
   tau  = u s_tau tau_o [a t^A(theta) t^V(omega) + t^PE(theta) (1 - beta w)]   (eq. 3)
   t^A  = lambda_A + (1 - lambda_A) t^A((theta - theta_o) / s_A + theta_o)   (eq. 4)
@@ -49,7 +50,9 @@ N_TORQUE = BY_FIT + N_FIT
 
 
 class Generators(NamedTuple):
-    """A table of generators; `kernels/muscle/activation` reads the last three fields."""
+    """Table of torque generators: curves, parameters, fitted parameters, and time constants for
+    kernels/muscle/activation.
+    """
 
     curves: BezierCurves
     parameter: np.ndarray  # (n, 14) - columns STRENGTH to FACTOR
@@ -61,20 +64,27 @@ class Generators(NamedTuple):
 
 @njit
 def fibre_angle(p, q):
-    """Return theta [rad], positive in flexion, at the joint angle q [rad]; p : (14,) are the parameters."""
+    """Return the generator's angle theta [rad], positive in flexion, at the joint coordinate q [rad].
+
+    p : (14,) - parameters of the generator.
+    """
     return p[FACTOR] * p[ANGLE_SIGN] * (q - p[OFFSET])
 
 
 @njit
 def fibre_speed(p, qd):
-    """Return omega [rad/s], positive where the generator shortens, at the speed qd [rad/s] of the joint."""
+    """Return the generator's speed omega [rad/s], positive where it shortens, at the speed qd [rad/s] of the
+    joint coordinate.
+
+    p : (14,) - parameters of the generator.
+    """
     return p[FACTOR] * p[TORQUE_SIGN] * qd
 
 
 @njit
 def angle_multiplier(curves, p, theta, s):
-    """Return t^A of eq. 4, its derivatives with respect to theta and s_A, and its second derivative with
-    respect to s_A.
+    """Return (active torque-angle multiplier t^A of eq. 4, its derivative by theta, that by s_A, its second
+    derivative by s_A).
 
     curves : BezierCurves - table of curves
     p : (14,) - parameters of the generator
@@ -91,7 +101,8 @@ def angle_multiplier(curves, p, theta, s):
 
 @njit
 def speed_multiplier(curves, p, c, omega, s):
-    """Return t^V of eq. 5, its derivatives with respect to omega and s_V, and its second derivative by s_V.
+    """Return (torque-speed multiplier t^V of eq. 5, its derivative by omega, that by s_V, its second
+    derivative by s_V).
 
     curves : BezierCurves - table of curves
     p : (14,) - parameters of the generator
@@ -114,8 +125,12 @@ def speed_multiplier(curves, p, c, omega, s):
 
 @njit
 def passive_curve(curves, p, theta, delta):
-    """Return t^PE shifted by Delta_P (eq. 6 without lambda_P), and its first and second derivative with
-    respect to theta."""
+    """Return (passive torque t^PE(theta - Delta_P) of eq. 6 without lambda_P, its first and second derivative
+    by theta).
+
+    curves : BezierCurves - table of curves; p : (14,) - parameters; theta : float - angle [rad]; delta :
+        float - Delta_P [rad].
+    """
     inverse = 1.0 / p[PASSIVE_SPAN]
     value, slope, curvature = evaluate(curves, PASSIVE_CURVE, (theta - delta - p[PASSIVE_ZERO]) * inverse)
     return value, slope * inverse, curvature * inverse * inverse
@@ -123,12 +138,13 @@ def passive_curve(curves, p, theta, delta):
 
 @njit
 def torque(generators, g, state, out):
-    """Compute the torque of generator g about the joint, and its derivatives.
+    """Compute the torque of generator g about the joint, and its derivatives with respect to angle, speed,
+    activation and fitted parameters.
 
     generators : Generators - table of torque generators
     g : int - index of the generator
     state : (3,) - q [rad], dq/dt [rad/s], activation [1]
-    out : (9,) - columns TORQUE [N m] to BY_FIT and further, written
+    out : (9,) - columns TORQUE [N m], BY_ANGLE, BY_SPEED, BY_ACTIVATION, and five from BY_FIT on, written
     """
     p, x, curves = generators.parameter[g], generators.fit[g], generators.curves
     theta, omega, a = fibre_angle(p, state[0]), fibre_speed(p, state[1]), state[2]
@@ -156,7 +172,8 @@ def torque(generators, g, state, out):
 
 @njit
 def parts(generators, g, state, out):
-    """Compute the factors of a torque: t^A, t^V, t^PE as fitted, and 1 - beta w.
+    """Compute the four factors of generator g's torque: t^A, t^V, t^PE (with the fitted parameters) and the
+    damping factor 1 - beta w.
 
     generators : Generators - table of torque generators
     g : int - index of the generator
@@ -173,14 +190,14 @@ def parts(generators, g, state, out):
 
 @njit
 def activation_of(generators, g, state, out):
-    """Return the activation at which generator g gives a torque; it is not clipped at 0 or 1.
+    """Return the activation at which generator g exerts a given torque; it is not limited to 0 to 1.
 
-    It is NaN or infinite where t^A t^V is zero, which is possible without blending.
+    It is NaN or infinite where t^A t^V is zero, which is possible only where lambda_A or lambda_V is 0.
 
     generators : Generators - table of torque generators
     g : int - index of the generator
     state : (3,) - q [rad], dq/dt [rad/s], torque about the joint [N m]
-    out : (4,) - factors as of `parts`, written
+    out : (4,) - the factors that `parts` computes, written
     """
     parts(generators, g, state, out)
     p = generators.parameter[g]
@@ -190,14 +207,17 @@ def activation_of(generators, g, state, out):
 
 @njit
 def torques(generators, states, out):
-    """Compute the torques of all generators; states : (n, 3) and out : (n, 9) have rows as in `torque`."""
+    """Compute the torques of all generators, with derivatives, into out : (n, 9); row g as in `torque`.
+
+    states : (n, 3) - angle [rad], speed [rad/s] and activation [1] for each generator.
+    """
     for g in range(states.shape[0]):
         torque(generators, g, states[g], out[g])
 
 
 @entry
 def activations(generators, g, states, activation_out, parts_out):
-    """Compute the activations of one generator along a motion.
+    """Compute the activation that one generator needs for the joint torque in each frame of a motion.
 
     generators : Generators - table of torque generators
     g : int - index of the generator
