@@ -1,1 +1,1 @@
-"""Standard deviations of the published numbers, from the stated errors of the markers."""
+"""Standard deviations of the published numbers of a frame, from the stated errors of the markers."""

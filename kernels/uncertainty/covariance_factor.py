@@ -1,14 +1,14 @@
-"""Errors of a moving pose caused by errors of the markers: columns of a factor of its covariance at three
-times.
+"""Errors of the pose at three times of a motion that errors of the markers cause, as columns of a factor of
+its covariance.
 
-An optimum follows errors dm of the markers by dq = S dm, S = P J'W (kernels/uncertainty/sensitivity). While
-the skeleton moves S changes: elements turn, and the markers' places relative to the joints change. Errors
+Errors dm of the markers move the optimum by dq = S dm, S = P J'W (kernels/uncertainty/sensitivity). S changes
+while the skeleton moves: elements rotate, and the markers' positions relative to the joints change. Errors
 move with the segments: their effect on the gradient is a wrench on each body, whose covariance
 (kernels/uncertainty/gradient_errors) has a factor of six columns that are constant in the body's frame. S
-times this factor at three times of a motion therefore gives the first two rates of every error of the pose
-(rtsim/methods/kinematics/rate_errors). Markers are taken to be where the skeleton has them, as residuals of
-another time would distort the objective. A coordinate at its bound in the frame is taken to be there at all
-three times: no error moves it.
+times this factor at three times of a motion therefore gives every error of the pose with its first two time
+derivatives (rtsim/methods/kinematics/rate_errors). Markers are taken to be exactly where the model has them,
+as residuals of another time would distort the objective. A coordinate at its bound in the frame is taken to
+be there at all three times: no error moves it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ as a function of the others [1]."""
 
 
 class ThreePoses(NamedTuple):
-    """A motion (pose, speeds and accelerations), and three poses of it: before, at and after a time."""
+    """A motion (pose, speeds and accelerations at one time), and its poses shortly before, at and shortly
+    after that time.
+    """
 
     q: Annotated[np.ndarray, Floats("n_q")]  # at the time in question
     v: Annotated[np.ndarray, Floats("n_v")]  # speeds
@@ -85,13 +87,13 @@ def new_column_work(n_q: int, n_v: int, n_body: int, n_marker: int, n_element: i
 
 
 def new_course(n_q: int, n_v: int) -> ThreePoses:
-    """Allocate a ThreePoses: the motion, and poses before, at and after a time."""
+    """Allocate a ThreePoses: a motion, and its poses before, at and after a time."""
     return allocate(ThreePoses, n_q=n_q, n_v=n_v)
 
 
 def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
-    """Allocate the columns (3, 2, n_v, n_column): before, at and after a time;
-    of LASTING errors and of NOISE.
+    """Allocate the columns of pose errors, (3, 2, n_v, n_column): for three times (before, at, after), and
+    for LASTING errors and NOISE.
 
     n_v, n_body : int - numbers of generalized speeds and of bodies
     n_other : int - number of mechanisms that may have an alternative configuration
@@ -101,10 +103,10 @@ def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
 
 @njit
 def columns_in_time(model, method, course, skin, frame_state, state, solver, own, work, columns_out):
-    """Write the error of the pose, before, at and after a time, that each independent error of size 1
-    causes.
+    """Write the errors of the pose at three times that independent errors of the markers cause, one column
+    for each error of size 1.
 
-    Return how many columns are written, or 0 where one of the three poses is not determined.
+    Return how many columns are written, or 0 if one of the three poses is not determined.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - modes, weights and targets of the elements
@@ -112,9 +114,9 @@ def columns_in_time(model, method, course, skin, frame_state, state, solver, own
     skin : SkinMotion - soft tissue artefact that all markers of a segment share
     frame_state : FrameState - weights of the markers, and weights that hold dofs
     state : DeviationState - after deviate
-    solver : Work - written; a different one from that of the frame, which is read elsewhere
-    own : (TrackWork, DeviationWork) - the first has the frame's undetermined dofs and coordinates at a
-        bound; of the second, scratch is written
+    solver : Work - working space, written; it must not be that of the frame
+    own : (TrackWork, DeviationWork) - undetermined dofs of the frame and coordinates at a bound are read from
+        the first; working arrays of the second are written
     work : ColumnWork - working space of columns_in_time, written
     columns_out : (3, 2, n_v, n_column) - tangent step for each error, of LASTING errors and of NOISE, written
     """
@@ -142,10 +144,11 @@ def columns_in_time(model, method, course, skin, frame_state, state, solver, own
 
 @njit
 def add_other_assemblies(other, n_column, columns_out):
-    """Append a column for each alternative configuration of a mechanism; return the new number of columns.
+    """Append a column of pose errors for each alternative configuration of a mechanism; return the new number
+    of columns.
 
-    The column is the square root of its probability times the step to it in the frame
-    (kernels/solver/alternative_configuration).
+    The column is the square root of the configuration's probability times the step from the published pose to
+    it (kernels/solver/alternative_configuration).
 
     other : AlternativeConfiguration - state of the alternative configurations of joints
     n_column : int - number of columns before
@@ -165,10 +168,11 @@ def add_other_assemblies(other, n_column, columns_out):
 
 @njit
 def hold_columns(tree, hold, is_open, held_for, gradient):
-    """Append a column for every dof that is held because nothing determines it; return the new number of
+    """Append a column for every dof that is held because no marker determines it; return the new number of
     columns.
 
-    See kernels/solver/undetermined_dofs.
+    The column is the change of the gradient by the standard deviation of that dof
+    (kernels/solver/undetermined_dofs).
 
     tree : Tree - joint tree of the bodies
     hold : (n_v,) - weights that hold dofs, 0 = free
@@ -188,11 +192,11 @@ def hold_columns(tree, hold, is_open, held_for, gradient):
 
 @njit
 def factor_wrenches(model, skin, still, weight, errors, scratch, work):
-    """Write a factor of the covariance of the wrench by which the errors of each body's markers change the
-    gradient.
+    """Write, for each body, a factor of the covariance of the wrench with which errors of its markers change
+    the gradient of the cost.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
-    skin, still : SkinMotion - shared errors of the markers of a segment, and none
+    skin, still : SkinMotion - errors that all markers of a segment share, and the same with size zero
     weight : (n_marker,) - weights of the markers in this frame
     errors : MarkerErrors - statistics of each marker over the last frames
     scratch : GradientErrorWork - working space of gradient_covariance, written
@@ -218,17 +222,17 @@ def factor_wrenches(model, skin, still, weight, errors, scratch, work):
 
 @njit
 def answers_at(model, method, frame_state, fixed, solver, own, work):
-    """Write how each tangent coordinate changes with the gradient at work.q, and how the gradient changes
-    with the errors.
+    """Write, for the pose work.q, the sensitivities of all tangent coordinates to the gradient, and the
+    changes of the gradient by the errors.
 
-    Return False where the pose is not determined.
+    Return False if the pose is not determined.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - modes, weights and targets of the elements
     frame_state : FrameState - state of the solver, kept from frame to frame
     fixed : (n_v,) int64 - 1 = a coordinate at its bound
     solver : Work - working space of the solver, written
-    own : DeviationWork - working space of the standard deviations; its field scratch is written
+    own : DeviationWork - working space of the standard deviations, written
     work : ColumnWork - answers.X : (n_v, n_v), gradient : (2, n_v, n_column), q, place, step written
     """
     tree, answers, track = model.tree, work.answers, frame_state.track
@@ -254,9 +258,9 @@ def answers_at(model, method, frame_state, fixed, solver, own, work):
 
 @njit
 def stand_among(model, roles, track, weight, fixed, solver, work):
-    """Factor the KKT system at work.q for markers that lie exactly where the model has them.
+    """Factorise the KKT system at the pose work.q, with every marker exactly where the model has it.
 
-    Return the number of hard elements, or -1 where the pose is not determined (see stand_beside in
+    Return the number of hard elements, or -1 if the pose is not determined (see stand_beside in
     kernels/uncertainty/sensitivity).
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
@@ -278,12 +282,13 @@ def stand_among(model, roles, track, weight, fixed, solver, work):
 
 @njit
 def gradient_columns(tree, pose, factor, wrench, gradient_out):
-    """Write the changes of the gradient that unit wrench errors of the bodies cause into the first 6 n_body
-    columns.
+    """Write the changes of the gradient by the wrench errors of each body into the first 6 n_body columns of
+    gradient_out.
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    factor : (n_body, 6, 6) - wrenches in the bodies' frames, moment first, about their origins, one a column
+    factor : (n_body, 6, 6) - wrench errors in the bodies' frames about their origins, moment first, each a
+        column
     wrench : (6,) - scratch, written
     gradient_out : (n_v, n_column) - written
     """
@@ -315,9 +320,9 @@ def product(X, gradient, n_column, columns_out):
     """Write the product X' gradient into the first n_column columns of columns_out : (n, K), and zeros into
     the others.
 
-    X : (n, n)
-    gradient : (n, K)
-    n_column : int
+    X : (n, n) - matrix
+    gradient : (n, K) - matrix
+    n_column : int - number of columns that are computed
     columns_out : (n, K) - written
     """
     columns_out[:, :] = 0.0

@@ -1,9 +1,9 @@
-"""Standard deviations of the numbers of a frame, from the optimum itself (docs/uncertainty.md).
+"""Standard deviations of the published numbers of a frame, from its optimum (docs/uncertainty.md).
 
 The optimum of a frame moves with the markers m by dq = -P dg, where dg = -J' W dm is the change of the
-gradient (kernels/uncertainty/sensitivity). A number with the derivatives f has x = P f and the variance x' M
-x, with M the covariance of the gradient (kernels/uncertainty/gradient_errors). Propagation of covariance:
-Bar-Shalom et al. 2001, section 3.4.
+gradient (kernels/uncertainty/sensitivity). A number with the derivatives f with respect to the pose has the
+sensitivity x = P f to the gradient, and the variance x' M x, with M the covariance of the gradient
+(kernels/uncertainty/gradient_errors). Propagation of covariance: Bar-Shalom et al. 2001, section 3.4.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ from kernels.uncertainty.variance_inflation import inflate_variance
 
 
 class DeviationOptions(NamedTuple):
-    """Settings for the standard deviations of a frame's numbers."""
+    """Settings for the standard deviations of a frame's numbers: error bounds of markers, limits, and time
+    constants.
+    """
 
     bounds: ErrorBounds
     limit: np.ndarray  # (3,) - deviation of a joint's angles beyond which each is uncertain [rad]
@@ -94,7 +96,9 @@ class DeviationState(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Sensitivities of K numbers to the gradient, one number in each column."""
+    """Sensitivities of K numbers to the gradient of the cost and to targets of elements, one number in each
+    column.
+    """
 
     X: Annotated[np.ndarray, Floats("n_v", "K")]  # slopes, then x = P f of every number
     B: Annotated[np.ndarray, Floats("n_element", "K")]  # answers of the numbers to the hard elements' targets
@@ -103,7 +107,7 @@ class Answers(NamedTuple):
 
 
 class DeviationWork(NamedTuple):
-    """Working space of deviate; K = n_output."""
+    """Working space for standard deviations; K is the number of published numbers."""
 
     rows: JacobianWork
     M: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # covariance of the gradient by ALL errors, by NOISE
@@ -129,7 +133,7 @@ class Deviations(NamedTuple):
 def new_deviation_state(
     n_v: int, n_body: int, K: int, errors: MarkerErrors, other: AlternativeConfiguration
 ) -> DeviationState:
-    """Allocate the DeviationState of one solution; errors of the markers are shared between solutions."""
+    """Allocate the DeviationState of one solution; `errors` may be shared between several solutions."""
     return allocate(
         DeviationState,
         n_v=n_v,
@@ -143,7 +147,7 @@ def new_deviation_state(
 
 
 def new_answers(n_v: int, n_element: int, K: int) -> Answers:
-    """Allocate the Answers of K numbers."""
+    """Allocate the Answers (sensitivities) of K numbers."""
     return allocate(Answers, n_v=n_v, K=K, n_element=n_element)
 
 
@@ -164,25 +168,26 @@ def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: i
 
 
 def new_deviations(n_joint: int, K: int) -> Deviations:
-    """Allocate a Deviations of K numbers."""
+    """Allocate the Deviations of K published numbers."""
     return allocate(Deviations, K=K, n_joint=n_joint)
 
 
 @njit
 def deviate(model, method, dt, frame_options, options, frame_state, state, work, out):
-    """Write the standard deviations of a converged frame's results, after kernels/solver/frame.estimate.
+    """Compute the standard deviations of a converged frame's results; call it after
+    kernels/solver/frame.estimate.
 
-    Return how many angles are uncertain: all, where the pose is no minimum and has no deviations.
+    Return how many angles are uncertain: all, if the pose is no minimum and so has no standard deviations.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - modes, weights and targets of the elements
     dt : float - time since the last frame [s]; 0 = unknown
     frame_options : FrameOptions - settings for solving a frame
     options : DeviationOptions - settings of the standard deviations
-    frame_state : FrameState - as the frame left it
+    frame_state : FrameState - state of the solver after the frame
     state : DeviationState - state of the standard deviations, kept from frame to frame, updated
-    work : (TrackWork, DeviationWork, AlternativeWork) - of the frame, of deviations, and of alternative
-        configurations; written
+    work : (TrackWork, DeviationWork, AlternativeWork) - working spaces of the frame, of standard deviations,
+        and of alternative configurations; written
     out : Deviations - standard deviations of the published numbers, written
     """
     track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
@@ -228,8 +233,8 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
 
 @njit
 def errors_of_gradient(model, options, frame_state, is_open, due, state, solver, work):
-    """Write the covariance of the gradient into work.M : (2, n_v, n_v), by ALL errors, and by NOISE where
-    due.
+    """Compute the covariance of the cost's gradient that all errors cause (work.M[ALL]) and, if due, that
+    noise alone causes (work.M[NOISE]).
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     options : DeviationOptions - settings of the standard deviations
@@ -257,8 +262,8 @@ def errors_of_gradient(model, options, frame_state, is_open, due, state, solver,
 
 @njit
 def is_whole(filled, is_open):
-    """Return whether a frame is complete: no marker is filled in and no dof is held; filled : (n_body,),
-    is_open : (n_v,) int64.
+    """Return whether a frame is complete: no marker is filled in (filled : (n_body,) int64) and no dof is
+    held (is_open : (n_v,) int64).
     """
     n = 0
     for b in range(filled.shape[0]):
@@ -270,7 +275,7 @@ def is_whole(filled, is_open):
 
 @njit
 def is_spoilt(options, health):
-    """Return whether any marker of a frame is wrong; options : HealthOptions, health : Health."""
+    """Return whether any marker is at fault; options : HealthOptions, health : Health - of each marker."""
     n = 0
     for m in range(health.fault.shape[0]):
         n += int(is_wrong(m, options, health))
@@ -279,10 +284,10 @@ def is_spoilt(options, health):
 
 @njit
 def unknown(dt, state, out):
-    """Write NaN for all deviations, as of a pose that is no minimum; return the number of angles.
+    """Set all standard deviations to NaN, for a pose that is no minimum; return the number of angles.
 
     dt : float - time since the last frame [s]
-    state : DeviationState - pose, and other.since written
+    state : DeviationState - its pose and other.since are written
     out : Deviations - standard deviations of the published numbers, written
     """
     know_nothing(state.pose)
@@ -295,17 +300,17 @@ def unknown(dt, state, out):
 
 @njit
 def average_variances(dt, time_constant, weight, sound, state, value):
-    """Replace the variances of a frame by their running mean, where that is meaningful.
+    """Replace the variances of a frame by their running mean over the last frames, where frames are
+    comparable.
 
-    A variance is evaluated at the estimated pose, which has errors itself. Where the derivatives of a number
-    change within those, as near a turning point, nearby poses count as well, and those of the last frames
-    are such poses. Where other markers are used or with other weights, where markers are filled in or wrong
-    or dofs are held, the variance is that of the frame alone, but no less than the mean before. A new mean
-    begins where markers stay away for a time constant, and at once where more are used than in the one
-    before.
+    A variance is evaluated at the estimated pose, which has errors itself. If the derivatives of a number
+    change within these errors, as near a turning point, the variances at nearby poses count as well; the last
+    frames have such poses. A frame with other markers or weights, with markers filled in or at fault, or with
+    held dofs keeps its own variance, but no less than the mean so far. A new mean begins if markers stay
+    missing for a time constant, and at once if more are used than in the present mean.
 
     dt : float - time since the last frame [s]
-    time_constant : float - of the mean [s]; 0 = none
+    time_constant : float - time constant of the mean [s]; 0 = no mean
     weight : (n_marker,) - weights of the markers in this frame
     sound : bool - whether nothing is filled in, no dof is held, and no marker is wrong
     state : DeviationState - state of the standard deviations, kept from frame to frame; its fields mean,
@@ -360,7 +365,7 @@ def keep_usual(weight, state):
 
 @njit
 def conclude_deviations(joints, folded_for, usual, limit, least, out):
-    """Convert variances in out.value : (K,) into standard deviations and mark uncertain angles; return the
+    """Convert the variances out.value : (K,) into standard deviations, and mark uncertain angles; return the
     number of uncertain angles.
 
     No standard deviation exceeds that of a number about which nothing is known, such as an angle uniform on
@@ -373,8 +378,8 @@ def conclude_deviations(joints, folded_for, usual, limit, least, out):
     folded_for : (n_body,) - time for which a body and its neighbour have had too few visible markers, so
         that they might be bent either way [s]
     usual : (K,) - variances of frames with all markers, 0 = not known
-    limit : (3,) - deviation above which a joint's angles are uncertain [rad]
-    least : (K,) - lower bounds of the deviations
+    limit : (3,) - standard deviation above which each of a joint's three angles is uncertain [rad]
+    least : (K,) - lower bounds of the standard deviations
     out : Deviations - standard deviations of the published numbers; its field uncertain is written
     """
     n_angle, n_uncertain = out.uncertain.shape[0], 0

@@ -1,9 +1,10 @@
-"""Sensitivity to lengths of elements that follow a joint's flexion, which the method solved before has found
-(eq. 1).
+"""Effect of marker errors by way of element lengths that depend on a joint's flexion, found by a method that
+is solved before.
 
-The flexion depends on the markers by that method, x1 = P1 f_theta. A length t(theta) of a hard element
-changes a number by 2 t t' times the number's sensitivity to the element, and that of a soft one does likewise
-(docs/uncertainty.md). Sancisi et al. 2017, eq. 1.
+The length t(theta) of such an element depends on the flexion theta (Sancisi et al. 2017, eq. 1), and theta on
+the markers: its sensitivity to the gradient of the first method is x1 = P1 f_theta, with the derivatives
+f_theta of theta. A change of theta changes a published number by 2 t t' times the number's sensitivity to the
+element, hard or soft (docs/uncertainty.md).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from kernels.uncertainty.sensitivity import answer, stand_at
 
 @njit
 def first_angle_rows(model, pose, rows, work):
-    """Write the derivatives of every joint's first angle into work.X_first : (n_v, n_joint), and the angles
-    [deg] into work.theta.
+    """Write the first angle (flexion) of every joint [deg] into work.theta, and its derivatives with respect
+    to the pose into work.X_first : (n_v, n_joint).
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -44,17 +45,17 @@ def first_angle_rows(model, pose, rows, work):
 def add_method_before(model, method, frame_state, problem, solver, work, answers):
     """Add to the sensitivities answers.X the effect of element lengths that depend on a joint's flexion.
 
-    The method that is solved before this one gives the flexion; return False where that method has no
-    minimum.
+    The flexion is that of the method which is solved before this one; return False if that method's solution
+    is no minimum.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - modes, weights and targets of the elements
     frame_state : FrameState - state of the solver, kept from frame to frame
-    problem : FrameProblem - of the method
-    solver : Work - written; afterwards at the method's pose again, but without its factors
+    problem : FrameProblem - optimisation problem of the method itself
+    solver : Work - written; afterwards at the method's pose again, but without its matrix factors
     work : DeviationWork - working space of the standard deviations; its fields theta, X_first and B_first
         are written
-    answers : Answers - after answer and soft_answers; X written
+    answers : Answers - as `answer` and `soft_answers` leave them; its field X is written
     """
     track, first, segments = frame_state.track, frame_state.first, frame_state.segments
     before = FrameProblem(
@@ -72,7 +73,7 @@ def add_method_before(model, method, frame_state, problem, solver, work, answers
 def add_answers_before(model, method, n_hard, solver, work, answers):
     """Add to the sensitivities answers.X the effect of element lengths that depend on a joint's flexion.
 
-    The solver stands at the solution of the method that gives this flexion.
+    solver must be at the solution of the method that gives this flexion.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - modes, weights and targets of the elements
@@ -89,14 +90,15 @@ def add_answers_before(model, method, n_hard, solver, work, answers):
 
 @njit
 def add_targets(model, method, work, answers):
-    """Add to answers.X : (n_v, K) the effect of lengths that follow a flexion of the method before (eq. 1).
+    """Add to answers.X : (n_v, K) the effect of element lengths that depend on a flexion, once work.X_first
+    is known.
 
-    A length t(theta) changes a number by 2 t t' times the x of theta times the number's sensitivity to the
-    element, in B.
+    For a length t(theta) it is 2 t t' times the sensitivity of theta (work.X_first) times the number's
+    sensitivity to the element (answers.B). Lengths: Sancisi et al. 2017, eq. 1.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - modes, weights and targets of the elements
-    work : DeviationWork - theta, and X_first after answer
+    work : DeviationWork - its theta, and X_first as `answer` leaves it, are read
     answers : Answers - sensitivities of the published numbers to the gradient; its field X is written
     """
     mode, n_hard, n_soft = method.roles.mode, 0, 0
@@ -118,8 +120,10 @@ def add_targets(model, method, work, answers):
 
 @njit
 def target_slope(model, e, theta):
-    """Return dt/dtheta [m/rad], the slope of the length of element e (eq. 1), at a flexion theta [deg]; 0 for
-    a constant length.
+    """Return the derivative dt/dtheta [m/rad] of the length of element e at the flexion theta [deg]; 0 for a
+    constant length.
+
+    Lengths: Sancisi et al. 2017, eq. 1, with coefficients and neutral lengths in model : Skeleton.
     """
     s, polynomial = 0.0, model.polynomial[e]
     for k in range(polynomial.shape[0] - 1, -1, -1):
@@ -129,13 +133,13 @@ def target_slope(model, e, theta):
 
 @njit
 def add_product(scale, X_first, j, row, X):
-    """Add scale * (column j of X_first) row' to X.
+    """Add the matrix scale * (column j of X_first) * row' to X.
 
-    scale : float
-    X_first : (n_v, n_joint)
-    j : int
-    row : (K,)
-    X : (n_v, K) - written
+    scale : float - factor
+    X_first : (n_v, n_joint) - sensitivities of the flexions
+    j : int - index of the column
+    row : (K,) - sensitivities of the numbers to an element
+    X : (n_v, K) - matrix, added to
     """
     for d in range(X.shape[0]):
         s = scale * X_first[d, j]

@@ -1,11 +1,12 @@
-"""Covariance of the gradient of the markers' cost, with errors that the markers of a segment share.
+"""Covariance of the gradient of the marker cost, from errors of single markers and errors that the markers of
+a segment share.
 
-Soft tissue moves the markers of a segment as one body, by a shift and a turn, and each marker on its own
-besides. The cost has the gradient sum w J' (x - m), with J = S T for a marker at x on a body with the dofs'
-twists T, S = [-[x]x 1]. A marker's own errors give sum T' (w^2 variance S'S) T; a shift and turn of all
-markers of a body by the twist p changes the gradient by T' A p, with A = sum w S'S. The 6 x 6 matrices of
-every body, about one point, add up over subtrees as inertias do (composite rigid bodies, Featherstone 2008,
-table 6.2), which does not require that they are inertias.
+Soft tissue moves the markers of a segment together as one body, by a translation and a rotation, and each
+marker on its own in addition. The cost has the gradient sum w J' (x - m), with J = S T for a marker at x on a
+body with the dofs' twists T, S = [-[x]x 1]. A marker's own errors give sum T' (w^2 variance S'S) T; a
+translation and rotation of all markers of a body by the twist p changes the gradient by T' A p, with A = sum
+w S'S. The 6 x 6 matrices of every body, about one point, add up over subtrees as inertias do (composite rigid
+bodies, Featherstone 2008, table 6.2), which does not require that they are inertias.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ N_SUM = 10
 
 
 class SkinMotion(NamedTuple):
-    """Soft tissue artefact that all markers of a segment share:
-    standard deviations about and along each axis.
+    """Soft tissue artefact that all markers of a segment share: standard deviations of a rotation about, and
+    a translation along, each axis.
     """
 
     # what it turns about, in the body frame [m]
@@ -53,7 +54,8 @@ def new_gradient_error_work(n_body: int) -> GradientErrorWork:
 
 @njit
 def gradient_covariance(tree, markers, pose, model, weight, variance, skin, work, M_out):
-    """Write the covariance of the gradient, lower triangle.
+    """Write the covariance of the gradient of the marker cost, which follows from the errors of the markers,
+    into M_out.
 
     tree : Tree - joint tree of the bodies
     markers : ModelMarkers - markers of the model, with their bodies and positions
@@ -63,7 +65,7 @@ def gradient_covariance(tree, markers, pose, model, weight, variance, skin, work
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
     skin : SkinMotion - soft tissue artefact that all markers of a segment share
     work : GradientErrorWork - working space of gradient_covariance, written
-    M_out : (n_v, n_v) - written
+    M_out : (n_v, n_v) - lower triangle, written
     """
     body_covariances(tree, markers, pose, model, weight, variance, skin, work)
     matrix, twist, y = work.matrix, pose.twist, work.wrench
@@ -90,8 +92,8 @@ def gradient_covariance(tree, markers, pose, model, weight, variance, skin, work
 
 @inlined
 def body_covariances(tree, markers, pose, model, weight, variance, skin, work):
-    """Write the covariance of the wrench by which the markers of each body change the gradient into
-    work.matrix : (n_body, 6, 6), moment first, about the origin of body 0.
+    """Write, for each body, the covariance of the wrench with which errors of its markers change the gradient
+    into work.matrix : (n_body, 6, 6), moment first, about the origin of body 0.
 
     tree : Tree - joint tree of the bodies
     markers : ModelMarkers - markers of the model, with their bodies and positions
@@ -112,13 +114,14 @@ def body_covariances(tree, markers, pose, model, weight, variance, skin, work):
 
 @njit
 def sum_markers(markers, pose, model, weight, variance, work):
-    """Write sums over the markers of every body, about the reference point of the twists, into work.total.
+    """Write the sums of weights and of first and second moments over the markers of every body into
+    work.total.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    model : (n_marker, 3) - in ground [m]
-    weight : (n_marker,)
-    variance : (n_marker,) [m^2]
+    model : (n_marker, 3) - model markers in ground [m]; moments are about the reference point of the twists
+    weight : (n_marker,) - weights of the markers in this frame
+    variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
     work : GradientErrorWork - working space of gradient_covariance, written
     """
     work.total[:, :, :] = 0.0
@@ -144,7 +147,9 @@ def sum_markers(markers, pose, model, weight, variance, work):
 
 @njit
 def expand(total, A_out):
-    """Write A = sum w S'S, moment first, into A_out : (6, 6), from the sums total : (N_SUM,) of a body."""
+    """Write the matrix A = sum w S'S (module docstring), moment first, into A_out : (6, 6), from the sums
+    total : (N_SUM,) over the markers of a body.
+    """
     w, x, y, z = total[0], total[1], total[2], total[3]
     xx, xy, xz, yy, yz, zz = total[4], total[5], total[6], total[7], total[8], total[9]
     A_out[:, :] = 0.0
@@ -163,11 +168,10 @@ def expand(total, A_out):
 
 @njit
 def add_skin(pose, b, skin, work):
-    """Add A C A' to work.matrix[b], with C the covariance of the twist of a body's soft tissue and A =
-    work.inertia.
+    """Add the covariance from soft tissue that moves all markers of body b together to work.matrix[b].
 
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    b : int - body
+    b : int - index of the body; A C A' is added, with A = work.inertia and the covariance C of that motion
     skin : SkinMotion - soft tissue artefact that all markers of a segment share
     work : GradientErrorWork - working space of gradient_covariance; its fields matrix, point and wrench are
         written

@@ -1,14 +1,16 @@
-"""Standard deviations of loads across joints: moments, forces, powers, generalized forces, the residual.
+"""Standard deviations of the results of inverse dynamics: joint moments, forces and powers, generalized
+forces, the residual.
 
-An error of the pose moves every body by a twist xi z(t). xi follows from one column of a factor of the
-covariance of the tangent coordinates; z has size 1, and its value, speed and acceleration after a filter have
-a covariance of their own (rtsim/methods/kinematics/rate_errors). As xi moves with the body, the error of its
-velocity is xi z' and that of its acceleration xi z'' + V x xi z'. In the body's axes, where its inertia is
-constant, they also change by - xi x V z and - xi x A z, and the force that the body needs turns and shifts
-with it, xi x* f z (Featherstone 2008, section 2.9); the derivative of a quadratic function is half the
-difference of two values. The load across a joint changes by the sum over the distal bodies; its centre and
-its axes move with their bodies. Errors of a body's mass and of its external wrench are added. All errors are
-independent, so that their squares add up.
+An error of the pose displaces every body by a twist xi z(t). The twist xi follows from one column of a factor
+of the covariance of the tangent coordinates; the time course z has the standard deviation 1, and its value,
+first and second derivative after a filter have a covariance of their own
+(rtsim/methods/kinematics/rate_errors). As xi moves with the body, the error of the body's velocity V is xi z'
+and that of its acceleration A is xi z'' + V x xi z'. In the body's axes, where its inertia is constant, they
+also change by - xi x V z and - xi x A z, and the force f that the body needs rotates and moves with it, xi x*
+f z (Featherstone 2008, section 2.9); the derivative of a quadratic function is half the difference of two
+values. The load across a joint changes by the sum over the distal bodies; its centre and its axes move with
+their bodies. Errors of a body's mass and of its external wrench are added. All errors are independent, so
+that their squares add up.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ DEPENDENT = 1e-9
 
 
 class KineticDeviations(NamedTuple):
-    """Standard deviations of kernels/dynamics/kinetics.Kinetics, and of generalized forces."""
+    """Standard deviations of the results of inverse dynamics (kernels/dynamics/kinetics.Kinetics) and of
+    generalized forces.
+    """
 
     moment: Annotated[np.ndarray, Floats("n_joint", N_RESOLVED, 3)]  # [N m]
     force: Annotated[np.ndarray, Floats("n_joint", N_RESOLVED, 3)]  # [N]
@@ -43,7 +47,9 @@ class KineticDeviations(NamedTuple):
 
 
 class LoadErrors(NamedTuple):
-    """Errors of the input of inverse dynamics."""
+    """Errors of the input of inverse dynamics: of the pose with its rates, of masses, and of external
+    wrenches.
+    """
 
     covariance: np.ndarray  # (2, n_v, n_v) - of tangent coordinates, of each kind of errors
     rates: (
@@ -68,7 +74,7 @@ class ErrorWork(NamedTuple):
 
 
 def new_kinetic_deviations(n_joint: int, n_v: int) -> KineticDeviations:
-    """Allocate KineticDeviations."""
+    """Allocate the KineticDeviations of n_joint joints and n_v generalized forces."""
     return allocate(KineticDeviations, n_joint=n_joint, n_v=n_v)
 
 
@@ -79,14 +85,14 @@ def new_error_work(n_body: int, n_v: int, n_joint: int) -> ErrorWork:
 
 @njit
 def kinetic_deviations(system, cuts, errors, dynamics, kinetics, work, out):
-    """Write the standard deviations of the results of kernels/dynamics/kinetics.joint_kinetics, just after
-    it.
+    """Compute the standard deviations of joint loads and generalized forces; call it directly after
+    kernels/dynamics/kinetics.joint_kinetics.
 
     system : System - joint tree of bodies with mass, in a gravitational field
     cuts : Cuts - joints across which loads are computed, and the root body
     errors : LoadErrors - errors of the input of inverse dynamics
-    dynamics : DynamicsWork - as joint_kinetics left it
-    kinetics : Kinetics - its results
+    dynamics : DynamicsWork - as joint_kinetics leaves it
+    kinetics : Kinetics - results of joint_kinetics
     work : ErrorWork - working space of kinetic_deviations, written
     out : KineticDeviations - standard deviations of joint loads and generalized forces, written
     """
@@ -120,8 +126,9 @@ def kinetic_deviations(system, cuts, errors, dynamics, kinetics, work, out):
 
 @njit
 def factor_covariance(covariance, factor_out):
-    """Write a lower factor of covariance : (n, n) into factor_out : (n, n); the pivot of a column that
-    depends on the others is infinite.
+    """Write a lower triangular factor of covariance : (n, n) into factor_out : (n, n).
+
+    A column that depends on the others gets an infinite diagonal entry, and is not used.
     """
     n = covariance.shape[0]
     for i in range(n):
@@ -132,9 +139,10 @@ def factor_covariance(covariance, factor_out):
 
 @njit
 def own_forces(dynamics, work):
-    """Write the force that each body alone needs against inertia and weight into work.own : (n_body, 6).
+    """Write, for each body by itself, the wrench that its inertia and weight require into work.own : (n_body,
+    6).
 
-    The moments are about the reference point.
+    Moments are about the reference point of the twists.
     """
     for b in range(work.own.shape[0]):
         body_force(dynamics.inertia, b, dynamics.acceleration[b], dynamics.velocities.body[b], work.own[b])
@@ -142,13 +150,13 @@ def own_forces(dynamics, work):
 
 @njit
 def move_bodies(tree, twist, factor, k, shift_out):
-    """Write the displacements (twists) of all bodies by one independent error of the pose: column k of a
-    factor of its covariance.
+    """Write the displacements (small twists) of all bodies by one independent error of the pose, column k of
+    a factor of its covariance.
 
     tree : Tree - joint tree of the bodies
-    twist : (n_v, 6) - of all dofs
-    factor : (n_v, n_v) - lower factor
-    k : int - column
+    twist : (n_v, 6) - twists of all dofs
+    factor : (n_v, n_v) - lower triangular factor of the covariance of the pose
+    k : int - index of the column
     shift_out : (n_body + 1, 6) - twists, written
     """
     for b in range(tree.parent.shape[0]):
@@ -163,11 +171,11 @@ def move_bodies(tree, twist, factor, k, shift_out):
 
 @njit
 def change_forces(tree, rates, dynamics, work):
-    """Write the change of the force that each joint transmits, as an error shifts all bodies, into
+    """Write the change of the wrench across each joint, caused by an error that displaces all bodies, into
     work.force : (n_body, 6).
 
     tree : Tree - joint tree of the bodies
-    rates : (3,) - size z of the error, and its first and second time derivative
+    rates : (3,) - factor z of the displacements in work.shift, and its first and second time derivative
     dynamics : DynamicsWork - intermediate results of the dynamics, and working space
     work : ErrorWork - working space of kinetic_deviations; its fields force and spatial are written
     """
@@ -190,12 +198,12 @@ def change_forces(tree, rates, dynamics, work):
 
 @njit
 def add_carried(xi, force, z, change):
-    """Add z xi x* force to change: how a force changes that moves with a body by the twist xi z.
+    """Add the change z xi x* force of a wrench that moves with a body by the small twist xi z.
 
     xi : (6,) - twist by which the body moves
-    force : (6,)
-    z : float
-    change : (6,) - written
+    force : (6,) - the wrench, moment first
+    z : float - factor of the twist
+    change : (6,) - added to
     """
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -207,14 +215,15 @@ def add_carried(xi, force, z, change):
 
 @njit
 def force_slope(inertia, b, a, v, V, slope_out, work):
-    """Write the derivative of a body's force along given changes of its acceleration and velocity.
+    """Write the change, to first order, of the wrench that a body's inertia requires, for given changes of
+    its acceleration and velocity.
 
-    inertia : (n_body, N_INERTIA)
+    inertia : (n_body, N_INERTIA) - spatial inertias of the bodies
     b : int - row of the body
     a, v : (6,) - changes of acceleration and velocity, overwritten
-    V : (6,) - velocity
-    slope_out : (6,) - written
-    work : (6,) - scratch, written
+    V : (6,) - velocity of the body
+    slope_out : (6,) - change of the wrench, written
+    work : (6,) - working space
     """
     for i in range(6):
         v[i] = V[i] + v[i]
@@ -229,8 +238,9 @@ def force_slope(inertia, b, a, v, V, slope_out, work):
 
 @njit
 def sum_beyond(tree, force):
-    """Sum forces over subtrees: add the forces of all distal bodies to that of each body; force : (n_body,
-    6), written."""
+    """Sum wrenches over subtrees, in place: add those of all distal bodies to that of each body; force :
+    (n_body, 6).
+    """
     for b in range(tree.parent.shape[0] - 1, 0, -1):
         p = tree.parent[b]
         if p >= 0:
@@ -240,13 +250,13 @@ def sum_beyond(tree, force):
 
 @njit
 def only_at(tree, b, scale, wrench, work):
-    """Write into work.force : (n_body, 6) how the forces across the joints change if one body needs an
-    additional wrench.
+    """Write the change of the wrenches across all joints if one body needs an additional wrench into
+    work.force : (n_body, 6).
 
     tree : Tree - joint tree of the bodies
-    b : int - the body
+    b : int - index of the body
     scale : float - factor of the wrench
-    wrench : (6,) - about the reference point
+    wrench : (6,) - additional wrench about the reference point
     work : ErrorWork - working space of kinetic_deviations; its field force is written
     """
     work.force[:, :] = 0.0
@@ -257,13 +267,14 @@ def only_at(tree, b, scale, wrench, work):
 
 @njit
 def add_wrench(tree, b, wrench, dynamics, work):
-    """Write into work.force how the forces across the joints change if an external wrench acts on one body.
+    """Write the change of the wrenches across all joints if an external wrench acts on one body into
+    work.force : (n_body, 6).
 
-    Return False where the wrench is zero.
+    Return False, and write nothing, if the wrench is zero.
 
     tree : Tree - joint tree of the bodies
-    b : int - the body
-    wrench : (6,) - about ground's origin
+    b : int - index of the body
+    wrench : (6,) - external wrench about ground's origin
     dynamics : DynamicsWork - intermediate results of the dynamics, and working space
     work : ErrorWork - working space of kinetic_deviations; its fields force and spatial are written
     """

@@ -1,12 +1,12 @@
-"""Variance of each marker: the noise of its measurement, and the error of the model about it.
+"""Variance of each marker's error: the noise of its measurement, and the error of the model at this marker.
 
-Noise is white, and is seen in the second difference of a marker's residual over three frames, which has the
-variance 6 sigma^2 and to which neither a constant offset nor slowly moving skin contributes. The error of the
-model is what lasts: soft tissue artefact, a marker that is not at its position, a joint that differs from the
-model's. The pose follows markers that are off, so that their residuals show only a part of it: it is
-therefore never taken to be smaller than what was published for the segment, and larger where the residuals
-are (docs/uncertainty.md). The part that all markers of a segment share is treated separately
-(kernels/uncertainty/gradient_errors), as residuals cannot show it, whatever its size.
+Noise is taken as white, with the variance sigma^2. It is estimated from the second difference of a marker's
+residual over three frames, which has the variance 6 sigma^2 and to which neither a constant offset nor slowly
+moving skin contributes. The error of the model is the lasting part: soft tissue artefact, a marker that is
+not at its position, a joint that differs from the model's. As the pose follows the markers, residuals show
+only a part of this error: it is never taken to be smaller than what was published for the segment, and larger
+if the residuals are larger (docs/uncertainty.md). The part that all markers of a segment share is treated
+separately (kernels/uncertainty/gradient_errors), as residuals cannot show it, whatever its size.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ LEARN_NOISE = 0.01
 
 
 class ErrorBounds(NamedTuple):
-    """Bounds of the errors of markers, as standard deviations along each axis."""
+    """Stated bounds of the errors of markers, noise and error of the model, as standard deviations along each
+    axis.
+    """
 
     least_noise: float  # [m]
     most_noise: float  # [m]
@@ -42,7 +44,9 @@ class ErrorBounds(NamedTuple):
 
 
 class MarkerErrors(NamedTuple):
-    """Statistics of each marker over the last frames."""
+    """Estimated errors of each marker (noise, error of the model), and the statistics from which they
+    follow.
+    """
 
     last: Annotated[np.ndarray, Floats("n_marker", 3)]  # residual of the last frame, in the body frame [m]
     before: Annotated[np.ndarray, Floats("n_marker", 3)]  # of the frame before it
@@ -68,13 +72,13 @@ def new_marker_errors(n_marker: int) -> MarkerErrors:
 def learn_noise(markers, pose, model, options, health, errors):
     """Update the estimated noise of every marker with full weight in a solved frame.
 
-    A residual that is wrong is no noise: the three successive frames begin after it.
+    A residual of a marker at fault is no noise: the three successive frames have to begin after it.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     model : (n_marker, 3) - model markers in ground [m]
     options : HealthOptions - settings of the checks of single markers
-    health : Health - labelled, weight, fault of the frame
+    health : Health - its labelled, weight and fault of this frame are read
     errors : MarkerErrors - statistics of each marker over the last frames, written
     """
     measured = health.labelled
@@ -102,18 +106,18 @@ def learn_noise(markers, pose, model, options, health, errors):
 
 @njit
 def marker_variances(markers, n_free, bounds, options, health, errors):
-    """Write the variance of each marker along an axis, from noise and its own error of the model, and that
-    of the noise alone.
+    """Write the variance of each marker's error along an axis (noise and its own error of the model), and
+    that of the noise alone.
 
-    Residuals of n markers about an optimum with n_free dofs contain 3 n - n_free of the 3 n errors; return
-    that part.
+    Return (3 n - n_free) / (3 n), the part of the squared errors of n visible markers that residuals about an
+    optimum with n_free dofs show.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     n_free : int - number of dofs that the markers determine
     bounds : ErrorBounds - bounds of the errors of markers, as standard deviations
     options : HealthOptions - settings of the checks of single markers
     health : Health - state of each marker, kept from frame to frame
-    errors : MarkerErrors - variance, noise [m^2] written
+    errors : MarkerErrors - its variance and noise [m^2] are written
     """
     n = 0
     for m in range(markers.body.shape[0]):
@@ -134,15 +138,15 @@ def marker_variances(markers, n_free, bounds, options, health, errors):
 
 @njit
 def is_short(markers, m, health):
-    """Return whether the segment of marker m has fewer markers than calibrated: one of them has never been
-    seen.
+    """Return whether the segment of marker m has fewer markers than in the calibration: one of them has never
+    been visible.
 
-    Fewer markers then determine the segment, and the pose depends more on the error of each. The part of
-    these errors that residuals show is counted at once, without waiting until the markers are known, because
-    nothing else shows it.
+    The pose then depends more on the error of each of the other markers. The part of these errors that
+    residuals show is therefore counted at once, without waiting until the markers have been visible for
+    enough frames.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
-    m : int - marker
+    m : int - index of the marker
     health : Health - state of each marker, kept from frame to frame
     """
     for k in range(markers.body.shape[0]):
@@ -153,7 +157,8 @@ def is_short(markers, m, health):
 
 @njit
 def add_doubts(markers, segments, variance):
-    """Add the variances of filled-in positions to those of the markers, after marker_variances.
+    """Add the variances of filled-in marker positions to the variances of the markers; call it after
+    marker_variances.
 
     A filled-in position is not an independent measurement: it has the errors of the markers from which it
     was computed, and the error of the reconstruction, `segments.doubt`. If a segment has measured markers
@@ -161,8 +166,8 @@ def add_doubts(markers, segments, variance):
     multiplied by (n + w) / n: together they then carry the information of the measured markers alone.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
-    segments : Segments - of the frame
-    variance : (n_marker,) - [m^2], written
+    segments : Segments - filled-in positions, their deviations and weights in this frame
+    variance : (n_marker,) - variances [m^2], updated
     """
     for b in range(segments.filled.shape[0]):
         if segments.filled[b] == 0:

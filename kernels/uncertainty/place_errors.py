@@ -1,8 +1,8 @@
 """Standard deviations of positions: points of bodies, and their weighted means, such as the centre of mass.
 
-A point of a body moves by u + w x r per unit speed of each dof between the body and ground. With these
-derivatives J and the covariance C of the tangent coordinates (kernels/uncertainty/pose_errors), its variances
-along ground's axes are the diagonal of J C J'.
+A point r of a body moves by u + w x r at unit speed of a dof with the twist (w, u) between the body and
+ground. With these derivatives J and the covariance C of the tangent coordinates
+(kernels/uncertainty/pose_errors), its variances along ground's axes are the diagonal of J C J'.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kernels.solver.undetermined_dofs import MOST_LENGTH
 
 
 class WeightedPoints(NamedTuple):
-    """Positions, each the weighted sum of points of bodies."""
+    """Positions, each the weighted sum of points of bodies, for example a centre of mass."""
 
     start: np.ndarray  # (n_place + 1,) int64 - first part of each place
     body: np.ndarray  # (n_part,) int64 - -1 = ground
@@ -36,13 +36,13 @@ class PlaceWork(NamedTuple):
 
 
 def new_place_work(n_v: int) -> PlaceWork:
-    """Allocate a PlaceWork."""
+    """Allocate a PlaceWork: working space for the standard deviations of positions."""
     return allocate(PlaceWork, n_v=n_v)
 
 
 @entry
 def place_deviations(last_dof, dof_parent, places, pose, covariance, work, deviation_out):
-    """Write the standard deviations of positions along ground's axes.
+    """Compute the standard deviations of positions along ground's axes from the covariance of the pose.
 
     last_dof, dof_parent : (n_body,), (n_v,) int64 - last dof of each body, next dof towards ground
     places : WeightedPoints - positions that are weighted sums of points of bodies
@@ -70,13 +70,14 @@ def place_deviations(last_dof, dof_parent, places, pose, covariance, work, devia
 
 @njit
 def add_point(last_dof, dof_parent, places, k, pose, work):
-    """Add the derivatives of part k of a position to work.row : (3, n_v).
+    """Add the derivatives of one weighted point of a position with respect to the dofs to work.row : (3,
+    n_v).
 
     last_dof, dof_parent : (n_body,), (n_v,) int64 - last dof of each body, next dof towards ground
     places : WeightedPoints - positions that are weighted sums of points of bodies
-    k : int - index of the part
+    k : int - index of the point among those of places
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    work : PlaceWork - written
+    work : PlaceWork - working space; its field row is added to
     """
     body, share, arm = places.body[k], places.share[k], work.arm
     point_in_ground(pose, body, places.point[k], arm)

@@ -1,11 +1,11 @@
-"""Covariance of a pose, of all tangent coordinates together: by all errors of markers, and by their noise
-alone.
+"""Covariance of all tangent coordinates of a pose: that which all errors of the markers cause, and that of
+their noise alone.
 
-A published number has its variance from the optimum itself (kernels/uncertainty/deviation). Other quantities
-that depend on the pose, as points, muscles, coordinates and their rates, have derivatives f and the variance
-f' C f, with the covariance C = P M P of the tangent coordinates. C changes little from one frame to the next:
-it is computed once in EVERY frames, and where other markers are used. It belongs to one pose and is no mean:
-the errors of all coordinates are correlated, which is why the position of a foot is as certain as its
+The variances of published numbers are computed directly (kernels/uncertainty/deviation). Other quantities
+that depend on the pose, such as points, muscles, coordinates and their rates, have derivatives f and the
+variance f' C f, with the covariance C = P M P of the tangent coordinates. C changes little from one frame to
+the next: it is computed once in EVERY frames, and whenever other markers are used. It belongs to one pose and
+is not averaged: errors of the coordinates are so correlated that the position of a foot is as certain as its
 markers, and this correlation differs at another pose.
 """
 
@@ -26,8 +26,8 @@ ALL, NOISE = 0, 1
 
 
 class PoseErrors(NamedTuple):
-    """Covariances of tangent coordinates [rad^2, rad m, m^2], and the state kept from frame to frame for
-    their updates.
+    """Covariances of the tangent coordinates [rad^2, rad m, m^2], and the state that decides when they are
+    computed again.
     """
 
     covariance: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # ALL, NOISE; symmetric
@@ -37,7 +37,7 @@ class PoseErrors(NamedTuple):
 
 
 def new_pose_errors(n_v: int, n_marker: int) -> PoseErrors:
-    """Allocate the PoseErrors of a solution before its first frame."""
+    """Allocate the PoseErrors of one solution before its first frame."""
     return allocate(PoseErrors, n_v=n_v, n_marker=n_marker)
 
 
@@ -64,8 +64,8 @@ def falls_due(weight, errors):
 
 @njit
 def know_nothing(errors):
-    """Write NaN for the covariance because there is no valid pose; the next frame computes the covariance
-    anew.
+    """Set the covariances to NaN because there is no valid pose; they are computed again in the next
+    frame.
     """
     errors.covariance[:, :, :] = math.nan
     errors.wait[0] = 0
@@ -74,8 +74,8 @@ def know_nothing(errors):
 
 @njit
 def add_coordinates(first, X):
-    """Write the derivatives of all tangent coordinates, an identity matrix, into the columns of X : (n_v, K)
-    from `first` on; the others are unchanged.
+    """Write the derivatives of all tangent coordinates, an identity matrix, into columns first to first + n_v
+    - 1 of X : (n_v, K).
     """
     for d in range(X.shape[0]):
         for k in range(X.shape[0]):
@@ -84,13 +84,13 @@ def add_coordinates(first, X):
 
 @njit
 def covary_kinds(M, X, first, row, C_out):
-    """Write the covariances of tangent coordinates by ALL errors and by NOISE.
+    """Write the covariances of the tangent coordinates that ALL errors and NOISE alone cause.
 
     M : (2, n_v, n_v) - covariances of the gradient, lower triangles
-    X : (n_v, K) - sensitivities
+    X : (n_v, K) - sensitivities to the gradient, one number in each column
     first : int - column of the first tangent coordinate
-    row : (K,) - scratch, written
-    C_out : (2, n_v, n_v) - written
+    row : (K,) - working space
+    C_out : (2, n_v, n_v) - covariances, written
     """
     for of in range(2):
         covary(M[of], X, first, row, C_out[of])
@@ -98,12 +98,13 @@ def covary_kinds(M, X, first, row, C_out):
 
 @njit
 def covary(M, X, first, row, C_out):
-    """Write the product X' M X for the columns of X from `first` on.
+    """Write the covariance X' M X of the n_v numbers whose sensitivities are the columns of X from `first`
+    on.
 
-    M : (n_v, n_v) - lower triangle
-    X : (n_v, K)
-    first : int
-    row : (K,) - scratch, written
+    M : (n_v, n_v) - covariance of the gradient, lower triangle
+    X : (n_v, K) - sensitivities to the gradient
+    first : int - index of the first of these columns
+    row : (K,) - working space
     C_out : (n_v, n_v) - symmetric, written
     """
     n = X.shape[0]

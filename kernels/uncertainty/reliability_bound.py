@@ -1,11 +1,12 @@
-"""Bounds of the numbers' errors due to markers with a residual outside the range of their residuals so far.
+"""Bounds of the errors that markers may cause whose residuals are outside the range of their residuals so
+far.
 
-Soft tissue moves back within a stride, a marker that slides does not. A residual within the range it has had
-before, about its usual value, is therefore nothing new, nor is one within two standard deviations of the
-artefact. What is outside is taken as an error of that marker alone: the one that causes such a residual at
-the optimum (Baarda 1968, A testing procedure for use in geodetic networks), with a ridge, as an optimum hides
-some errors almost completely. It is solved for only where it can matter for a limit (docs/uncertainty.md,
-beyond their range).
+Soft tissue moves back within a stride, a marker that slides on the skin does not. A residual is taken as
+usual if it is within the range that it has had before, about its usual value, or within two standard
+deviations of soft tissue artefact. The part outside is taken as caused by an error of that marker alone. The
+error that causes such a residual at the optimum is solved for (Baarda 1968, A testing procedure for use in
+geodetic networks), with a ridge, as residuals hardly show some errors; and only if it could bring a number
+over a limit (docs/uncertainty.md, beyond their range).
 """
 
 from __future__ import annotations
@@ -41,14 +42,16 @@ N_RANGE = 3
 
 
 class Ranges(NamedTuple):
-    """Ranges of the residuals about their usual values, in the bodies' frames [m]."""
+    """Ranges that the residuals of each marker have had about their usual values, in the bodies' frames
+    [m].
+    """
 
     box: Annotated[np.ndarray, Floats(N_RANGE, "n_marker", 2, 3)]  # least, most
     age: Annotated[np.ndarray, Floats(1)]  # of the present range [s]
 
 
 class ReliabilityWork(NamedTuple):
-    """Working space of find_unreliable; K = n_output."""
+    """Working space of find_unreliable; K is the number of published numbers."""
 
     least: Annotated[np.ndarray, Floats("K")]  # deviations that come of it
     # a residual, what of it is beyond its range in the body and in ground [m]
@@ -73,19 +76,20 @@ def new_reliability_work(n_v: int, n_element: int, K: int) -> ReliabilityWork:
 
 @njit
 def find_unreliable(model, method, dt, options, check, frame_state, ranges, solver, X, work):
-    """Write bounds of the numbers' errors due to markers outside their ranges into work.least : (K,), 0 =
-    none.
+    """Write the bounds of the published numbers' errors by markers whose residuals are outside their ranges
+    into work.least : (K,), 0 = none.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
-    method : SolverMethod - where it follows another method, the factors at hand are those of that one
+    method : SolverMethod - if it depends on a method solved before, the factors in solver are those of that
+        method
     dt : float - time since the last frame [s]
     options : DeviationOptions - settings of the standard deviations
     check : HealthOptions - settings of the checks of single markers
-    frame_state : FrameState - after the frame
-    ranges : Ranges - written
-    solver : Work - pose, marker.model, factors
+    frame_state : FrameState - state of the solver after the frame
+    ranges : Ranges - ranges of residuals, updated
+    solver : Work - its pose, marker.model and matrix factors are read
     X : (n_v, K or more) - sensitivities of the numbers to the gradient
-    work : ReliabilityWork - written
+    work : ReliabilityWork - working space, written
     """
     markers, health, x = model.markers, frame_state.health, work.vectors[0]
     roles = method.first if method.follows == 1 else method.roles
@@ -106,11 +110,12 @@ def find_unreliable(model, method, dt, options, check, frame_state, ranges, solv
 
 @njit
 def is_unreliable(box, m, half, vectors):
-    """Return whether a residual is outside its range, and extend the present range by it.
+    """Return whether the residual of marker m is outside its accepted range; also extend its present range by
+    it.
 
     box : (N_RANGE, n_marker, 2, 3) - ranges, written
-    m : int - marker
-    half : float - half of the least range [m]
+    m : int - index of the marker
+    half : float - half of the smallest range that is accepted [m]
     vectors : (3, 3) - row 0 is the residual; row 1, the part outside the range, is written [m]
     """
     found = False
@@ -126,14 +131,15 @@ def is_unreliable(box, m, half, vectors):
 
 @njit
 def age_ranges(dt, forget, ranges):
-    """Shift the ranges when the present one has reached the age KEPT: it becomes the last, and the last joins
-    the accepted.
+    """Advance the ages of the ranges; when the present range has the age KEPT, merge and shift the ranges.
 
-    The accepted range shrinks with time, so that a fault that nobody noticed does not hide others for ever.
+    The last range is then merged into the accepted one, the present range becomes the last, and a new one
+    begins. The accepted range shrinks with time, so that a fault that nobody noticed does not hide others for
+    ever.
 
     dt : float - time since the last frame [s]
     forget : float - time constant of the accepted range [s]
-    ranges : Ranges - written
+    ranges : Ranges - updated
     """
     box = ranges.box
     ranges.age[0] += dt
@@ -152,19 +158,20 @@ def age_ranges(dt, forget, ranges):
 
 @njit
 def weigh(model, roles, b, w, place, limit, solver, X, work):
-    """Raise work.least : (K,) to the effect of the marker shift that leaves work.vectors[1] as its residual.
+    """Raise work.least : (K,) to the effect on the published numbers of the marker error that causes the
+    residual work.vectors[1].
 
-    If a marker is shifted by d, its own residual changes by R d, with R = 1 - J P J'w.
+    If a marker is displaced by d, its own residual changes by R d, with R = 1 - J P J'w.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
-    roles : Roles - of the factors at hand
-    b : int - body
+    roles : Roles - of the method whose matrix factors are in solver
+    b : int - index of the marker's body
     w : float - weight of the marker
     place : (3,) - position of the marker in ground [m]
-    limit : (3,) - limits of the deviations of a joint's angles [rad]
+    limit : (3,) - limits of the standard deviations of a joint's angles [rad]
     solver : Work - working space of the solver; its fields pose and factors are read
     X : (n_v, K or more) - sensitivities of the numbers to the gradient
-    work : ReliabilityWork - written
+    work : ReliabilityWork - working space, written
     """
     along, slopes, least, d = work.along, work.slopes, work.least, work.vectors[2]
     for i in range(3):
@@ -187,13 +194,13 @@ def weigh(model, roles, b, w, place, limit, solver, X, work):
 
 @njit
 def matters(n_joint, x, limit, slopes):
-    """Return whether a residual x could bring an angle over its limit,
-    with the largest error that the ridge allows.
+    """Return whether the error that causes a residual x could bring an angle over its limit, even at the
+    largest size that the ridge allows.
 
-    n_joint : int
-    x : (3,) [m]
-    limit : (3,) [rad]
-    slopes : (3, K) - derivatives of the numbers with respect to the marker's shift
+    n_joint : int - number of joints, with three angles each
+    x : (3,) - residual [m]
+    limit : (3,) - limits of a joint's angles [rad]
+    slopes : (3, K) - derivatives of the numbers with respect to the position of the marker
     """
     most = FORESIGHT / RIDGE * math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
     for k in range(3 * n_joint):
@@ -205,15 +212,15 @@ def matters(n_joint, x, limit, slopes):
 
 @njit
 def solve_shown(model, roles, w, solver, work, x):
-    """Replace x : (3,) by the solution of (R + RIDGE) y = x; return False where that matrix is not positive
-    definite.
+    """Compute the error of a marker that causes the residual x, the solution y of (R + RIDGE) y = x; return
+    False if that matrix is not positive definite.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
-    roles : Roles - of the factors at hand
+    roles : Roles - of the method whose matrix factors are in solver
     w : float - weight of the marker
-    solver : Work - factors
-    work : ReliabilityWork - along; X, B, R written
-    x : (3,) - written
+    solver : Work - its matrix factors are read
+    work : ReliabilityWork - its along is read, its X, B and R are written
+    x : (3,) - residual [m], replaced by the error
     """
     R, along, n_hard = work.R, work.along, 0
     for e in range(roles.mode.shape[0]):
@@ -239,10 +246,11 @@ def solve_shown(model, roles, w, solver, work, x):
 
 @njit
 def shorten(most, x):
-    """Shorten x : (3,), in place, to the length `most` if it is longer.
+    """Shorten the vector x : (3,), in place, to the length `most` if it is longer.
 
-    R has no negative eigenvalue for an error. If it has one nevertheless, by curvature or because it belongs
-    to another method, the ridge would be almost cancelled.
+    This limits the error that `solve_shown` finds. By theory R has no negative eigenvalue; if it has one, by
+    curvature or because it belongs to another method, the ridge would be almost cancelled and the error far
+    too large.
     """
     size = math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
     if size > most:

@@ -1,14 +1,16 @@
-"""Sensitivity of an optimum: the change of its numbers with the gradient or with the constraints.
+"""Sensitivity of an optimum: how numbers of the pose change with the gradient of the objective or with the
+constraints.
 
 At an optimum of min F subject to Phi = 0 a change dg of the gradient moves the pose by -P dg, with P = Z
 (Z'HZ)^-1 Z', H the Hessian of the Lagrangian and Z the directions that keep Phi. With the factor of a Newton
 step (kernels/solver/kkt_step) P = G - G A' (A G A')^-1 A G, G = (H + rho A'A)^-1. Numbers are solved for
 together, one in each column.
 
-A large rho keeps A G A' well conditioned where rows are nearly linearly dependent, some 1 / (rho t^2) at an
-angle t between them, but multiplies the rounding of H in the results by rho. One step of iterative refinement
-of H x + A'b = f removes that for any rho: `velocity` does so, as v is differenced in time
-(kernels/fdk/optimum). Skeel 1980, Mathematics of Computation 35, 817-832: refinement in working precision.
+A large rho keeps A G A' well conditioned if rows are nearly linearly dependent (its condition is some 1 /
+(rho t^2) at an angle t between them), but multiplies the rounding errors of H in the results by rho. One step
+of iterative refinement of H x + A'b = f removes these for any rho: `velocity` takes it, as its result is
+differenced in time (kernels/fdk/optimum). Skeel 1980, Mathematics of Computation 35, 817-832: refinement in
+working precision.
 
 As measured markers move with x-dot, dg/dt = -J'W x-dot: the optimum moves with v = P J'W x-dot, which the
 differentiated conditions of optimality state (Andersen et al. 2009, 2017, below eq. 5). Fiacco 1983,
@@ -45,7 +47,7 @@ they differ by as little."""
 
 
 class OneAnswer(NamedTuple):
-    """Sensitivity of one number to the gradient, with iterative refinement."""
+    """Sensitivity of one number to the gradient of the objective, computed with iterative refinement."""
 
     H: Annotated[np.ndarray, Floats("n_v", "n_v")]  # Hessian of the Lagrangian, lower triangle
     x: Annotated[np.ndarray, Floats("n_v", 1)]  # f, then P f
@@ -55,23 +57,24 @@ class OneAnswer(NamedTuple):
 
 
 def new_one_answer(n_v: int, n_element: int) -> OneAnswer:
-    """Allocate a OneAnswer: the change of one estimated quantity with the gradient of the cost, which is
-    solved for by the factors of the Hessian and refined by iteration; n_element is the number of elements.
+    """Allocate a OneAnswer: the sensitivity of one number to the gradient; n_element is the number of
+    elements.
     """
     return allocate(OneAnswer, n_v=n_v, n_element=n_element)
 
 
 @njit
 def stand_at(problem, q, multiplier, work):
-    """Compute the pose, the rows of hard constraints and the factors of the KKT system at a solution; return
-    the number of hard constraints, or -1 where the solution is no minimum.
+    """Factorise the KKT system at a solution; return the number of hard constraints, or -1 if the solution is
+    no minimum.
 
-    If the solver has just ended at this solution, with a last step of at most CLOSE, its factors are kept.
+    Pose and constraint rows are computed, too. If the solver has just ended at this solution, with a last
+    step of at most CLOSE, its factors are kept.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     q : (n_q,) - the solution [m, rad]
-    multiplier : (n_element,) - its multipliers, packed
-    work : Work - H, Y, S, pose and what objective and optimality compute, written
+    multiplier : (n_element,) - its multipliers; entry k belongs to the k-th hard element
+    work : Work - the factors H, Y and S, the pose, and what `objective` and `optimality` compute, are written
     """
     there = problem.roles.limits is None and work.size[0] <= CLOSE
     for k in range(q.shape[0]):
@@ -90,13 +93,13 @@ def stand_at(problem, q, multiplier, work):
 
 @njit
 def rows_at(problem, q, multiplier, work):
-    """Compute the pose, gradient and rows of hard elements at q, apart from any step of the solver; return
-    n_hard.
+    """Compute the pose, the gradient and the constraint rows at q, without a step of the solver; return the
+    number of hard elements.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     q : (n_q,) - generalized coordinates [m, rad]
-    multiplier : (n_element,)
-    work : Work - q_trial, size and what objective and optimality compute, written
+    multiplier : (n_element,) - multipliers of the hard elements
+    work : Work - q_trial, size, and what `objective` and `optimality` compute, are written
     """
     copy(q, work.q_trial)
     work.size[0] = math.inf
@@ -107,15 +110,16 @@ def rows_at(problem, q, multiplier, work):
 
 @njit
 def stand_beside(problem, q, fixed, work):
-    """Compute what stand_at does, at any pose and by first derivatives alone; return n_hard, or -1.
+    """Factorise the KKT system at any pose by first derivatives alone (Gauss-Newton); return the number of
+    hard elements, or -1 if the pose is not determined.
 
-    The curvature times residuals, which do not belong to that pose, is left out. So are bounds, except of
-    coordinates that are given as fixed.
+    Second derivatives are left out because they are multiplied by residuals, which do not belong to that
+    pose. Bounds are left out, too, except for coordinates that are given as fixed.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     q : (n_q,) - generalized coordinates [m, rad]
     fixed : (n_v,) int64 - 1 = a coordinate at its bound
-    work : Work - multiplier_trial and what stand_at computes, written
+    work : Work - multiplier_trial, and what `stand_at` computes, are written
     """
     multiplier = work.multiplier_trial
     multiplier[:] = 0.0
@@ -130,16 +134,17 @@ def stand_beside(problem, q, fixed, work):
 
 @njit
 def stand_with_targets(problem, q, work, H_out):
-    """Compute what stand_at does near a solution, for element targets with which q is the optimum.
+    """Factorise the KKT system at q, near a solution, for those element targets with which q would be the
+    optimum.
 
-    Return n_hard, or -1 where it is no minimum.
+    Return the number of hard elements, or -1 if it is no minimum.
 
     Multipliers follow from the gradient, by a Gauss-Newton step along the hard elements; their error is of
     second order in the distance from the solution.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     q : (n_q,) - generalized coordinates [m, rad]
-    work : Work - multiplier_trial and what stand_at computes, written
+    work : Work - multiplier_trial, and what `stand_at` computes, are written
     H_out : (n_v, n_v) - Hessian of the Lagrangian, lower triangle, written
     """
     multiplier = work.multiplier_trial
@@ -159,14 +164,15 @@ def stand_with_targets(problem, q, work, H_out):
 
 @njit
 def velocity(couplers, n_hard, work, one):
-    """Replace one.x : (n_v, 1) = J'W x-dot by P x, followers included: dq/dt of the optimum [rad/s, m/s].
+    """Compute the velocity dq/dt = P J'W x-dot of the optimum while the markers move with x-dot [rad/s, m/s].
 
-    It is exact to rounding, by one step of iterative refinement.
+    It is exact to rounding, by one step of iterative refinement, and includes coordinates that couplers give.
 
     couplers : Couplers - or None
     n_hard : int - number of hard elements
     work : Work - after stand_with_targets
-    one : OneAnswer - H that of stand_with_targets; x, b, left, more written
+    one : OneAnswer - its H is that of stand_with_targets; its x : (n_v, 1) is J'W x-dot before, dq/dt
+        afterwards; b, left and more are written
     """
     x, left = one.x, one.left
     fold_columns(couplers, work.coupler, x)
@@ -187,8 +193,8 @@ def velocity(couplers, n_hard, work, one):
 
 @njit
 def factor(problem, multiplier, n_hard, second_order, work, H_out):
-    """Write the Cholesky factor of H + rho A'A into work.H; return False where H is not positive definite
-    along A x = 0.
+    """Write the Cholesky factor of H + rho A'A into work.H; return False if H is not positive definite for
+    all x with A x = 0.
 
     rho is larger than a step needs, so that this also holds where hard elements are nearly linearly
     dependent, as those of a knee near a singular pose.
@@ -197,7 +203,7 @@ def factor(problem, multiplier, n_hard, second_order, work, H_out):
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = exact, 0 = Gauss-Newton
-    work : Work - after optimality; H, scale, slope, aim written
+    work : Work - as `optimality` leaves it; its H, scale, slope and aim are written
     H_out : (n_v, n_v) - H before it is factored, lower triangle; None = not needed
     """
     curvature = AUGMENTATION
@@ -214,16 +220,17 @@ def factor(problem, multiplier, n_hard, second_order, work, H_out):
 
 @njit
 def answer(couplers, n_hard, work, X, B):
-    """Replace the derivatives X by sensitivities P X, and write the sensitivities to the hard elements'
-    targets into B.
+    """Replace derivatives of numbers, the columns of X, by their sensitivities P X to the gradient; write
+    those to the hard elements' targets into B.
 
-    For columns f of X: with Y = L'^-1 A' and S = Y'Y, B = S^-1 Y' L'^-1 f is the change of f'q per unit that
-    an element's Phi may deviate. Followers count by their drivers, coordinates at a bound not at all.
+    For a column f of X, with Y = L'^-1 A' and S = Y'Y, the column of B is S^-1 Y' L'^-1 f: the change of f'q
+    per unit by which an element's Phi deviates from 0. Coordinates that couplers give are expressed by their
+    drivers; those at a bound do not change.
 
     couplers : Couplers - or None
     n_hard : int - number of hard elements
     work : Work - after stand_at
-    X, B : (n_v, K), (n_element, K) - written; of B the first n_hard rows
+    X, B : (n_v, K), (n_element, K) - written; only the first n_hard rows of B
     """
     fold_columns(couplers, work.coupler, X)
     n_v, K = X.shape
@@ -278,11 +285,11 @@ def soft_answers(model, roles, n_hard, solver, X, B):
 
 @njit
 def quadratic_forms(M, X, row, value_out):
-    """Write x' M x for every column x of X.
+    """Write the quadratic form x' M x (a variance) for every column x of X into value_out.
 
-    M : (n, n) - lower triangle
-    X : (n, K)
-    row : (K,) - scratch, written
+    M : (n, n) - symmetric matrix, lower triangle
+    X : (n, K) - vectors x
+    row : (K,) - working space
     value_out : (K,) - written
     """
     value_out[:] = 0.0

@@ -1,9 +1,11 @@
-"""Variance that unusual markers add to a frame's numbers although they are no fault.
+"""Variance that is added to a frame's numbers for markers that are unusual, but not so much as to be at
+fault.
 
-The errors of the markers (kernels/uncertainty/marker_errors) are their usual ones. A marker that is farther
-than usual from its usual position, from where it was predicted, or from where the last frame's pose had it,
-has an error of that size: not enough for a fault, but enough to be stated. A departure that occurs often
-counts as usual. This is not averaged over frames, and costs next to nothing where all markers are usual.
+kernels/uncertainty/marker_errors states the usual errors of the markers. A marker may depart in three ways:
+its residual is farther than usual from its usual value, the marker from its predicted position, or its
+residual from that of the last frame. It then has an error of that size, and its variance is increased. A
+departure that occurs often counts as usual. The increase is not averaged over frames, and costs next to no
+time if all markers are usual.
 """
 
 from __future__ import annotations
@@ -27,18 +29,19 @@ LEARN_USUAL = 0.002
 
 @njit
 def inflate_variance(model, options, health, weight, shown, errors, solver, X, row, value):
-    """Add the variances that unusual markers cause to the variances of the numbers.
+    """Increase the variances of the numbers by what the errors of unusual markers contribute.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     options : HealthOptions - settings of the checks of single markers
-    health : Health - residual of the solution
+    health : Health - state of each marker; its residual at the solution is read
     weight : (n_marker,) - weights of the markers in this frame
-    shown : float - part of the markers' errors that residuals show, as variances
-    errors : MarkerErrors - variance of what is usual, step; usual written
-    solver : Work - pose, marker.model of the solution; delta written
+    shown : float - part of the markers' squared errors that residuals show, as marker_variances returns it
+        [1]
+    errors : MarkerErrors - its variance and step are read, its usual is written
+    solver : Work - its pose and marker.model are those of the solution; its delta is written
     X : (n_v, K) - sensitivities of the numbers to the gradient
-    row : (K,) - scratch, written
-    value : (K,) - variances, written
+    row : (K,) - working space
+    value : (K,) - variances of the numbers, updated
     """
     for m in range(weight.shape[0]):
         if health.weight[m] == 0.0 or not is_known(m, options, health):
@@ -52,11 +55,15 @@ def inflate_variance(model, options, health, weight, shown, errors, solver, X, r
 
 @njit
 def departure(m, shown, options, health, errors):
-    """Return the largest variance along an axis that the unusual part of marker m's departure suggests
-    [m^2].
+    """Return the variance along an axis [m^2] that follows from the unusual part of marker m's departures,
+    the largest of three.
 
-    m : int - marker, known
-    shown : float - part of the markers' errors that residuals show, as variances
+    The departures are those of the residual from its usual value, of the marker from its predicted position,
+    and of the residual from that of the last frame.
+
+    m : int - index of a marker that has been visible for enough frames
+    shown : float - part of the markers' squared errors that residuals show, as marker_variances returns it
+        [1]
     options : HealthOptions - settings of the checks of single markers
     health : Health - state of each marker, kept from frame to frame
     errors : MarkerErrors - statistics of each marker over the last frames; its field usual is written
@@ -83,14 +90,14 @@ def departure(m, shown, options, health, errors):
 
 @njit
 def add_error(model, m, weight, solver, X, row_out):
-    """Write the variances of all numbers per unit variance of the position of marker m along each axis.
+    """Write the variances of all numbers if marker m has an error with the variance 1 along each axis.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
-    m : int - marker
+    m : int - index of the marker
     weight : (n_marker,) - weights of the markers in this frame
-    solver : Work - pose, marker.model; delta written
+    solver : Work - its pose and marker.model are read, its delta is written
     X : (n_v, K) - sensitivities of the numbers to the gradient
-    row_out : (K,) - written
+    row_out : (K,) - variances per variance of the marker, written
     """
     b, w, along = model.markers.body[m], weight_of(model.markers.weight, m, weight[m]), solver.delta
     row_out[:] = 0.0
