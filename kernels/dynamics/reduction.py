@@ -105,7 +105,7 @@ def follow_accelerations(couplers, own, v, v_dot):
     `follow`.
 
     couplers : Couplers - None = no coordinate is given
-    own : ReductionWork - after follow
+    own : ReductionWork - derivatives of the couplers, as `follow` leaves them
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2], given ones are written
     """
@@ -127,7 +127,7 @@ def follow_jerks(couplers, own, v, v_dot, jerk):
     It is called after `follow` and `follow_accelerations`.
 
     couplers : Couplers - None = no coordinate is given
-    own : ReductionWork - after follow
+    own : ReductionWork - derivatives of the couplers, as `follow` leaves them
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     jerk : (n_v,) - time derivatives of v_dot [rad/s^3, m/s^3], given ones are written

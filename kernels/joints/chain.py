@@ -194,8 +194,8 @@ def chain_jerks(tree, pose, b, q, v, v_dot, own):
 
 @njit
 def chain_order(chains, tree, pose, b, factor, wrench, H):
-    """Correct a second derivative H, computed as if dof i moved before dof j, to the order of the motions of
-    chain joint b (see kinds.order_joint).
+    """Correct a Hessian H with respect to steps of the coordinates, computed as if dof i moved before dof j,
+    to the order of the motions of chain joint b (see kinds.order_joint).
 
     Added are - f_n' f_m' (s_n x s_m) . w for every pair in which motion n of dof i comes after motion m of
     dof j, and f_n'' s_n . w on the diagonal; s are unit twists, f functions, w is the wrench.

@@ -127,7 +127,7 @@ def angular(twist, start, v):
 @njit
 def ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias):
     """Add the motion of ellipsoidal joint b to the parent's spatial velocity and bias acceleration, as for a
-    ball joint; the bias also gets (0, K(w, w)), with the joint's angular velocity w.
+    ball joint; the bias also gets (0, K(w, w)), with the joint's angular velocity w and K of the module.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
@@ -243,10 +243,11 @@ def ellipsoidal_within(tree, pose, b, force, tau_q_out):
 
 @njit
 def ellipsoidal_order(chains, tree, pose, b, factor, wrench, H):
-    """Correct a second derivative H, computed as if dof i moved before dof j, to simultaneous rotations of
-    ellipsoidal joint b (see kinds.order_joint).
+    """Correct a Hessian H with respect to steps of the coordinates, computed as if dof i moved before dof j,
+    to simultaneous rotations of ellipsoidal joint b (see kinds.order_joint).
 
-    This is done as for a ball joint; (K(c_i, c_j) + K(c_j, c_i)) . f / 2 is added for the axes c of its dofs.
+    This is done as for a ball joint; (K(c_i, c_j) + K(c_j, c_i)) . f / 2 is added, with the axes c of its
+    dofs and K of the module.
 
     chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates

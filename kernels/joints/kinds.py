@@ -313,8 +313,8 @@ def joint_within(tree, pose, b, force, tau_q_out):
 
 @njit
 def order_joint(tree, pose, b, factor, wrench, H):
-    """Correct a second derivative H, computed as if dof i moved before dof j, to the order in which the dofs
-    of joint b move.
+    """Correct a Hessian H with respect to steps of the coordinates, computed as if dof i moved before dof j,
+    to the order in which the dofs of joint b move.
 
     Of two motions the one nearer to ground turns the other. With twists S and a wrench w, the second
     derivative of the work along w is that of dof i before dof j, and the other order differs by

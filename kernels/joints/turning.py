@@ -81,9 +81,9 @@ def turning_jerks(tree, twist, velocity, b, own):
 
 @njit
 def order_turning(twist, start, factor, wrench, H):
-    """Add the term - (S_i x S_j) . w / 2 to a second derivative H for pairs of three simultaneous rotations.
-    H was computed as if rotation i came before j; the sum is the mean of both orders. S are the twists, w is
-    the wrench.
+    """Add the term - (S_i x S_j) . w / 2 to a Hessian H, with respect to steps of the coordinates, for pairs
+    of three simultaneous rotations. H was computed as if rotation i came before j; the sum is the mean of
+    both orders. S are the twists, w is the wrench.
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first of the three dofs
