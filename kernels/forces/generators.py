@@ -43,7 +43,7 @@ class DrivenGenerators(NamedTuple):
 
 
 class GeneratorWork(NamedTuple):
-    """Activations of torque generators with excitations, torques, and working space."""
+    """Activations and torques of the torque generators in a time step, and working space."""
 
     # activations at the begin and at the end of the step [1]
     step: Annotated[np.ndarray, Floats("n_generator", 2)]

@@ -30,7 +30,9 @@ class PointLoads(NamedTuple):
 
 
 class LoadWork(NamedTuple):
-    """Working space of the loads."""
+    """Working space of external loads: of each load its factor in this step, and its point and force in
+    ground axes.
+    """
 
     level: Annotated[np.ndarray, Floats("n_load")]  # part of each force that acts in this step
     # its point about the reference point [m], the force [N]
@@ -38,7 +40,7 @@ class LoadWork(NamedTuple):
 
 
 def new_load_work(n_load: int) -> LoadWork:
-    """Allocate a LoadWork: working space of the loads."""
+    """Allocate a LoadWork: working space of n_load external loads."""
     return allocate(LoadWork, n_load=n_load)
 
 

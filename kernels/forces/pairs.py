@@ -97,7 +97,9 @@ def motion_order(tree: Tree) -> np.ndarray:
 
 @inlined
 def clear_slopes(work):
-    """Set work.slopes and work.loaded of all pairs to zero."""
+    """Set the summed derivatives of the wrenches of all pairs (work.slopes) to zero, and work.loaded to "no
+    element yet".
+    """
     for p in range(work.loaded.shape[0]):
         work.loaded[p] = 0
         for k in range(2):
@@ -115,7 +117,7 @@ def relative_motion(pairs, twist, rate, motion, row):
     twist : (n_v, 6) - twists of all dofs about the reference point
     rate : (n_v,) - generalized speeds, accelerations, or rates of the accelerations
     motion : (n_pair, 3, 6) - PairWork.motion, written
-    row : int - VELOCITY, ONSET or JERK, by what rate is
+    row : int - VELOCITY, ONSET or JERK, depending on what rate contains
     """
     for p in range(pairs.body_a.shape[0]):
         out = motion[p, row]
@@ -137,8 +139,10 @@ def add_pair_forces(pairs, twist, wrench, tau):
     """Project the wrench of each pair onto the dofs of its path, and add the result to the generalized
     forces.
 
-    pairs : Pairs - the two bodies of every pair; twist : (n_v, 6) - twists of all dofs; wrench : (n_pair, 6)
-        - on bodies A [N m, N]; tau : (n_v,) - generalized forces [N m, N].
+    pairs : Pairs - the two bodies of every pair
+    twist : (n_v, 6) - twists of all dofs
+    wrench : (n_pair, 6) - wrenches on bodies A [N m, N]
+    tau : (n_v,) - generalized forces [N m, N], added to
     """
     for p in range(pairs.body_a.shape[0]):
         for k in range(pairs.n_path[p]):

@@ -12,8 +12,9 @@ def place(pose, body, point):
     """Return the position (x, y, z) of a body's point in ground axes, relative to the reference point of the
     tree [m].
 
-    pose : Pose - positions and orientations of all bodies in ground; the reference point is the origin of
-        body 0; body : int - index of the body; point : (3,) - in the body's axes [m].
+    pose : Pose - poses of all bodies in ground; the reference point is the origin of body 0
+    body : int - index of the body, -1 = ground
+    point : (3,) - the point in the body's axes [m]
     """
     o, x, y, z = pose.position[0], point[0], point[1], point[2]
     if body < 0:

@@ -1,4 +1,6 @@
-"""Springs and dampers on coordinates: hinged orthoses, stops of a chain, passive stiffness of a joint."""
+"""Linear springs and dampers on single coordinates: hinged orthoses, stops of a chain, passive stiffness of a
+joint.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of received markers to the model's order, unit, axes and side."""
+"""Conversion of received markers to the model's order, unit and axes, and of a left leg to a right one."""
 
 from __future__ import annotations
 

@@ -80,7 +80,8 @@ def flow(kind, size, x, t, s, x_out, t_out):
 
 @njit
 def flow_sphere(radius, x, t, s, x_out, t_out):
-    """Follow a great circle as `flow` does; return the Jacobi fields a, a', r, r'.
+    """Follow a great circle of a sphere from x along t for the length s; return the Jacobi fields (a, a', r,
+    r') as `flow` does.
 
     radius : float - radius of the sphere [m]
     x : (3,) - starting point on the surface [m]
@@ -99,7 +100,8 @@ def flow_sphere(radius, x, t, s, x_out, t_out):
 
 @njit
 def flow_cylinder(radius, x, t, s, x_out, t_out):
-    """Follow a helix about z as `flow` does; return the Jacobi fields a, a', r, r'.
+    """Follow a helix of a cylinder about z from x along t for the length s; return the Jacobi fields (a, a',
+    r, r') as `flow` does.
 
     radius : float - radius of the cylinder [m]
     x : (3,) - starting point on the surface [m]

@@ -1,11 +1,12 @@
 """Muscle lengths and moment arms about anatomical joint angles, at the pose of a solved frame.
 
-The angles are those of kernels/joints/joint_angles. e1 and e3 are fixed to the bodies, and e2 = e3 x e1 is
-the floating axis. The angular velocity of the distal body in the proximal one is w = a' e1 + b' e2 + c' e3
-(Grood and Suntay 1983), so a' is w times the vector dual to e1, and the motion of that angle alone is a
-rotation of the joint about e1. If the method constrains the joint by a mechanism, the other dofs follow the
-angle as the mechanism demands. Soft elements are constraint rows with a compliance: they keep their lengths
-as far as the hard elements and the angle allow.
+The angles a, b, c are those of kernels/joints/joint_angles, about the axes e1, e2, e3 of the joint coordinate
+system: e1 and e3 are fixed to the proximal and the distal body, and e2 = e3 x e1 is the floating axis. The
+angular velocity of the distal body relative to the proximal one is w = a' e1 + b' e2 + c' e3 (Grood and
+Suntay 1983), so a' is w times the vector dual to e1, and the motion of that angle alone is a rotation of the
+joint about e1. If the method constrains the joint by a mechanism, the other dofs follow the angle as the
+mechanism demands. Soft elements are constraint rows with a compliance: they keep their lengths as far as the
+hard elements and the angle allow.
 
 A mechanism rotates about all three axes at once. If its motion is mostly flexion, the other two angles change
 little with flexion. A moment arm about such an angle would be the arm about flexion divided by the small
@@ -230,15 +231,15 @@ def place_joint_angles(tree, joints, j, pose, work):
 
 @njit
 def joint_angle_row(tree, pose, proximal, distal, dual, moment, row_out):
-    """Write the rate of a joint angle per unit speed of each dof: the scalar product of dual and the relative
-    angular velocity of the two bodies.
+    """Write the derivative of a joint angle along each dof: the scalar product of `dual` and the relative
+    angular velocity of the two bodies at unit speed of the dof.
 
     tree : Tree - the joint tree
     pose : Pose - positions and orientations of all bodies in ground
     proximal, distal : int - indices of the two bodies
     dual : (3,) - vector dual to the axis of the angle, in ground
     moment : (6,) - working space
-    row_out : (n_v,) - rate of the angle per unit speed of each dof, written
+    row_out : (n_v,) - derivative of the angle along each dof, written
     """
     for i in range(row_out.shape[0]):
         row_out[i] = 0.0

@@ -31,7 +31,7 @@ class Surfaces(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Positions and axes of the surfaces in ground, as `place` writes them."""
+    """Positions and axes of the wrapping surfaces in ground, as `place` writes them."""
 
     position: Annotated[np.ndarray, Floats("n_surface", 3)]  # [m]
     rotation: Annotated[np.ndarray, Floats("n_surface", 3, 3)]  # axes as columns
@@ -44,7 +44,9 @@ def new_placement(n_surface: int) -> Placement:
 
 @njit
 def place(surfaces, pose, placement_out):
-    """Write the positions and axes of all surfaces in ground at a pose of the bodies into placement_out."""
+    """Write the positions and axes of all wrapping surfaces in ground, at a pose of the bodies, into
+    placement_out.
+    """
     for k in range(surfaces.kind.shape[0]):
         b = surfaces.body[k]
         point_in_ground(pose, b, surfaces.position[k], placement_out.position[k])

@@ -184,7 +184,7 @@ def hold_ways(run, work):
 
 @njit
 def keep(first, last, work):
-    """Store the present path over the stations first to last - 1."""
+    """Store the present path over the wrapping surfaces of stations first to last - 1, for `restore`."""
     copy_state(first, last, work.ends, work.arc, work.ends_best, work.arc_best)
     for i in range(first, last):
         work.touching_best[i] = work.touching[i]
@@ -192,7 +192,7 @@ def keep(first, last, work):
 
 @njit
 def restore(first, last, work):
-    """Restore the path over the stations first to last - 1 that `keep` stored."""
+    """Restore the path over the wrapping surfaces of stations first to last - 1 that `keep` has stored."""
     copy_state(first, last, work.ends_best, work.arc_best, work.ends, work.arc)
     for i in range(first, last):
         work.touching[i] = work.touching_best[i]
@@ -200,7 +200,7 @@ def restore(first, last, work):
 
 @njit
 def copy_state(first, last, ends, arc, ends_out, arc_out):
-    """Copy the ends in the surface frames, and the arcs, of the stations first to last - 1.
+    """Copy the end points and arc lengths of the path on the wrapping surfaces of stations first to last - 1.
 
     first : int - first station of the run
     last : int - the station after the last one of the run

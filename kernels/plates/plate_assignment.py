@@ -388,8 +388,8 @@ def distance_to_foot(normal, point, foot):
 
 @njit
 def between(point, foot, other):
-    """Return whether a point (3,) is between the midpoints of two feet (2, 3),
-    within 45 degrees of their line.
+    """Return whether, seen from a point (3,), the midpoints of two feet (2, 3) are in nearly opposite
+    directions, more than 135 degrees apart.
     """
     dot = a2 = b2 = 0.0
     for i in range(3):

@@ -23,7 +23,9 @@ frame, and nothing is changed."""
 
 
 class Manifold(NamedTuple):
-    """The fields of a kernels/joints/tree.Tree that determine tangent steps of coordinates."""
+    """The part of a joint tree that determines how coordinates change with tangent steps (small rotations and
+    displacements).
+    """
 
     parent: np.ndarray  # (n_body,) int64 - only counted
     kind: np.ndarray  # (n_body,) int64
@@ -45,7 +47,7 @@ def manifold_of(tree: Tree) -> Manifold:
 
 
 def plain(n: int) -> Manifold:
-    """Return the manifold of n numbers that belong to no joint, such as forces and moments of force
+    """Return the Manifold of n plain numbers that belong to no joint, such as the forces and moments of force
     plates.
     """
     return Manifold(*(np.array(rows, np.int64) for rows in ([-1], [CHAIN], [0, n], [0, n])))

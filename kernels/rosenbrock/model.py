@@ -195,8 +195,7 @@ def pull_along(pulls, tree, q, v, inner, work):
     tree : Tree - joint tree of the bodies
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
-    inner : Inner - its rate is written; it is an argument of its own so that the compiler drops the body for
-        None
+    inner : Inner - inner states of the muscles, whose rate is written; None where there are no muscles
     work : SimulationWork - its tau and pulls are written
     """
     if inner is not None:
@@ -210,7 +209,7 @@ def solve_motion(couplers, system, v, work, v_dot_out):
     The articulated-body algorithm is used, or the equations of motion reduced to independent coordinates
     where there are couplers.
 
-    couplers : Couplers - an argument of its own so that the compiler drops the branch for None
+    couplers : Couplers - None where no coordinate is given by a coupler
     system : System - joint tree of bodies with mass, in a gravitational field
     v : (n_v,) - generalized speeds [rad/s, m/s]
     work : SimulationWork - working space, overwritten

@@ -43,7 +43,9 @@ motion is not judged relative to its speed alone."""
 
 
 class StepOptions(NamedTuple):
-    """Options of a simulation's time steps."""
+    """Settings of a simulation's time steps: length, treatment of reversing friction, and tolerance of the
+    embedded error.
+    """
 
     step: float  # [s]
     secant: int  # 1 = secant slope where friction would turn round within the step, 0 = exact slope

@@ -3,7 +3,8 @@
 In the published form, with J = f' at the start of the step (for an autonomous system; Hairer & Wanner (1996),
 Solving Ordinary Differential Equations II, section IV.7, eq. 7.4), a step is
   k_i = h f(y + sum_j alpha_ij k_j) + h J sum_(j <= i) gamma_ij k_j,   y1 = y + sum_i b_i k_i
-With u = Gamma k no product with J is left, and one matrix serves all stages (eq. 7.25):
+h is the step, Gamma the matrix of the gamma_ij, g its constant diagonal. With u = Gamma k no product with J
+is left, and one matrix serves all stages (eq. 7.25):
   (I / (h g) - J) u_i = f(y + sum_j a_ij u_j) + sum_(j < i) C_ij u_j / h,   y1 = y + sum_i m_i u_i
   a = alpha Gamma^-1,  C = I / g - Gamma^-1,  m = b Gamma^-1,  e = (b - b_hat) Gamma^-1,  c_i = sum_j alpha_ij
 Where f depends on t as well, stage i is at t + c_i h, and gamma_i h df/dt is added to its right-hand side.

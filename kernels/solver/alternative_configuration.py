@@ -101,7 +101,9 @@ def new_alternative_configuration(
 def new_alternative_work(
     n_q: int, n_v: int, n_marker: int, n_joint: int, n_ligament: int, n_contact: int, K: int
 ) -> AlternativeWork:
-    """Allocate an AlternativeWork: working space for alternative configurations, beside that of the frame."""
+    """Allocate an AlternativeWork, the working space for alternative configurations, for these numbers of
+    coordinates, speeds, markers, joints, ligaments, contacts and published numbers (K).
+    """
     return allocate(
         AlternativeWork,
         n_q=n_q,
@@ -114,8 +116,10 @@ def new_alternative_work(
 
 @inlined
 def follow_others(model, problem, track, dt, options, solver_options, variance, frame, state, work):
-    """Update the alternative configurations of all joints; call it after all that needs the matrix factors of
-    the frame.
+    """Update the alternative configurations of all joints: other ways in which their rigid elements can be
+    assembled.
+
+    Call it after all that needs the matrix factors of the frame.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     problem : FrameProblem - model, roles of its elements, and measured markers of the frame
@@ -127,7 +131,7 @@ def follow_others(model, problem, track, dt, options, solver_options, variance, 
     frame : TrackWork - its solver is at the published pose; its factors are overwritten where a configuration
         is solved
     state : AlternativeConfiguration - state of the alternative configurations of joints, written
-    work : AlternativeWork - written
+    work : AlternativeWork - working space, written
     """
     for r in range(state.body.shape[0]):
         state.since[r] += dt
@@ -141,8 +145,8 @@ def has_changed_over(tree, track, r, state, work):
     """Return whether the published pose has changed to the alternative configuration of joint r within one
     frame.
 
-    It has if it moved by more than half of the distance to the alternative configuration. The stored odds and
-    differences of the two then have to be exchanged.
+    It has if it moved by more than half of the distance to the alternative configuration. The caller then
+    solves the alternative configuration again at once.
 
     tree : Tree - joint tree of the bodies
     track : TrackState - state of one solution that is followed from frame to frame

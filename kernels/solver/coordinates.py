@@ -36,7 +36,7 @@ class CoordinateTargets(NamedTuple):
 
 
 class CoordinateRanges(NamedTuple):
-    """Ranges lower <= q <= upper of coordinates; followers of couplers have none."""
+    """Ranges lower <= q <= upper of single coordinates; coordinates that couplers give have none."""
 
     coordinate: np.ndarray  # (n_limit,) int64 - index in q
     dof: np.ndarray  # (n_limit,) int64 - index in v

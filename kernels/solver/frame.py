@@ -80,7 +80,9 @@ class SolverMethod(NamedTuple):
 
 
 class FrameOptions(NamedTuple):
-    """Settings for solving one frame."""
+    """Settings for solving one frame: tracking of the solution, checks of markers, and filling in of missing
+    markers.
+    """
 
     track: TrackOptions
     health: HealthOptions

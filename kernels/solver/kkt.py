@@ -26,7 +26,9 @@ N_HALVING = 12
 
 
 class SolverOptions(NamedTuple):
-    """Settings of the constrained least-squares solver."""
+    """Settings of the constrained least-squares solver: tolerance, largest number of iterations, and largest
+    step.
+    """
 
     tolerance: float  # optimality residual at which a frame is solved
     max_iterations: int

@@ -1,11 +1,12 @@
-"""One step of Newton's method for the problem of kernels/solver/optimality: the KKT system with its bounds.
+"""One Newton step of a frame's constrained least-squares problem (kernels/solver/optimality): the KKT system
+with bounds.
 
 [H A'] [delta ]   [ -g ]        A = dPhi, g = gradient of the objective,
 [A 0 ] [lambda] = [-Phi]        H = Hessian of the Lagrangian,
 
-solved with H + rho A'A in place of H, which gives the same step (Bertsekas 1982, section 2.2). Its Cholesky
-factor, eliminated from the leaves of the tree to the root so that branches stay uncoupled, exists exactly
-when the step leads to a minimum.
+with the Jacobian A of the hard elements Phi. It is solved with H + rho A'A in place of H, which gives the
+same step (Bertsekas 1982, section 2.2). Its Cholesky factor, eliminated from the leaves of the tree to the
+root so that branches stay uncoupled, exists exactly when the step leads to a minimum.
 """
 
 from __future__ import annotations

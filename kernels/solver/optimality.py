@@ -1,9 +1,10 @@
 """The constrained least-squares problem of a frame, and its conditions of optimality.
 
-min 1/2 Psi' W Psi subject to Phi = 0 on the manifold of the joint tree. Psi contains markers
-(kernels/markers/marker_cost) and soft elements, Phi hard elements (kernels/solver/constraints); Sancisi et
-al. 2017, eqs 5-9, in joint coordinates instead of natural ones. At an optimum g + A' lambda = 0 and Phi = 0,
-with g the gradient of the objective and A = dPhi.
+min 1/2 Psi' W Psi subject to Phi = 0 on the manifold of the joint tree. Psi contains the residuals of markers
+(kernels/markers/marker_cost) and the deviations of soft elements, W their weights, Phi the deviations of hard
+elements (kernels/solver/constraints); Sancisi et al. 2017, eqs 5-9, in joint coordinates instead of natural
+ones. At an optimum g + A' lambda = 0 and Phi = 0, with the gradient g of the objective, the Jacobian A = dPhi
+and multipliers lambda.
 """
 
 from __future__ import annotations

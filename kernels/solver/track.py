@@ -158,7 +158,7 @@ def find_open_dofs(problem, q, work, floating_inner):
 
 @njit
 def remember(track):
-    """Store the state before a frame, so that the frame can be solved again."""
+    """Store the solver's state from before a frame, so that the frame can be solved again (`rewind`)."""
     copy(track.q, track.q_begin)
     copy(track.multiplier, track.multiplier_begin)
     track.doubt_begin[0] = track.doubt[0]
@@ -168,7 +168,7 @@ def remember(track):
 
 @njit
 def rewind(track):
-    """Restore the state of the solver from before the frame, so that the frame can be solved again."""
+    """Restore the solver's state from before a frame, so that the frame can be solved again."""
     copy(track.q_begin, track.q)
     copy(track.multiplier_begin, track.multiplier)
     track.doubt[0] = track.doubt_begin[0]

@@ -39,7 +39,7 @@ exhausted."""
 
 
 class FitOptions(NamedTuple):
-    """Target, bounds and tolerances of the fit."""
+    """Targets and weights of the parameters, bounds and tolerances for the fit of a torque generator."""
 
     target: np.ndarray  # (5,) - x_o
     weight: np.ndarray  # (5,) - diagonal of W

@@ -55,7 +55,7 @@ class ThreePoses(NamedTuple):
 
 
 class ColumnWork(NamedTuple):
-    """Working space of columns_in_time."""
+    """Working space for computing the columns of pose errors (columns_in_time)."""
 
     at_home: Pose  # every body's axes and origin those of ground: places in it are places in the bodies
     place: Annotated[np.ndarray, Floats("n_marker", 3)]  # [m]
@@ -71,7 +71,7 @@ class ColumnWork(NamedTuple):
 
 
 def new_column_work(n_q: int, n_v: int, n_body: int, n_marker: int, n_element: int) -> ColumnWork:
-    """Allocate a ColumnWork: working space of columns_in_time."""
+    """Allocate a ColumnWork: working space for computing the columns of pose errors."""
     at_home = new_pose(n_body, n_v)
     at_home.rotation[:] = np.eye(3)
     return allocate(

@@ -371,8 +371,8 @@ def conclude_deviations(joints, folded_for, usual, limit, least, out):
     No standard deviation exceeds that of a number about which nothing is known, such as an angle uniform on
     a circle.
 
-    The part by which the variance of this frame exceeds the usual variance is multiplied by FORESIGHT^2,
-    because this part comes and goes within a trial.
+    For the comparison with limit, the part of a variance beyond the usual one is multiplied by FORESIGHT^2
+    (1.64^2, for 90 % of errors), because it comes and goes within a trial.
 
     joints : JointAxes - anatomical axes and reference points of the joints
     folded_for : (n_body,) - time for which a body and its neighbour have had too few visible markers, so

@@ -37,7 +37,7 @@ class SkinMotion(NamedTuple):
 
 
 class GradientErrorWork(NamedTuple):
-    """Working space of gradient_covariance."""
+    """Working space for the covariance of the gradient of the marker cost (gradient_covariance)."""
 
     # by the markers' weights; by what their own errors weigh
     total: Annotated[np.ndarray, Floats(2, "n_body", N_SUM)]
@@ -48,7 +48,7 @@ class GradientErrorWork(NamedTuple):
 
 
 def new_gradient_error_work(n_body: int) -> GradientErrorWork:
-    """Allocate a GradientErrorWork: working space of gradient_covariance."""
+    """Allocate a GradientErrorWork: working space for the covariance of the gradient of the marker cost."""
     return allocate(GradientErrorWork, n_body=n_body)
 
 

@@ -62,7 +62,7 @@ class LoadErrors(NamedTuple):
 
 
 class ErrorWork(NamedTuple):
-    """Working space of kinetic_deviations."""
+    """Working space for the standard deviations of joint loads (kinetic_deviations)."""
 
     factor: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]
     # xi of each body, about the reference point; the last: ground
@@ -79,7 +79,7 @@ def new_kinetic_deviations(n_joint: int, n_v: int) -> KineticDeviations:
 
 
 def new_error_work(n_body: int, n_v: int, n_joint: int) -> ErrorWork:
-    """Allocate an ErrorWork: working space of kinetic_deviations."""
+    """Allocate an ErrorWork: working space for the standard deviations of joint loads."""
     return allocate(ErrorWork, n_v=n_v, n_body=n_body, frames=new_joint_frames(n_joint))
 
 

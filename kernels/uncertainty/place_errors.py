@@ -29,7 +29,7 @@ class WeightedPoints(NamedTuple):
 
 
 class PlaceWork(NamedTuple):
-    """Working space of place_deviations."""
+    """Working space for the standard deviations of positions (place_deviations)."""
 
     row: Annotated[np.ndarray, Floats(3, "n_v")]  # slopes of one place
     arm: Annotated[np.ndarray, Floats(3)]  # [m]

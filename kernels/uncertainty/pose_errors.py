@@ -43,7 +43,7 @@ def new_pose_errors(n_v: int, n_marker: int) -> PoseErrors:
 
 @njit
 def falls_due(weight, errors):
-    """Return whether the covariance has to be computed again in this frame.
+    """Return whether the covariance of the pose has to be computed again in this frame.
 
     weight : (n_marker,) - weights of the markers in this frame
     errors : PoseErrors - covariances of the coordinates, kept from frame to frame; its fields wait, seen and

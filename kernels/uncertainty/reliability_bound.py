@@ -70,7 +70,7 @@ def new_ranges(n_marker: int) -> Ranges:
 
 
 def new_reliability_work(n_v: int, n_element: int, K: int) -> ReliabilityWork:
-    """Allocate a ReliabilityWork: working space of find_unreliable."""
+    """Allocate a ReliabilityWork: working space for bounds of errors by markers outside their ranges."""
     return allocate(ReliabilityWork, K=K, n_v=n_v, n_element=n_element)
 
 
