@@ -104,7 +104,7 @@ def find_touching(meshes, contacts, e, k, source, target, R, p, work):
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e, k : int - index of the contact; 0 = vertices of A in B, 1 = vertices of B in A
+    e, k : int - index e of the contact; k = 0: vertices of A in surface B, k = 1: of B in A
     source, target : int - numbers of the surfaces
     R : (3, 3), p : (3,) - rotation and position of source in the axes of target [m]
     work : MeshWork - results and working space of the mesh contacts, written
@@ -279,7 +279,7 @@ def touch_asked(meshes, contacts, e, k, target, asked, work):
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e, k : int - index of the contact; 0 = vertices of A in B, 1 = vertices of B in A
+    e, k : int - index e of the contact; k = 0: vertices of A in surface B, k = 1: of B in A
     target : int - index of the surface that is pressed
     asked : (int, int, float, float, int) - the vertices, as `ask` returns them
     work : MeshWork - results and working space of the mesh contacts, written
@@ -313,7 +313,7 @@ def touch_vertex(meshes, contacts, e, k, i, at, t, work):
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e, k : int - index of the contact; 0 = vertices of A in B, 1 = vertices of B in A
+    e, k : int - index e of the contact; k = 0: vertices of A in surface B, k = 1: of B in A
     i : int - index of the vertex
     at : (x, y, z) - its position in the axes of the surface that is pressed [m]
     t : int - index of that surface's closest triangle

@@ -359,7 +359,7 @@ def search(size, s, ends_out, work):
 
 @njit
 def distance(size, p, x):
-    """Return the distance [m] of p : (3,), scaled by the half axes `size`, from the point x : (3,) [m]."""
+    """Return the distance [m] of x : (3,) from the point p : (3,), which is in units of the half axes."""
     u, v, w = p[0] * size[0] - x[0], p[1] * size[1] - x[1], p[2] * size[2] - x[2]
     return math.sqrt(u * u + v * v + w * w)
 

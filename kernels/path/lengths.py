@@ -81,10 +81,10 @@ def path_lengths(tree, lengths, q, target, work, value_out):
     is found.
 
     tree : Tree - the joint tree
-    lengths : PathLengths - the elements that are paths
+    lengths : PathLengths - the elements that constrain lengths of paths
     q : (n_q,) - generalized coordinates [rad, m]
     target : (n_element,) - target lengths [m]
-    work : LengthWork - paths at this pose and beside it, written
+    work : LengthWork - paths at this pose and at displaced poses, written
     value_out : (n_element,) - Phi [m], written for those elements
     """
     pose(tree, q, work.near)
@@ -97,11 +97,11 @@ def length_values(tree, lengths, at, q, target, work, value_out):
     work.
 
     tree : Tree - the joint tree
-    lengths : PathLengths - the elements that are paths; None where no element is one
+    lengths : PathLengths - the elements that constrain lengths of paths; None if there are none
     at : Pose - positions and orientations of the bodies at q
     q : (n_q,) - generalized coordinates of that pose [rad, m]
     target : (n_element,) - target lengths [m]
-    work : LengthWork - paths at this pose and beside it, written
+    work : LengthWork - paths at this pose and at displaced poses, written
     value_out : (n_element,) - Phi [m], written for those elements; NaN where no path is found
     """
     if lengths is None:
@@ -123,7 +123,7 @@ def length_slope(lengths, e, d, work):
     """Return the derivative along dof d of the path length that element e constrains; call it after
     length_values.
 
-    lengths : PathLengths - the elements that are paths; None where no element is one
+    lengths : PathLengths - the elements that constrain lengths of paths; None if there are none
     e, d : int - indices of the element and of the dof
     work : LengthWork - gradients of the paths at this pose
     """
@@ -141,7 +141,7 @@ def add_length_curvature(tree, lengths, e, factor, dofs, work, H):
     of both orders is the second derivative along steps of kernels/joints/tree.integrate.
 
     tree : Tree - the joint tree
-    lengths : PathLengths - the elements that are paths; None where no element is one
+    lengths : PathLengths - the elements that constrain lengths of paths; None if there are none
     e : int - index of the element
     factor : float - factor of the second derivative
     dofs : (n,) int64 - dofs that move the path
@@ -169,7 +169,7 @@ def length_bias(tree, lengths, e, v, work):
     constrains; call it after length_values.
 
     tree : Tree - the joint tree
-    lengths : PathLengths - the elements that are paths; None where no element is one
+    lengths : PathLengths - the elements that constrain lengths of paths; None if there are none
     e : int - index of the element
     v : (n_v,) - generalized speeds [rad/s, m/s]
     work : LengthWork - paths at this pose; beside, move and bend are written
@@ -194,7 +194,7 @@ def bend_along(tree, lengths, m, step, work):
     It is computed by central differences; it is NaN if the path is not found at a displaced pose.
 
     tree : Tree - the joint tree
-    lengths : PathLengths - the elements that are paths
+    lengths : PathLengths - the elements that constrain lengths of paths
     m : int - index of the path
     step : float - step to either side, as a factor of work.move
     work : LengthWork - q and move are read; q_near, near, beside and bend : (n_v,) are written

@@ -282,7 +282,7 @@ def is_under(nearest, blur, rules, state):
 @njit
 def other_foot(plates, p, centre, blur, feet, rules, state):
     """Return whether two feet stand on plate p together: without relative motion, and either both on its
-    surface or, if its edges are unknown, on both sides of a centre of pressure that is under neither.
+    surface or, if its edges are unknown, on opposite sides of a centre of pressure that is under neither.
 
     plates : Plates - positions of the force plates in ground
     p : int - index of the plate

@@ -61,8 +61,8 @@ def contacts(plates, force, moment, threshold, centre_out, free_moment_out, load
     threshold : float - smallest normal force that counts as contact [N]
     centre_out : (n, n_plate, 3) - centre of pressure on the plate's surface [m]; NaN without contact
     free_moment_out : (n, n_plate) - moment about the normal through it [N m]; NaN without contact
-    loaded_out : (n, n_plate) int64 - LOADED, EMPTY, or NOT_MEASURED where the wrench is not finite Returns
-        the number of loaded plates, summed over the samples.
+    loaded_out : (n, n_plate) int64 - LOADED, EMPTY, or NOT_MEASURED where the wrench is not finite
+    Returns the number of loaded plates, summed over the samples.
     """
     n_contact = 0
     for s in range(force.shape[0]):

@@ -64,7 +64,7 @@ def butterworth(manifold, options, t, q, state, rates_out):
 
     Return OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
 
-    manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
+    manifold : Manifold - the part of a joint tree that determines tangent steps of coordinates
     options : Butterworth - options of the Butterworth filter
     t : float - time of the frame [s]
     q : (n_q,) - coordinates of the frame [rad, m]
@@ -98,7 +98,7 @@ def follow(manifold, u, half, w, zeta, s, state):
 
     The step is done in the tangent space at the present output, where each dof is filtered by itself.
 
-    manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
+    manifold : Manifold - the part of a joint tree that determines tangent steps of coordinates
     u : (n_q,) - input of the section at the end of the step [rad, m]
     half : float - half of the step [s]
     w : float - prewarped angular frequency [rad/s]

@@ -81,7 +81,7 @@ def reflect(manifold, centre, q, step, q_out):
     """Write the mirror image of a pose q about the pose `centre`: the same tangent step as from q to centre,
     once more.
 
-    manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
+    manifold : Manifold - the part of a joint tree that determines tangent steps of coordinates
     centre, q : (n_q,) - two poses
     step : (n_v,) - working space
     q_out : (n_q,) - centre moved by minus the tangent step from it to q, written

@@ -62,7 +62,7 @@ def savitzky_golay(manifold, options, t, q, state, rates_out):
     Until the window is full, the polynomial has so low an order that there are two frames for each
     coefficient. Return OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
 
-    manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
+    manifold : Manifold - the part of a joint tree that determines tangent steps of coordinates
     options : SavitzkyGolay - options of the Savitzky-Golay filter
     t : float - time of the frame [s]
     q : (n_q,) - coordinates of the frame [rad, m]
@@ -183,7 +183,7 @@ def weigh(time, newest, n, order, read, P, weight_out):
 def combine(manifold, state, base, n, rates_out):
     """Compute filtered coordinates, speeds and accelerations as weighted sums of the n newest poses.
 
-    manifold : Manifold - the part of a Tree that determines tangent steps of coordinates
+    manifold : Manifold - the part of a joint tree that determines tangent steps of coordinates
     state : SavitzkyGolayState - its weight is read; its fields step and total are overwritten
     base : int - row of the pose from which tangent steps to the others are taken
     n : int - number of frames used

@@ -23,7 +23,7 @@ def certified(problem, options, soft, state, work, out):
     objective is computed with multipliers scaled to sum max(0, drive) = 1, drive = C' multiplier, as is
     required there.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances
     soft : float - 1 where equations (rows) may be violated, else 0
     state : RecruitmentState - activations and multipliers
@@ -61,7 +61,7 @@ def is_impossible(problem, state, work):
 
     They do if demand . multiplier is more than the activations can contribute to it.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - the scaled problem, and working space
     """

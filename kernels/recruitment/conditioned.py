@@ -66,7 +66,7 @@ def size_of(problem, options, work):
 
     It is called after square_rows. It is 1 for min/max, and if that largest activation is not above LEAST.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances
     work : RecruitmentWork - the scaled problem, and working space
     """
@@ -80,7 +80,7 @@ def size_of(problem, options, work):
 def resize(problem, size, work):
     """Scale the problem to activations that are counted in units of `size`: write work.action and work.most.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     size : float - unit of the activations [1]
     work : RecruitmentWork - the scaled problem, and working space
     """

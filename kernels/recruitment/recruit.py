@@ -45,7 +45,7 @@ def recruit(problem, options, state, work, out):
     The status is OPTIMAL, VIOLATED (no activations bear the load; the unmet part is the smallest) or
     NOT_CONVERGED.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances
     state : RecruitmentState - activations and multipliers of the last frame, updated
     work : RecruitmentWork - the scaled problem, and working space, written
@@ -84,7 +84,7 @@ def again(problem, options, state, work, out):
 
     Afterwards work contains the problem as scaled by scale_rows.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances
     state : RecruitmentState - activations and multipliers of the last frame, updated
     work : RecruitmentWork - the scaled problem, and working space, written
@@ -114,7 +114,7 @@ def bear_most(problem, options, state, work, out):
     small that the steps are rounding errors, too. Each variant fails in a few frames, but in different ones,
     so both are tried.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances
     state : RecruitmentState - activations and multipliers, written
     work : RecruitmentWork - the scaled problem, and working space, written
@@ -141,7 +141,7 @@ def is_borne(problem, state, work):
 
     It is if this holds for the rows either as scaled or as given.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - the scaled problem, and working space
     """
@@ -181,7 +181,7 @@ def exceeds(problem, state):
 def scale_rows(problem, work):
     """Write the problem with each row divided by its largest coefficient into work.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     work : RecruitmentWork - action, demand and scale are written
     """
     n_element, n_row = problem.action.shape
@@ -214,7 +214,7 @@ def begin(problem, options, warm, state):
     """Write starting values of the interior-point method inside all bounds: near the last solution, or fixed
     ones.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances
     warm : bool - whether to start from the last solution
     state : RecruitmentState - activations and multipliers, written
@@ -247,7 +247,7 @@ def iterate(problem, options, soft, rounded, state, work, out):
     """Take interior-point steps until the solution is proved optimal, or the load impossible to bear; return
     (status, iterations).
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances
     soft : float - 1 where equations (rows) may be violated, else 0
     rounded : float - residual of the stationarity condition that counts as rounding error, over the terms of
@@ -281,7 +281,7 @@ def measure(problem, options, soft, state, work):
     A pair is the distance from a bound and the multiplier of that bound; mu is the mean of the products of
     all pairs.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances
     soft : float - 1 where equations (rows) may be violated, else 0
     state : RecruitmentState - activations and multipliers; multiplier is written where soft is 1
@@ -319,7 +319,7 @@ def measure(problem, options, soft, state, work):
 def answer(problem, options, status, state, out):
     """Write activations, unmet load and objective into out, without scaling; NaN if no solution was found.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances
     status : int - status of the iterations
     state : RecruitmentState - activations and multipliers

@@ -34,7 +34,7 @@ def by_squares(problem, options, state, work, out):
     work contains the problem as scaled by scale_rows and scale_weights; the status is OPTIMAL, VIOLATED or
     NOT_CONVERGED.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances
     state : RecruitmentState - activations and multipliers of the last frame, updated
     work : RecruitmentWork - the scaled problem, and working space, written
@@ -63,7 +63,7 @@ def respond(problem, state, work):
     """Write the activations that follow from the present multipliers of the rows, the multipliers of their
     bounds, and the unmet load r.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     state : RecruitmentState - multiplier is read; x, lower and upper are written
     work : RecruitmentWork - drive and r are written
     """
@@ -126,7 +126,7 @@ def best_step(problem, state, work):
     The derivative of the objective along the step falls piecewise linearly; its zero is found by Newton's
     method in a bracket.
 
-    problem : Recruitment - elements and demand of the frame
+    problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - drive and dx of `newton_direction`
     """

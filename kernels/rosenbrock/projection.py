@@ -161,8 +161,8 @@ def project(simulation, ahead, q, v, work):
 
 @njit
 def correction(L, own, step_out):
-    """Compute the Newton correction of the coordinates towards Phi = 0 of the acting rows, scaled so that no
-    dof moves by more than MOST.
+    """Compute the Newton correction of the coordinates towards the acting constraints Phi = 0, scaled so that
+    no dof moves by more than MOST.
 
     L : (n_v, n_v) - Cholesky factor of the mass matrix of the independent coordinates
     own : HoldWork - after spread_active; its fields left and delta are written

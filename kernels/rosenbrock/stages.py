@@ -43,8 +43,8 @@ def new_stage_work(n_v: int) -> StageWork:
 
 @inlined
 def factor(tree, v, shift, work, held):
-    """Compute the LU factors of the matrix of all stages, M shift - tau_v - tau_q B; return False if it is
-    singular.
+    """Compute the LU factors of the matrix of all stages, M shift - tau_v - tau_q B (module docstring);
+    return False if it is singular.
 
     tree : Tree - joint tree of the bodies
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]

@@ -103,8 +103,8 @@ def search(problem, max_step, residual, cost, n_hard, work, q, multiplier):
     work : Work - after find_step; q_trial, multiplier_trial and what objective and optimality compute are
         written
     q : (n_q,) - pose at the start [m, rad]
-    multiplier : (n_element,) - multipliers at the start Returns (whether one of them decreased, residual at
-        the last trial, objective at the last trial).
+    multiplier : (n_element,) - multipliers at the start
+    Returns (whether one of them decreased, residual at the last trial, objective at the last trial).
     """
     tree, limits = problem.tree, problem.roles.limits
     scale = step_scale(work.delta, max_step)

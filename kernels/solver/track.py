@@ -209,9 +209,9 @@ def follow(model, roles, measured, weight, dt, options, track, work):
     dt : float - time since the last frame [s]; 0 = unknown
     options : TrackOptions - settings of how a solution is followed and restarted
     track : TrackState - updated; its q becomes the solution
-    work : TrackWork - written; solver.pose becomes the pose of the solution Returns (status, iterations,
-        residual, objective, n_open): status of kernels.solver.kkt, n_open = number of dofs held near the last
-        pose because nothing determines them.
+    work : TrackWork - written; solver.pose becomes the pose of the solution
+    Returns (status, iterations, residual, objective, n_open): status of kernels.solver.kkt, n_open = number
+    of dofs held near the last pose because nothing determines them.
     """
     problem = FrameProblem(
         tree=model.tree, markers=model.markers, elements=model.elements, roles=roles, measured=measured,
@@ -288,7 +288,7 @@ def set_out(model, limits, dt, options, track):
 
 @inlined
 def fits_worse(found, visible, track):
-    """Return whether a fit is so much worse than the best since the last restart that one is due.
+    """Return whether a fit is so much worse than the best one before that a restart is due.
 
     found : SolverEnd - result of one solve: status, iterations, residual, objective
     visible : float - sum of the weights of the visible markers

@@ -146,8 +146,8 @@ def add_bends(demands, x, work):
 
 @njit
 def least_violation(options, violation, work):
-    """Return the smallest violation of the rows that a step within its bounds can reach to first order
-    [tau_o].
+    """Return the smallest violation of the inequalities (rows) that a step within its bounds can reach to
+    first order [tau_o].
 
     The result is at least the allowed violation, a part of options.fulfilled.
 
@@ -174,7 +174,7 @@ def least_violation(options, violation, work):
 
 @njit
 def pose(options, x, left, work):
-    """Set up the quadratic program of an iteration's best step, whose rows are relaxed by the violation
+    """Set up the quadratic program for the best step of an iteration, with all rows relaxed by the violation
     `left`.
 
     options : FitOptions - target, bounds and tolerances of the fit
@@ -236,9 +236,7 @@ def bound(options, x, trust, work):
 
 @njit
 def largest(value):
-    """Return the largest violation among rows value : (n,), which must not be negative; 0 if all are
-    fulfilled.
-    """
+    """Return the largest violation of the inequalities value : (n,) >= 0; 0 if all are fulfilled."""
     worst = 0.0
     for j in range(value.shape[0]):
         worst = max(worst, -value[j])

@@ -70,8 +70,8 @@ def place_deviations(last_dof, dof_parent, places, pose, covariance, work, devia
 
 @njit
 def add_point(last_dof, dof_parent, places, k, pose, work):
-    """Add the derivatives of one weighted point of a position with respect to the dofs to work.row : (3,
-    n_v).
+    """Add the derivatives with respect to the dofs of one of the points that make up a position to work.row :
+    (3, n_v).
 
     last_dof, dof_parent : (n_body,), (n_v,) int64 - last dof of each body, next dof towards ground
     places : WeightedPoints - positions that are weighted sums of points of bodies
