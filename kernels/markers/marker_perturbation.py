@@ -8,7 +8,7 @@ from kernels.joints.couplers import fold_vector
 
 @njit
 def perturbation_gradient(tree, b, w, place, i, solver, along_out):
-    """Write w J'e_i, by which the gradient of the marker cost decreases per metre that marker moves along
+    """Write w J'e_i, the decrease of the marker cost's gradient per metre by which the marker moves along
     axis i.
 
     J is the Jacobian of the model marker's position, e_i the unit vector of axis i of ground.

@@ -176,7 +176,7 @@ def forget(contacts, e, k, work):
 def clearance(meshes, target, x, y, z, reach, guess, work):
     """Return (distance that a point may move before it touches a surface [m], closest triangle).
 
-    The distance is negative for a point that touches.
+    It is negative for a point inside the surface or nearer to it than reach.
 
     meshes : Meshes - the surfaces of all meshes
     target : int - index of the surface

@@ -65,7 +65,7 @@ class PlateAssignment(NamedTuple):
 
 def new_rules() -> AssignmentRules:
     """Return the default limits: half the width of a shod foot, with a margin for its markers' positions, and
-    the moment error of plates in several laboratories whose centres of pressure were wrong by 0.2 m
+    the moment error of plates in several laboratories, with which centres of pressure are wrong by 0.2 m
     (docs/forces.md).
     """
     return AssignmentRules(

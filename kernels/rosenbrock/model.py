@@ -156,7 +156,8 @@ def mirror(M):
 
 @inlined
 def acceleration(simulation, q, v, moving, work, v_dot_out):
-    """Compute the generalized accelerations at q and v.
+    """Compute the generalized accelerations at q and v; if the inertia is constant, only force elements are
+    evaluated.
 
     simulation : Simulation - bodies, and the force elements between them
     q : (n_q,) - generalized coordinates [rad, m]

@@ -246,7 +246,7 @@ def weigh(tableau, h, start, v_dot, stages, state_out):
     """Compute the state at the end of the step as a weighted sum of stages; return the largest embedded error
     of a speed, over that speed plus SLOW.
 
-    For a method without an embedded one, the difference from an explicit Euler step is returned.
+    For a method without an embedded one, the difference from an explicit Euler step is taken as the error.
 
     tableau : Tableau - coefficients of the Rosenbrock method
     h : float - length of the step [s]

@@ -209,7 +209,8 @@ def solve_again(tree, problem, how, q, r, at, state, work):
     whether it still exists.
 
     The published pose may have changed to the alternative configuration in the meantime. The configuration
-    that it has left is then at the opposite step, and the logarithm of the odds changes its sign.
+    that it has left is then found at the opposite of the last step, and the logarithm of the odds changes its
+    sign.
 
     tree : Tree - joint tree of the bodies
     problem : FrameProblem - model, roles of its elements, and measured markers

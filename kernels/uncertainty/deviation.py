@@ -275,7 +275,7 @@ def is_whole(filled, is_open):
 
 @njit
 def is_spoilt(options, health):
-    """Return whether any marker is at fault; options : HealthOptions, health : Health - of each marker."""
+    """Return whether any marker of a frame is at fault, by its state in health : Health."""
     n = 0
     for m in range(health.fault.shape[0]):
         n += int(is_wrong(m, options, health))

@@ -194,7 +194,7 @@ def weigh(model, roles, b, w, place, limit, solver, X, work):
 
 @njit
 def matters(n_joint, x, limit, slopes):
-    """Return whether the error that causes a residual x could bring an angle over its limit, even at the
+    """Return whether the error that causes a residual x could bring an angle over its limit, if it had the
     largest size that the ridge allows.
 
     n_joint : int - number of joints, with three angles each
