@@ -1,1 +1,3 @@
-"""Reports for people: the terminal table of a run, and its summary."""
+"""Results as people read them: terminal tables and summaries of runs, simulations and fits, and the gait
+report.
+"""

@@ -1,4 +1,6 @@
-"""Compares the results of several choices of a run: agreement of their curves, cycle by cycle."""
+"""Compares the results of one recording solved with different choices of a run config, such as two knee
+models: how well their curves agree, movement cycle by movement cycle (`rtsim analyse --compare`).
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,14 @@ MILLIMETRES = {"m": ("mm", 1e3)}
 
 
 def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict[str, Any]:
-    """Compare curves between the choices of a run: return the frequency of the movement, the cycles, and a
-    row for each field, entry and pair of choices.
+    """Compare curves between results of one recording solved with different choices of the run config; return
+    the frequency of the movement, the number of cycles, and a row for each field, entry and pair of choices.
 
-    ConfigError for a field that the results do not have, and for curves that do not repeat.
+    ConfigError for a field that the results do not have, and for a movement that does not repeat.
+
+    by_choice : name of a choice -> its results
+    spec : the config's table `compare`: fields, choices of each, number of cycles and their start
+    where : config file, for error messages
     """
     for field, choices in spec.fields.items():
         lacking = next((choice for choice in choices if field not in by_choice[choice].fields), None)
@@ -49,8 +55,8 @@ def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict
 
 
 def frequency_in(by_choice: Mapping[str, Results], spec: Compare) -> float:
-    """Estimate the frequency of the movement from the first compared field, after filters have settled [Hz];
-    0 = none found.
+    """Estimate the frequency of the movement from the first field of `spec`, in the results of the choice
+    that the others are compared with, after filters have settled [Hz]; 0 = none found.
     """
     field, choices = next(iter(spec.fields.items()))
     results = by_choice[choices[0]]
@@ -62,8 +68,12 @@ def frequency_in(by_choice: Mapping[str, Results], spec: Compare) -> float:
 def rows_of(
     field: str, by_choice: Mapping[str, Results], choices: Sequence[str], cycles: Sequence[slice]
 ) -> list[dict[str, Any]]:
-    """Return for every entry of a field the agreement of each further choice with the first one, as mean
-    and standard deviation over the cycles.
+    """Return for every entry of a field the agreement of the results of each further choice with those of the
+    first one, as mean and standard deviation over the cycles.
+
+    by_choice : name of a choice -> its results
+    choices : names of the choices compared, the reference first
+    cycles : frames of each movement cycle
     """
     wanted = by_choice[choices[0]]
     told = next(spec for spec in wanted.session.fields if spec.name == field)
@@ -94,7 +104,7 @@ def finite(found: Agreement) -> dict[str, float | None]:
 
 
 def in_words(told: Mapping[str, Any]) -> str:
-    """Return the comparison as text: a table for each field and choice."""
+    """Return the dictionary that `compare` returns as text: a table for each field and choice."""
     cycles = f"{told['cycles']} cycle{'s' if told['cycles'] > 1 else ''}"
     lines = [f"{cycles} at {told['frequency_hz']:.3g} Hz: mean (standard deviation over cycles)"]
     if any(row["entry"].split()[-1:] == [axis] for row in told["rows"] for axis in ANATOMICAL.values()):
@@ -131,5 +141,5 @@ def line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a number as text with three digits; a dash for None."""
+    """Return a number as text with three significant digits; a dash for None."""
     return "-" if value is None else f"{value:.3g}"

@@ -20,10 +20,14 @@ SMALLEST_MM = 1e-4
 def arms_at(
     arms: MomentArms, q: Array, rows: list[int], angles: list[str], ways: tuple[str, ...], as_json: bool
 ) -> str:
-    """Return a table of the moment arms of the chosen muscles about the chosen angles, in one pose of the
-    model.
+    """Return a table of the moment arms of the chosen muscles about the chosen joint angles, in one pose of
+    the model.
 
-    q : (n_q,) coordinates of the pose; rows : indices of the muscles; ways : methods of computation
+    q : (n_q,) coordinates of the pose
+    rows : indices of the muscles
+    angles : names of the angles
+    ways : names of the methods by which moment arms are computed, each with a table of its own
+    as_json : whether the answer is JSON instead of text
     """
     model = arms.model
     columns = [arms.angle_index(name) for name in angles]
@@ -62,8 +66,12 @@ def arms_at(
 def arms_along(
     arms: MomentArms, angle: str, rows: list[int], swept: dict[str, list[SweepPoint]], as_json: bool
 ) -> str:
-    """Return a table of moment arms of the chosen muscles about one angle, with one row for each value of
-    the angle.
+    """Return a table of moment arms of the chosen muscles about one joint angle, with one row for each value
+    of the angle.
+
+    rows : indices of the muscles
+    swept : method by which moment arms are computed -> its results at successive values of the angle
+    as_json : whether the answer is JSON instead of text
     """
     model = arms.model
     names = [model.names.muscles[m] for m in rows]

@@ -30,9 +30,11 @@ HARMLESS = ("The stream ended", "A new session", "Connected to")
 
 
 class DoctorFinding(NamedTuple):
-    """One finding of `rtsim doctor`.
+    """One finding of `rtsim doctor` on the installation or on a stream.
 
-    lacks : whether a component is missing that only some commands need
+    good : whether all is well
+    text : the finding, with the remedy if it is bad
+    lacks : whether it is only that a component is missing which some commands need
     """
 
     good: bool
@@ -151,14 +153,18 @@ def examine_stream(
 
 
 def describe(session: Session) -> str:
-    """Return a sentence that describes a session by its descriptor."""
+    """Return a sentence on a stream from its session descriptor: kind, session number, rate, and names,
+    shapes and units of the first fields.
+    """
     fields = ", ".join(f"{plain(f.name)} {list(f.shape)} [{plain(f.unit)}]" for f in session.fields[:4])
     more = f" and {len(session.fields) - 4} more" if len(session.fields) > 4 else ""
     return f"{session.stream} stream {session.session} at {session.rate:g} Hz: {fields}{more}"
 
 
 def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[DoctorFinding]:
-    """Judge the rate and the regularity of frames; stamps : time of arrival [ns] and number of each frame."""
+    """Judge whether frames arrived at the rate that the session descriptor states; stamps : time of arrival
+    [ns] and number of each frame.
+    """
     if len(stamps) < 2:
         return [
             DoctorFinding(False, f"the descriptor came, but only {len(stamps)} frames: is the sender paused?")
@@ -178,7 +184,11 @@ def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[Doct
 
 
 def judge_markers(session: Session, subject: str | None, n_missing: int, n_value: int) -> list[DoctorFinding]:
-    """Judge how often markers are missing, and whether the marker names are those of the subject."""
+    """Judge how often markers are missing in a stream, and whether it has the markers of a subject.
+
+    subject : name or file of the subject; None = not checked
+    n_missing, n_value : number of marker coordinates received without a value, and with or without one
+    """
     findings = []
     if n_value:
         share = 100.0 * n_missing / n_value

@@ -31,8 +31,11 @@ ACROSS, ALONG = (-0.07, 0.09), (-0.05, 0.31)
 
 
 def drawn(step: FittedStep, parameters: Array) -> dict[str, Any]:
-    """Return the content of the figures of the foot for a step and the parameters (30,), as fields of
+    """Return the content of the figures of a foot contact model for one step, as fields of
     foot_figure.FootFigureContent.
+
+    step : the step, measured and simulated
+    parameters : (30,) parameters of the contact model: material, then sizes and places of its ellipsoids
     """
     trial, maps = step.trial, {}
     if trial.pressure is not None:
@@ -66,8 +69,10 @@ def drawn(step: FittedStep, parameters: Array) -> dict[str, Any]:
 
 
 def peaks_of(step: FittedStep, parameters: Array) -> tuple[Array, Array]:
-    """Return the cells (n_cell, 2) of the pressure grid [m], and the greatest simulated pressure of a step
-    in each cell, (n_cell,) [Pa].
+    """Simulate a step with a foot contact model on a grid of pressure cells; return the positions of the
+    cells (n_cell, 2) [m], and the greatest pressure in each during the step, (n_cell,) [Pa].
+
+    parameters : (30,) parameters of the contact model
     """
     n = len(step.trial.times)
     mat = cells_below(n)
@@ -80,7 +85,9 @@ def peaks_of(step: FittedStep, parameters: Array) -> tuple[Array, Array]:
 
 
 def cells_below(n: int) -> StepPressure:
-    """Return the grid of cells of a pressure mat for a step of n frames, with all pressures zero."""
+    """Return the grid of cells of a pressure mat under the foot, for a step of n frames, with all pressures
+    zero.
+    """
     across, along = np.arange(*ACROSS, CELL), np.arange(*ALONG, CELL)
     cells = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
     frames = chosen_frames(n)

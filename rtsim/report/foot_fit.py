@@ -1,5 +1,5 @@
-"""Report on the fit of a foot: errors beside those of Brown (2017), parameters, and directions in the
-space of parameters that the data hardly determine.
+"""Report on the fit of a foot contact model to measured steps: errors beside those of Brown (2017),
+parameters, and directions in the space of parameters that the data hardly determine.
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ HEAD = "normal    cop  pressure  friction*  spin*"
 
 
 class FittedStep(NamedTuple):
-    """A step of a foot, measured and simulated: a step to which parameters were fitted, or one with which
-    they are compared.
+    """A step of a foot, measured, and simulated with a contact model.
 
+    simulated, errors : the simulation, and its differences from the measurement
+    knots : values of the spline that corrects the measured motion of the foot
+    fitted : whether the parameters of the model were fitted to this step, or it is only compared with them
     complete : whether the fit was not interrupted
     """
 
@@ -58,7 +60,9 @@ class FittedStep(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Return the title: what was fitted, and whether the fit was interrupted."""
+        """Return how the step was used: parameters fitted to it, or only its motion, and whether the fit was
+        interrupted.
+        """
         kind = "fitted" if self.fitted else "motion alone fitted"
         return kind if self.complete else f"{kind}, interrupted"
 
@@ -66,6 +70,8 @@ class FittedStep(NamedTuple):
 def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[FittedStep]:
     """Return the steps of a fit with their simulated results and errors. If the heel markers of a step had to
     be raised or lowered, its notes say by how much.
+
+    fitted : whether parameters were fitted to these steps, not their motion alone
     """
     return [
         FittedStep(
@@ -91,10 +97,10 @@ def _lift(height: float) -> tuple[str, ...]:
 
 
 def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> str:
-    """Return the report as text.
+    """Return the report on the fit of a foot contact model as text.
 
     fit : None if parameters were not fitted
-    left : steps that were not reached
+    left : names of steps that were not reached before an interruption
     """
     lines = ["Errors (RMS, eqs 5.53-5.57) in parts of body weight and of 20 cm:"]
     rows: list[tuple[Any, ...]] = []
@@ -129,7 +135,9 @@ def _row(wide: int, name: str, *values: float | None) -> str:
 
 
 def shown(k: int, value: float) -> str:
-    """Return a parameter as text, in the unit of table 5.6 of Brown (2017); k : its index."""
+    """Return a parameter of the foot contact model as text, in the unit of table 5.6 of Brown (2017); k : its
+    index in the vector of parameters.
+    """
     if UNITS[k] == "m":
         return f"{MM * value:.1f} mm"
     if UNITS[k] == "rad":
@@ -164,8 +172,10 @@ def _weak(fit: FootFit) -> list[str]:
 
 
 def as_table(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the report as a dictionary with numbers in SI units. Its entries `complete` say whether the
-    whole fit, and the fit of each step, ended without an interruption.
+    """Return the report on the fit of a foot contact model as a dictionary with numbers in SI units. Its
+    entries `complete` say whether the whole fit, and the fit of each step, ended without an interruption.
+
+    left : names of steps that were not reached before an interruption
     """
     table: dict[str, Any] = {
         "complete": not left and all(step.complete for step in steps),
@@ -200,9 +210,9 @@ def as_table(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[st
 
 
 def panels(step: FittedStep, mu_d: float) -> list[FigurePanel]:
-    """Return the panels of figures 5.9 to 5.11, 5.13 and 5.15 of Brown (2017): forces, centre of pressure
-    and peak pressure over the step. If friction is simulated, they include the greatest friction that mu_d
-    allows, and the friction curve.
+    """Return the panels of figures 5.9 to 5.11, 5.13 and 5.15 of Brown (2017): forces, centre of pressure and
+    peak pressure over the step. If friction is simulated, they include the greatest friction that the
+    coefficient mu_d of dynamic friction allows, and the friction curve.
     """
     t, s = step.trial, step.simulated
     x = t.times - t.times[0]
@@ -234,7 +244,7 @@ def panels(step: FittedStep, mu_d: float) -> list[FigurePanel]:
 
 def friction_curve(mu_d: float) -> FigurePanel:
     """Return figure 5.11 of Brown (2017): friction over normal force as a function of sliding velocity,
-    without the additional static friction.
+    without the additional static friction; mu_d : coefficient of dynamic friction.
     """
     v = np.linspace(-FASTEST, FASTEST, 401) * SLOW
     curve = {f"mu_d = {mu_d:.2f}": mu_d * np.tanh(4.0 * v / SLOW)}  # eq. 4.4 where mu_s is mu_d

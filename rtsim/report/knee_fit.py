@@ -1,4 +1,4 @@
-"""An identified knee geometry as text and as JSON."""
+"""The geometry of a knee mechanism, identified from a measured motion, as text and as JSON."""
 
 from __future__ import annotations
 

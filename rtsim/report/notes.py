@@ -1,5 +1,5 @@
-"""Shortens the notes of a run: routine notes share one line, notes on the right and left leg are merged, and
-notes on missing data come last.
+"""Shortens the notes of an analysis or live run: routine notes share one line, notes on the right and left
+leg are merged, and notes on missing data come last.
 
 Results and subject files keep every note; `--all-notes` prints all of them.
 """

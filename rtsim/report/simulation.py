@@ -1,4 +1,4 @@
-"""The result of a simulation: a few lines for people, in mm and degrees, or JSON for programs, in m
+"""The result of a forward simulation: a few lines for people, in mm and degrees, or JSON for programs, in m
 and rad.
 """
 
@@ -38,7 +38,9 @@ N_SHOWN = 12
 
 
 def summary(simulator: Simulator, done: SimulatedRun, results: Results) -> dict[str, Any]:
-    """Return the summary of a simulation; units are in the keys or beside the values."""
+    """Return the summary of a forward simulation as a dictionary: settings, outcome, steps, start, final
+    state and largest forces; units are in the keys or beside the values.
+    """
     fields = specs_of(results)
     settings, simulated = simulator.settings, done.n_done * simulator.options.step
     start: dict[str, Any] = {"equilibrium": settings.equilibrium}
@@ -85,7 +87,7 @@ def summary(simulator: Simulator, done: SimulatedRun, results: Results) -> dict[
 
 
 def outcome(done: SimulatedRun) -> str:
-    """Return the outcome: finished, stopped, failed, or too large a step."""
+    """Return in a word how a simulation ended: finished, stopped, failed, or step too large."""
     if done.failed:
         return "failed"
     if done.stopped:
@@ -138,12 +140,12 @@ def text(told: dict[str, Any]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration as text with three digits."""
+    """Return a duration as text with three significant digits, in s or ms."""
     return f"{seconds:.3g} s" if seconds >= 1.0 else f"{1e3 * seconds:.3g} ms"
 
 
 def start_of(start: dict[str, Any]) -> str:
-    """Return a line on how the simulation starts."""
+    """Return a line on how the simulation starts: from the neutral pose or from a static equilibrium."""
     if start["equilibrium"] == "none":
         return "start: the neutral pose"
     held = f", {', '.join(start['held'])} held" if start["held"] else ""
@@ -154,7 +156,9 @@ def start_of(start: dict[str, Any]) -> str:
 
 
 def held_of(held: dict[str, Any] | None) -> list[str]:
-    """Return lines on the exact constraints, and on how far the start was moved to satisfy them."""
+    """Return lines on the constraints that are held exactly, and on how far the start was moved to satisfy
+    them.
+    """
     if held is None:
         return []
     n, spare = held["constraints"], held["constraints"] - held["independent"]
@@ -193,8 +197,10 @@ def steps_of(told: dict[str, Any]) -> str:
 
 
 def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:
-    """Return lines on the peaks of one kind of element, the largest first; elements that never act are only
-    counted.
+    """Return lines on the largest forces of the elements of one kind, such as ligaments, during a simulation,
+    the largest first; elements that never act are only counted.
+
+    peaks : name of an element -> its largest value and when it occurred
     """
     acting = sorted((item for item in peaks.items() if item[1]["value"]), key=lambda item: -item[1]["value"])
     lines = [

@@ -1,4 +1,5 @@
-"""The live table in the terminal (library rich), drawn by a subscriber so that it never slows the loop.
+"""The live table of a result stream in the terminal (library rich), drawn by a subscriber so that it never
+slows the computation of the results.
 
 Every cell is a Text, as rich would interpret [us] in a plain string as a colour and :cat: as an emoji.
 """
@@ -33,7 +34,11 @@ COUNTED = (
 
 
 def live_table(tally: StreamSummary, source: str) -> RenderableType:
-    """Return the live table of a run: header, values of the joints, latencies and counters, footer."""
+    """Return the live table of a result stream: header, values of the joints, latencies and counters, footer.
+
+    tally : the statistics collected so far
+    source : name of the stream or recording in the header
+    """
     return Group(
         header(tally, source),
         Columns([values_table(tally), latency_table(tally)], padding=(0, 3)),
@@ -133,7 +138,9 @@ def footer(tally: StreamSummary) -> Text:
 
 
 def print_summary(console: Console, summary: dict) -> None:
-    """Print the summary of a run at its end."""
+    """Print the closing lines of a run from its statistics: frames, marker residual, latencies,
+    flags, notes.
+    """
     rms = "-" if summary["marker_rms_mm"] is None else f"{summary['marker_rms_mm']:.2f} mm"
     console.print(
         Text.assemble(

@@ -1,4 +1,6 @@
-"""Statistics that a subscriber of the results collects in a run: frames, latencies, the last frame."""
+"""Statistics that a subscriber collects from a result stream: counts of frames, latencies, and the values of
+the newest frame.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ LONGEST_WORD = 64
 
 
 def in_full(method: str | None, chosen: Sequence[str]) -> str:
-    """Return the name of a method ("" for None), followed by the chosen options of the run config."""
+    """Return the name of a solution method ("" for None), followed in brackets by the chosen options of the
+    run config.
+    """
     return f"{method} ({', '.join(chosen)})" if chosen else str(method or "")
 
 
@@ -44,7 +48,7 @@ def pace(factor: float) -> str:
 
 
 class StreamSummary:
-    """Collects statistics of a result stream, outside the loop."""
+    """Collects statistics of a result stream, outside the loop that computes the results."""
 
     def __init__(self) -> None:
         self.n_frame = 0

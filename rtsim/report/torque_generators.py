@@ -1,4 +1,6 @@
-"""Fits of torque generators as text: tables as in Millard et al. (2019), JSON, and a person's config."""
+"""Fits of joint torque generators as text: tables as in Millard et al. (2019), JSON, and a person's
+config.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ MOST_SCALE = 5.0
 
 
 def table(fits: Sequence[FittedGenerator]) -> str:
-    """Return a table like table B.3 of Millard et al. (2019), with a row for every generator and a
-    sentence on its fit.
+    """Return a table of fitted joint torque generators like table B.3 of Millard et al. (2019), with a row
+    for every generator and a sentence on its fit.
     """
     lines = [f"{HEAD}  before -> after"]
     for fit in fits:
@@ -62,7 +64,9 @@ def course(fit: FittedGenerator) -> str:
 
 
 def story(fit: FittedGenerator) -> list[str]:
-    """Return sentences on why a generator was changed, by how much, and on other minima of the fit."""
+    """Return sentences on the fit of a joint torque generator: what it lacked, how far its parameters were
+    changed and what limited the change, and which other minima were found.
+    """
     said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
@@ -137,9 +141,7 @@ def side_of(coordinate: str) -> str:
 
 
 def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
-    """Return sentences on generators that the fit made stronger than is plausible for any person, and the
-    notes of the set.
-    """
+    """Return sentences on generators that the fit made stronger than is plausible for any person."""
     said = []
     for fit in fits:
         strength = fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
@@ -222,12 +224,14 @@ def config_text(
     source: str,
     strengths: dict[str, tuple[float, float]],
 ) -> str:
-    """Return the text of a config file with a person's torque generators.
+    """Return the text of a config file with a person's joint torque generators, based on another set of
+    generators.
 
     A row replaces the row of the base set, so it states all values that differ from the default.
 
-    strengths : strengths in the base set by the name of the generator: of the generator itself and at the
-        joint
+    name, base, source : name of the new set, name of the base set, and a text on where the values come from
+    strengths : name of a generator -> its strength in the base set [N m], and the one that the model uses at
+        the joint
     """
     lines = [entry("name", name), entry("source", source), entry("base", base)]
     for fit in fits:

@@ -1,4 +1,6 @@
-"""Pages of panels over the gait cycle: angles, moments and powers, and other results where present."""
+"""Pages of the gait report with panels over the gait cycle: angles, moments and powers, and other results
+where present.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ ELSEWHERE = (
 
 
 def kinematic_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Return the pages with the nine joint, pelvis and foot angles of both sides."""
+    """Return pages, each with its title, with the nine joint, pelvis and foot angles of both sides."""
     curves = report.kinematics[report.now.label]
     norms = report.norms.curves if report.norms is not None else {}
     page = Page()
@@ -45,8 +47,8 @@ def kinematic_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def kinetic_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Return pages with joint moments and powers per body mass, and the vertical ground reaction force in
-    body weights.
+    """Return pages, each with its title, with joint moments and powers per body mass, and the vertical ground
+    reaction force in body weights.
     """
     curves = report.kinetics[report.now.label]
     page, lacks = Page(), _without_strides(report)
@@ -84,8 +86,8 @@ def kinetic_words(page: Page, trials: Sequence[ReportTrial]) -> None:
 
 
 def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Return the pages of the curves that are neither angles nor moments: knee displacements, contacts,
-    ligaments and muscles.
+    """Return pages, each with its title, with the curves that are neither angles nor moments: knee
+    displacements, contacts, ligaments and muscles.
     """
     sources = joint_sources(all_trials(report))
     found = {s.label: [curve_of(s, source) for source in sources] for s in report.sessions}
@@ -104,16 +106,17 @@ def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def all_trials(report: GaitReport) -> list[ReportTrial]:
-    """Return the trials of both sessions, because quantities that only the earlier session has are drawn,
-    too.
+    """Return the trials of the session of the report and of the earlier session, if there is one: quantities
+    that only the earlier session has are drawn, too.
     """
     return [trial for session in report.sessions for trial in session.trials]
 
 
 def joint_sources(trials: Sequence[ReportTrial], only: str = "") -> list[CurveSource]:
-    """Return a curve for each entry of the fields that are drawn over time and have no page of their own.
+    """Return where to find each curve of the results that is drawn over time and does not belong to the pages
+    of angles, moments and powers.
 
-    only : name of the only field to return, with or without a page of its own; "" = all such fields
+    only : name of a single field whose curves are returned, whatever its page; "" = all those fields
     """
     found: dict[tuple[str, str], CurveSource] = {}
     for trial in trials:
@@ -164,7 +167,14 @@ def _grid(
     page: Page, report: GaitReport, curves: Sequence[ReportCurve], all_curves: dict[str, list[ReportCurve]],
     rows: int, norms: Mapping[str, NormCurve] | None = None, lacks: str = "",
 ) -> None:  # fmt: skip
-    """Draw panels in rows of three, and a legend below them."""
+    """Draw one panel for each curve in rows of three, and a legend below them.
+
+    curves : curves of the session of the report
+    all_curves : session label -> the same curves of that session, for those of the earlier session
+    rows : number of rows of panels on the page
+    norms : name of a curve -> its norm
+    lacks : why there is no curve, written in empty panels
+    """
     before = all_curves.get(report.before.label) if report.before is not None else None
     offs = offs_of(report.now)
     for k, curve in enumerate(curves):

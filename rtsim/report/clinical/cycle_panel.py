@@ -1,5 +1,5 @@
-"""A panel of a page: a quantity over the gait cycle on both sides, with single strides, means, deviation
-bands and norms.
+"""A panel on a page of the gait report: a quantity over the gait cycle on both sides, with single strides,
+means, deviation bands and norms.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SMALL = 25.0
 
 
 class PanelRoom(NamedTuple):
-    """Position and size of a panel on a page."""
+    """Position of the upper left corner and size of a panel on a page [tenths of a mm]."""
 
     x: float
     y: float
@@ -121,7 +121,7 @@ def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], Float
 
 def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
     """Return the curves of single strides, of all sessions and sides, that determine the range of the panel's
-    vertical axis, with NaN for values that do not count.
+    vertical axis, with NaN in place of flagged values that would stretch it.
     """
     drawn = [(curve.strides[side], curve.sound[side]) for curve in curves for side in curve.strides]
     return rows_to_show(drawn, LEAST.get(curves[0].unit, 1e-3))
@@ -140,11 +140,14 @@ def draw_axes(
     page: Page, box: Box, span: tuple[float, float], up: Callable[[FloatArray], FloatArray],
     ends: tuple[str, str], marks: Sequence[tuple[float, str]],
 ) -> None:  # fmt: skip
-    """Draw the frame, the numbers of the axes, and the meaning of both ends of the vertical axis.
+    """Draw the frame and the numbers of both axes, and the words beside the upper and the lower end of the
+    vertical axis.
 
-    up : function from values to heights on the page
-    ends : meaning of up and down
-    marks : positions and numbers on the horizontal axis, as fractions of its length
+    box : left, right, top and bottom of the plot
+    span : range of the vertical axis
+    up : function from values to vertical positions on the page
+    ends : meaning of positive and of negative values, such as flexion and extension
+    marks : positions of the numbers on the horizontal axis, as fractions of its length, and their texts
     """
     left, right, top, bottom = box
     for value in ticks(*span):
@@ -164,8 +167,11 @@ def draw_axes(
 
 
 def _strides(page: Page, x: FloatArray, up, curve: ReportCurve, side: str) -> None:
-    """Draw single strides as thin lines, paler where they are flagged, the mean as a thick line, and the
-    standard deviation as a band.
+    """Draw single strides of a side as thin lines, paler where they are flagged, the mean as a thick line,
+    and the standard deviation as a band.
+
+    x : horizontal positions of the 101 points on the page
+    up : function from values to vertical positions
     """
     colour, rows, sound = COLOURS[side], curve.strides[side], curve.sound[side]
     alone = len(rows) == 1
@@ -184,7 +190,9 @@ def _data(
     norm: NormCurve | None,
     box: Box,
 ) -> dict:
-    """Return the values of a panel as a dictionary, for display when a reader points at the panel."""
+    """Return the numbers of a panel (title, unit, place on the page, mean and deviation of each curve) for
+    the script that shows them when a reader points at the panel.
+    """
     series = []
     for label, curve in (("", now), ("before", before)):
         for side in SIDES:
@@ -226,7 +234,10 @@ def legend(
 ) -> None:  # fmt: skip
     """Draw the legend: the meaning of the horizontal axis, the lines and the bands, in one or two rows.
 
-    several : whether a side has several strides; bands : whether a mean has several strides, and so a band
+    before : text for curves of the earlier session; "" = there are none
+    norms : whether norms are drawn; "" = no
+    several : whether a side has several strides
+    bands : whether a mean has several strides, and so a band
     """
     for side in sides:
         page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 5.0, DASHES[side])

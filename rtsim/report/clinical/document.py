@@ -38,7 +38,8 @@ body { margin: 0; background: #e8eaed; font-family: sans-serif; }
 
 
 def pages_of(report: GaitReport) -> list[Page]:
-    """Return all pages: kinematics, moments and powers, steps, quality, joints and muscles.
+    """Return all pages of the gait report: kinematics, moments and powers, steps, quality, joints and
+    muscles.
 
     Without a full stride, there are curves over time in place of those over the cycle, and no page of steps.
     """
@@ -52,8 +53,8 @@ def pages_of(report: GaitReport) -> list[Page]:
 
 
 def html_of(report: GaitReport, pages: list[Page]) -> str:
-    """Return one HTML file: the pages, and a script that shows the values of a curve at the reader's
-    pointer.
+    """Return the gait report as one HTML file: the pages, and a script that shows the values of a curve at
+    the reader's pointer.
     """
     title = escape(printable(f"Gait report: {report.person}"))
     body = "\n".join(

@@ -126,13 +126,14 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def rows_to_show(curves: Sequence[tuple[FloatArray, NDArray[np.bool_]]], least: float) -> list[FloatArray]:
-    """Return the rows that determine the range of the vertical axis, with NaN for values that do not count.
+    """Return the values that determine the range of a vertical axis, one row for each row of the curves, with
+    NaN in place of values that must not stretch it.
 
-    Values without flags ("sound") count. If less than half of a curve is sound, the flagged values make up
-    most of the picture: their middle nine tenths count, too, as long as the range stays below three times
-    that of the sound values.
+    Sound values, those without flags, always count. If less than half of a curve is sound, the flagged values
+    make up most of the picture: their middle nine tenths count, too, as long as the range stays below three
+    times that of the sound values.
 
-    curves : values (n_row, n) and whether they are sound
+    curves : values (n_row, n), and whether each is sound
     least : least length of the range
     """
     sound = [np.where(good, values, math.nan) for values, good in curves]

@@ -115,13 +115,15 @@ class PageFlow:
 
 
 def sides_drawn(pages: list[Page]) -> tuple[str, ...]:
-    """Return the sides for which panels have curves; needed for a model whose feet are not known."""
+    """Return the sides, right or left, of which panels on the pages have curves; needed for a model whose
+    feet are not known.
+    """
     names = {series["name"] for page in pages for panel in page.panels for series in panel["series"]}
     return tuple(side for side in SIDES if side in names)
 
 
 def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
-    """Add a header and a footer to all pages."""
+    """Add a header and a footer to all pages, each given with its title."""
     known = report.sides or sides_drawn([page for _, page in pages])
     sides = " and ".join(known) or "no side known"
     shown = f"{sides}{'' if len(known) > 1 else ' side alone' if known else ''}"
@@ -166,6 +168,8 @@ def _headline(
 
 
 def _with_trials(words: str, trials: Sequence[ReportTrial]) -> str:
-    """Return a line of the head that ends with the names of trials."""
+    """Return a line for the header of a page: the given words, followed by the names of as many trials as
+    fit.
+    """
     small = SMALLEST * 28.0
     return words + trials_in_words(trials, ROOM - width_of(words, small), small)

@@ -1,5 +1,5 @@
-"""Norms from a laboratory's own trials: mean and deviation over persons, each person represented by the mean
-of the strides.
+"""Norms of gait angles from a laboratory's own trials: mean and standard deviation over persons, each person
+represented by the mean of their strides.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from rtsim.report.clinical.session import (
 def norms_of_trials(
     trials: Sequence[tuple[str, ReportTrial]], where: str, angles: str, name: str, source: str, licence: str
 ) -> tuple[NormSet, list[str]]:
-    """Return norms from trials, and sentences for the user. Both legs of a person count as one curve; for a
-    single person the deviation is over strides.
+    """Return norms of the nine gait angles from trials, and sentences for the user on what was left out. Both
+    legs of a person count as one curve; for a single person the deviation is over strides.
 
     trials : the person ("" = as named in the results) and the trial
-    angles : convention, "" = that of the results
+    where : folder or files of the trials, for error messages
+    angles : angle convention, "" = that of the results
+    name, source, licence : texts stored with the norms: their name, where they come from, terms of use
 
     ConfigError if no trial has a complete stride.
     """

@@ -22,7 +22,9 @@ def calm_notes(trial: ReportTrial) -> list[str]:
 
 
 def notes_of(trial: ReportTrial) -> list[str]:
-    """Return the notes of the run and of the report, each once."""
+    """Return the notes on a trial, each once: those of the report, and those that the run stored with the
+    results.
+    """
     told = trial.results.session.meta.get("notes")
     run = [str(note) for note in told] if isinstance(told, (list, tuple)) else []
     return [FOLDERS.sub("", note) for note in dict.fromkeys([*trial.notes, *run])]

@@ -1,4 +1,6 @@
-"""The quality page: flagged frames with reasons, markers, gaps, deviations, notes; settings and versions."""
+"""The quality page of the gait report: for each trial flagged frames with reasons, markers and their gaps,
+standard deviations of the angles, notes; settings and versions.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ class MarkerQuality(NamedTuple):
 
 
 def marker_rows(trial: ReportTrial) -> list[MarkerQuality]:
-    """Return residuals and gaps of every marker, one row for each."""
+    """Return residuals and gaps of every marker of a trial, one row for each."""
     spec = spec_of(trial.results, "marker_residuals")
     if spec is None:
         return []
@@ -59,7 +61,9 @@ def marker_rows(trial: ReportTrial) -> list[MarkerQuality]:
 
 
 def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
-    """Return facts about a trial, in words."""
+    """Return facts about a trial as pairs of name and text: file, number of frames with each status flag,
+    strides, origin of the gait events, model, method, marker residual, body mass, filter.
+    """
     results, meta = trial.results, trial.results.session.meta
     n = len(results.times)
     counted: Counter[str] = Counter()
@@ -103,7 +107,9 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
 
 
 def deviation_rows(trial: ReportTrial) -> list[tuple[str, float, float]]:
-    """Return the rows of joint angle, median and largest standard deviation over the frames [deg]."""
+    """Return for each joint angle its name, and the median and the largest value over the frames of its
+    estimated standard deviation (uncertainty) [deg]; no rows if the results do not contain it.
+    """
     spec = spec_of(trial.results, "joint_angles_deviation")
     if spec is None:
         return []
@@ -125,7 +131,9 @@ def in_words(labels: Iterable[str]) -> list[str]:
 
 
 def quality_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Return pages on quality, trial by trial."""
+    """Return pages, each with its title, that state for trial after trial its facts, marker residuals,
+    uncertainty of its angles and notes, and last the published sources of the methods.
+    """
     flow = PageFlow("Gait report: quality and settings")
     for session in report.sessions:
         for trial in session.trials:

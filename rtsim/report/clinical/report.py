@@ -1,4 +1,4 @@
-"""A whole gait report: its person, sessions and norms, from which its pages follow."""
+"""All data of a gait report: its person, sessions, norms, curves and scores, from which its pages follow."""
 
 from __future__ import annotations
 
@@ -60,13 +60,17 @@ class GaitReport(NamedTuple):
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """Return the sides that have strides; without any strides, the sides of the feet."""
+        """Return the sides (right, left) that have strides; if neither has, those whose foot is known in a
+        trial.
+        """
         strides, feet = self._with_strides, self._with_feet
         return tuple(side for side in SIDES if side in (strides or feet))
 
     @property
     def without_stride(self) -> tuple[str, ...]:
-        """Return the sides of feet that have no full stride, while the other side has."""
+        """Return the sides (right, left) whose foot is known but has no full stride, while the other side
+        has.
+        """
         lacking = self._with_feet - self._with_strides if self._with_strides else set()
         return tuple(side for side in SIDES if side in lacking)
 
@@ -83,11 +87,13 @@ def make_report(
     now: ReportSession, before: ReportSession | None, norms: NormSet | None, where: str,
     person: str, date: str, version: str, angles: str = "",
 ) -> GaitReport:  # fmt: skip
-    """Collect the content of all pages; raise ConfigError for norms of another angle convention than the
-    results'.
+    """Collect the content of all pages of a gait report; raise ConfigError for norms of another angle
+    convention than the results'.
 
-    angles : requested convention; "" = that of the norms, or of the results
+    now, before : session of the report, and an earlier session drawn for comparison
     where : file of the norms, for messages
+    person, date, version : texts for the pages: name or code, date of the session, version of this program
+    angles : requested convention; "" = that of the norms, or of the results
     """
     trials = [*now.trials, *(before.trials if before else ())]
     convention = convention_of(trials, angles or (norms.convention if norms else ""))

@@ -32,8 +32,11 @@ WITHOUT_FEET = (
 class ReportTrial(NamedTuple):
     """One recording in a report.
 
-    It has the name of its file, results, gait events, the strides that are used, notes for the user, and
-    `doubts`, the notes on force plates that do not fit the mass, the feet or the model.
+    name : name of its file
+    gait : gait events of the trial, and the feet they belong to
+    cycles : the strides that are used
+    notes : notes for the user
+    doubts : those of the notes that say that force plates do not fit the mass, the feet or the model
     """
 
     name: str
@@ -50,20 +53,16 @@ class ReportTrial(NamedTuple):
 
 
 class ReportSession(NamedTuple):
-    """The trials of one person in one session.
-
-    label : name in legends
-    before : whether it is the earlier session
-    """
+    """The trials of one person in one session; label : name of the session in legends and tables."""
 
     label: str
     trials: tuple[ReportTrial, ...]
 
 
 class ReportCurve(NamedTuple):
-    """A quantity over the cycles of both sides, for all trials of a session.
+    """A quantity over the gait cycles of both sides, for all trials of a session.
 
-    up, down : meaning of positive and negative values
+    up, down : meaning of positive and negative values, such as flexion and extension
     strides, sound : side -> (n_stride, 101) values, and whether they are free of flags
     trials : side -> the trial of each stride
     """
@@ -78,26 +77,29 @@ class ReportCurve(NamedTuple):
     trials: dict[str, tuple[str, ...]]
 
     def usable(self, side: str) -> FloatArray:
-        """Return the values of the strides, (n_stride, 101); NaN where they are flagged."""
+        """Return the values of all strides of a side, (n_stride, 101); NaN where they are flagged."""
         return np.where(self.sound[side], self.strides[side], math.nan)
 
     def mean(self, side: str) -> FloatArray:
-        """Return the mean over the strides that `averaged` selects, (101,); NaN where there is none."""
+        """Return the mean over the strides of a side that have no gaps and no flags, (101,). If there is no
+        such stride, the mean is over those with the longest known part, and NaN outside it.
+        """
         return mean_of(self.usable(side))
 
     def deviation(self, side: str) -> FloatArray:
-        """Return the standard deviation (n - 1) over the strides that `averaged` selects, (101,)."""
+        """Return the standard deviation (n - 1) over the strides of a side that enter the mean, (101,)."""
         return deviation_of(self.usable(side))
 
     def n_averaged(self, side: str) -> int:
-        """Return the number of strides over which the mean is taken."""
+        """Return the number of strides of a side that enter the mean."""
         return int(averaged(self.usable(side)).sum())
 
 
 class CurveSource(NamedTuple):
-    """How the curve of an angle, moment or power is read from the results.
+    """Where the curve of an angle, moment or power is found in the results, and how it is printed.
 
-    name, title, unit, up, down : as in ReportCurve
+    name, title, unit : name in tables, title of the panel, printed unit
+    up, down : meaning of positive and negative values, such as flexion and extension
     field, label : field of the results and label of its entry, without side
     scale : function of a trial that returns the factor from SI to the printed unit; 0 = not known
     part : index of the component, for a field with several components per label
@@ -124,7 +126,9 @@ def number_of(meta: Mapping[str, Any], key: str) -> float:
 
 
 def trial_of(results: Results, name: str) -> ReportTrial:
-    """Read a trial from results; strides of turns are left out if there are straight ones."""
+    """Return a trial of the report from its results: with gait events and strides (strides of turns are left
+    out if there are straight ones) and notes; name : name of its file.
+    """
     meta = results.session.meta
     gait = gait_of(results, str(meta.get("source") or ""), str(meta.get("person") or ""))
     doubts = _doubts_of(results)
@@ -219,7 +223,9 @@ def per_weight(trial: ReportTrial) -> float:
 
 
 def kinematic_sources(convention: str) -> list[CurveSource]:
-    """Return the sources of the nine angles of a convention."""
+    """Return where the nine angles of the gait report are found in results, and how they are printed;
+    convention : name of the angle convention, such as cgm.
+    """
     return [
         CurveSource(
             name=v.name, title=v.title, unit="deg", up=v.up, down=v.down, field=v.fields[convention][0],

@@ -1,4 +1,6 @@
-"""The page of steps: spatio-temporal parameters of both sides, and scores against norms as bars."""
+"""The page of steps of a gait report: spatio-temporal parameters of both sides, and gait scores against norms
+as bars.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ NAMES_WIDTH = 520.0
 
 
 class StepValue(NamedTuple):
-    """A spatio-temporal value of a side: mean and standard deviation over strides, and number of strides."""
+    """A spatio-temporal parameter of a side, such as step length: mean and standard deviation over strides,
+    and number of strides.
+    """
 
     name: str
     side: str
@@ -72,7 +76,9 @@ def asymmetry(right: float, left: float) -> float:
 
 
 def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Return pages with the spatio-temporal values of both sides, then gait scores."""
+    """Return pages, each with its title, with the spatio-temporal parameters of both sides, then the movement
+    analysis profile and the gait profile score.
+    """
     flow = PageFlow("Gait report: steps and scores")
     flow.head("Spatio-temporal parameters: mean and standard deviation over strides")
     found = {s.label: {(v.name, v.side): v for v in step_values(s)} for s in report.sessions}
@@ -119,7 +125,9 @@ def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def lacking_in_words(session: ReportSession) -> str:
-    """Return a text on why values are missing for sides that have strides; "" where none is missing."""
+    """Return a text on why spatio-temporal parameters are missing for sides that have strides; "" where none
+    is missing.
+    """
     known = {(value.name, value.side) for value in step_values(session)}
     strides = [(trial, cycle) for trial in session.trials for cycle in trial.cycles]
     sides = {cycle.side for _, cycle in strides}
@@ -148,7 +156,9 @@ def _cell(value: StepValue | None) -> str:
 
 
 def _bars(flow: PageFlow, report: GaitReport) -> None:
-    """Draw the scores of each variable and side as bars, with the gait profile score below."""
+    """Draw the movement analysis profile: the score of each gait variable and side as a bar, with the gait
+    profile score below.
+    """
     scores = report.scores[report.now.label]
     old = report.scores.get(report.before.label) if report.before is not None else None
     rows: list[tuple[str, dict[str, float], dict[str, float]]] = []

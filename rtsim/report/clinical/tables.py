@@ -1,4 +1,4 @@
-"""A report as tables for a spreadsheet or a statistics program, one number per row."""
+"""The gait report as tables for a spreadsheet or a statistics program, one number per row."""
 
 from __future__ import annotations
 
@@ -106,7 +106,9 @@ def tables_of(report: GaitReport) -> list[ReportTable]:
 
 
 def _strides(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
-    """Yield a row for every value of every stride."""
+    """Yield a table row for every percent of every stride of a curve: session, trial, side, stride, percent
+    of the cycle, name, unit, value, and 1 if it is flagged; label : name of the session.
+    """
     for side, rows in curve.strides.items():
         counted: dict[str, int] = {}
         for trial, values, sound in zip(curve.trials[side], rows, curve.sound[side], strict=True):
@@ -126,7 +128,12 @@ def _strides(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
 
 
 def _over_time(label: str, trial: ReportTrial, convention: str) -> Iterable[tuple[Cell, ...]]:
-    """Yield every quantity of a trial in every frame, with the times of the recording."""
+    """Yield a table row for every curve of a trial and every frame: session, trial, side, time, name, unit,
+    value, and 1 if it is flagged.
+
+    label : name of the session
+    convention : angle convention
+    """
     times = trial.results.times.tolist()
     for curve in (*angles_of(trial, convention), *loads_of(trial), *others_of(trial)):
         for side, values in curve.values.items():
@@ -145,7 +152,9 @@ def _over_time(label: str, trial: ReportTrial, convention: str) -> Iterable[tupl
 
 
 def _means(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
-    """Yield mean, standard deviation and number of strides at each percent of the cycle."""
+    """Yield a table row for each percent of the cycle and side of a curve: session, side, percent, name,
+    unit, mean, standard deviation and number of strides; label : name of the session.
+    """
     for side in curve.strides:
         mean, deviation = curve.mean(side).tolist(), curve.deviation(side).tolist()
         n_averaged = curve.n_averaged(side)
@@ -176,7 +185,7 @@ def _in_csv(cell: Cell) -> Any:
 
 
 def require_xlsx() -> None:
-    """Raise ConfigError where the writer of spreadsheets is not installed."""
+    """Raise ConfigError if the library XlsxWriter, which writes spreadsheets, is not installed."""
     try:
         import xlsxwriter  # noqa: F401
     except ImportError:
@@ -186,7 +195,10 @@ def require_xlsx() -> None:
 
 
 def write_xlsx(path: Path, tables: Sequence[ReportTable], curves: dict[str, list[ReportCurve]]) -> None:
-    """Write all tables as sheets, and a wide sheet for each quantity with a column for each stride.
+    """Write an .xlsx file: each table as a sheet, and for each quantity a wide sheet with a column for each
+    stride.
+
+    curves : session label -> its curves over the gait cycle, for the wide sheets
 
     ConfigError if XlsxWriter is missing or the file cannot be written.
     """

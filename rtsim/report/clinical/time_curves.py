@@ -1,4 +1,6 @@
-"""Quantities of a trial over its time: of squats, of standing, and of a walk without a full stride."""
+"""Quantities of a trial over time, for trials without a full stride: squats, standing, walks that are too
+short.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ class TimeCurve(NamedTuple):
 
 
 def is_over_time(report: GaitReport) -> bool:
-    """Return whether no trial has a full stride, so that curves are drawn over time."""
+    """Return whether no trial of a report has a full stride, so that curves are drawn over time."""
     return not any(trial.cycles for trial in all_trials(report))
 
 
@@ -61,7 +63,9 @@ def _alike(one: FloatArray, other: FloatArray) -> bool:
 
 
 def angles_of(trial: ReportTrial, convention: str) -> list[TimeCurve]:
-    """Return the nine angles of a convention; for a model that lacks some of them, its other angles, too."""
+    """Return the curves over time of the nine angles of a convention; for a model that lacks some of them,
+    its other angles, too.
+    """
     sources = kinematic_sources(convention)
     own = time_curves(trial, sources)
     if len(own) == len(sources):

@@ -1,4 +1,4 @@
-"""Pages of panels over time, of trials without a full stride."""
+"""Pages of the gait report with panels over time, for trials without a full stride."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ MOST_POINTS = 600
 
 
 def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Return the pages of every trial of all sessions, one after the other."""
+    """Return for every trial of all sessions, one after the other, pages with its angles, moments and powers,
+    and other results over time; each page with its title.
+    """
     trials = [(session, trial) for session in report.sessions for trial in session.trials]
     pages = []
     for session, trial in trials:
@@ -75,7 +77,12 @@ def _without_loads(trial: ReportTrial) -> str:
 
 
 def _pages(curves: list[TimeCurve], rows: int, title: str, words: list[str]) -> list[tuple[str, Page]]:
-    """Return pages of panels in rows of three, with a legend and the given words below them."""
+    """Return pages of panels over time in rows of three, with a legend and the given words below them; each
+    page with its title.
+
+    rows : number of rows of panels on a page
+    title : title of the first page; further ones add "continued"
+    """
     pages = []
     each = COLUMNS * rows
     for begin in range(0, max(len(curves), 1), each):
