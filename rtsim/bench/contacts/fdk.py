@@ -48,7 +48,10 @@ P50_MS, P99_MS, LOST_PERCENT, SLOPES, SAME_M = 5.0, 10.0, 0.1, 1e-6, 1e-7
 
 
 class TaskMarkers(NamedTuple):
-    """The filtered markers of one jaw task: positions, velocities and accelerations."""
+    """Filtered markers of the synthetic jaw in one task (chewing, protrusion or opening).
+
+    position, velocity, acceleration : (n, n_marker, 3) - in ground [m, m/s, m/s^2]
+    """
 
     position: Array  # (n, n_marker, 3)
     velocity: Array
@@ -72,8 +75,11 @@ def run(seconds: float = 10.0, folder: Path | None = None) -> list[BenchFigure]:
 
 
 def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[BenchFigure]:
-    """Time the search for the equilibrium in all tasks with one geometry of the mandible; return the
-    benchmark results.
+    """Time the search for the FDK equilibrium in all tasks with one geometry of the mandible, compare the
+    analytic Jacobian with finite differences, and return the benchmark results.
+
+    prefix : beginning of their names; spec : the mandible, with triangle meshes or with ellipsoids
+    motions : the filtered markers of each task
     """
     say(f"fdk: compiling {prefix or 'triangles'}")
     jaw = mandible(spec, tolerance_N=0.1)
@@ -121,6 +127,8 @@ def timing_figures(by_task: dict[str, TimedFrames]) -> list[BenchFigure]:
 def cartilage_figures(spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[BenchFigure]:
     """Return the benchmark results on real cartilage: time, Newton steps and frames without an equilibrium,
     and the difference between the analytic Jacobian and the one by finite differences.
+
+    motions : the filtered markers of each task
     """
     say("fdk: cartilage")
     jaw = mandible(spec, tolerance_N=0.1)
@@ -156,7 +164,9 @@ class TimedFrames(NamedTuple):
 
 
 def filtered(task: str, seconds: float) -> TaskMarkers:
-    """Return the markers of a task as a run filters them, once the filter has settled."""
+    """Return the markers of the synthetic jaw in a task of `seconds` [s], with velocities and accelerations
+    by the Butterworth filter that a run uses; frames before the filter has settled are left out.
+    """
     trial = move_jaw(load_model(MODEL), task, seconds)
     n, shape = trial.positions[0].size, trial.positions[0].shape
     estimator = RateEstimator(ButterworthSpec(), plain(n), trial.rate)
@@ -170,8 +180,8 @@ def filtered(task: str, seconds: float) -> TaskMarkers:
 
 
 def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
-    """Solve every frame, one after the other, and time it. The equilibrium of the first frame is found
-    before the timing begins.
+    """Solve every frame of a motion, one after the other, and time the search for its FDK equilibrium. The
+    equilibrium of the first frame is found before the timing begins.
     """
     weight = np.ones(motion.position.shape[1])
     jaw.forget()
@@ -196,16 +206,16 @@ def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
 def compared(
     spec: ModelSpec, motion: TaskMarkers, **differences: float
 ) -> tuple[list[float], list[float], float]:
-    """Compare the analytic Jacobian with the one by finite differences, over the frames in which the searches
-    with either Jacobian reach a residual force of a micronewton.
+    """Compare the FDK solver with the analytic Jacobian (of the residual force with respect to the FDK
+    displacements alpha) with the one that uses finite differences.
 
-    Return for each such frame the largest difference of the entries of the Jacobian, relative to its largest
-    entry; for each such frame the largest difference of the FDK displacements alpha [m]; and the share of
-    such frames among all.
+    Every EVERY-th frame of the motion is solved by both. Counted are the frames in which both reach a
+    residual force of a micronewton. Return a list with the largest error of an entry of the analytic Jacobian
+    in each of them, relative to its largest entry; a list with the largest difference of alpha between the
+    two solutions in each of them [m]; and the share of the frames that are counted.
 
-    differences : options of the search with finite differences, such as the step; by default as in the paper
-
-
+    differences : options of the search with finite differences, such as the step; by default as in Andersen
+        et al. (2017)
     """
     one = mandible(spec, tolerance_N=1e-6)
     other = mandible(spec, tolerance_N=1e-6, jacobian="difference", **differences)
@@ -228,8 +238,9 @@ def compared(
 
 
 def switched_figures(spec: ModelSpec, motion: TaskMarkers) -> list[BenchFigure]:
-    """Compare the analytic Jacobian with the one by central differences, in the frames in which every vertex
-    has the same closest triangle, edge or corner at both ends of all differences.
+    """Compare the analytic Jacobian of the FDK residual force with the one by central differences. Frames
+    count only if no step of the differences changes the closest triangle, edge or corner of any mesh
+    vertex, as the force has a kink there.
     """
     jaw, weight = mandible(spec, tolerance_N=0.1), np.ones(motion.position.shape[1])
     frames, apart = range(0, len(motion.position), OFTEN), []

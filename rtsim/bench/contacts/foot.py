@@ -53,8 +53,8 @@ N_REPEAT, N_LAP = 2000, 40
 
 
 class RecordedStep(NamedTuple):
-    """A recorded step of the foot: its contacts, its motion, the correction of this motion, and the grid of
-    the plantar pressure.
+    """A footstep as if it were recorded: contacts of the foot's segments with the floor, motion of the foot,
+    splines that correct this motion, and grid of the pressure under the sole.
     """
 
     contacts: Prescribed
@@ -120,8 +120,8 @@ def run() -> list[BenchFigure]:
 
 
 def rolled_step() -> RecordedStep:
-    """Return the motion of the model foot_rolled at the frames of a recording, with the rotation of the toes
-    as a spline.
+    """Return a footstep with the simulated motion of the shipped model foot_rolled, sampled at RATE frames
+    per second like a recording; the rotation of the toes is a spline through this motion.
     """
     simulator = load_simulator("foot_rolled")
     duration = simulator.settings.duration_s
@@ -151,16 +151,19 @@ def rolled_step() -> RecordedStep:
 
 
 def toes_of(model: Model) -> tuple[Array, Array, Array]:
-    """Return the origin of the toe segment on the foot [m], its axes in the foot's axes, and the axis about
-    which it rotates.
+    """Return from the model of a foot: the origin of the toe segment on the foot [m], its axes in the foot's
+    axes, and the axis about which it rotates.
     """
     tree = model.tree
     return tree.position_in_parent[1].copy(), tree.rotation_in_parent[1].copy(), tree.parameter[1].copy()
 
 
 def correction_knots(toes: Array) -> Array:
-    """Return the knots (N_SPLINE, N_KNOT) of a motion correction within the bounds of Brown (2017), and of
-    the rotation of the toes.
+    """Return the values of the splines at their knots, (N_SPLINE, N_KNOT): three shifts [m] and three
+    rotations [rad] that correct the foot's motion, random within the bounds of Brown (2017), and the angle
+    of the toes.
+
+    toes : (N_KNOT,) - the angle of the toes at the knots [rad]
     """
     knots = np.zeros((N_SPLINE, N_KNOT))
     rng = np.random.default_rng(0)
@@ -171,8 +174,8 @@ def correction_knots(toes: Array) -> Array:
 
 
 def spline(knots: Array, start: float, step: float) -> Correction:
-    """Return cubic splines through knots : (N_SPLINE, n_knot) that begin at `start` [s] and are `step` apart
-    [s].
+    """Return cubic splines through knots : (N_SPLINE, n_knot). The first knot is at the time `start` [s], and
+    from one knot to the next it is `step` [s].
     """
     found = CubicSpline(np.arange(knots.shape[1]), knots, axis=1)
     return Correction(start, step, np.ascontiguousarray(found.c[::-1].transpose(2, 1, 0)))
@@ -209,8 +212,10 @@ RECORDED = ("time", "position", "rotation", "velocity", "turning")
 
 
 def step_seconds(step: RecordedStep, work: CorrectedWork) -> Array:
-    """Return the time of the whole step, splines included, computed in one call, for each repetition:
-    (N_LAP,) [s].
+    """Measure the computation of the contact forces of the whole footstep, splines included, in one call of
+    the kernel; return the duration of each repetition, (N_LAP,) [s].
+
+    work : results of the kernel and working space; with a pressure grid, pressures are computed, too
     """
     arguments = step.contacts, step.motion, step.correction, step.grid, work
     kernel = bind(corrected_wrenches, arguments)
@@ -233,7 +238,7 @@ def timed(call: Callable[[], object]) -> Array:
 
 
 def touching(step: RecordedStep) -> float:
-    """Return the mean number of contacts in a frame of the step."""
+    """Return the number of contacts that carry load, averaged over the frames of the step."""
     work, total = new_corrected_work(step.contacts, 1), 0
     for n in range(len(step.motion.time)):
         frame = step.motion._replace(**{name: getattr(step.motion, name)[n : n + 1] for name in RECORDED})
@@ -243,8 +248,8 @@ def touching(step: RecordedStep) -> float:
 
 
 def pressure_error(step: RecordedStep, work: CorrectedWork) -> float:
-    """Return the difference between the integral of the contact pressure and the normal force, relative to
-    the largest normal force.
+    """Return the largest difference between the pressure integrated over its grid and the normal force in a
+    frame, relative to the largest normal force; work : results of the step, already computed
     """
     cell = float(np.prod(step.grid.cell))
     total, normal = cell * work.pressure.sum(axis=(1, 2)), work.wrench[:, 4]

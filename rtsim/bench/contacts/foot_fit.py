@@ -94,7 +94,12 @@ def run(data: Path | None = None) -> list[BenchFigure]:
 
 
 def find(known: SyntheticStep, weights: Weights) -> BestFit:
-    """Search for the parameters of a synthetic step from several initial guesses; return the best result."""
+    """Search for the parameters of the contacts of a foot from several initial guesses; return the best
+    result.
+
+    known : synthetic step whose true parameters are known; weights : weights of the terms of the cost, which
+        decide what is fitted (force, centre of pressure, pressure, friction)
+    """
     trial = known.trial
     around = guess(trial.frame)
     seconds, best, least = [], None, np.inf
@@ -123,8 +128,12 @@ def find(known: SyntheticStep, weights: Weights) -> BestFit:
 
 
 def real_figures(data: Path) -> list[BenchFigure]:
-    """Fit each step of gait_bmc. Then fit both steps of one foot together and compare the other steps with
-    this fit; steps of the other foot are mirrored. The thesis had one foot only.
+    """Fit the contacts of a foot to recorded footsteps, and return the benchmark results.
+
+    The recordings walk1 and walk2 of the data set gait_bmc, a folder in `data`, have one step on each force
+    plate. Every step is fitted alone, and compared with the others of its recording. Steps of the same foot
+    are then fitted together, and compared with those of the other foot, mirrored. The thesis (Brown 2017) had
+    one foot only.
     """
     figures = []
     for name in ("walk1", "walk2"):
@@ -142,8 +151,10 @@ def real_figures(data: Path) -> list[BenchFigure]:
 
 
 def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> list[BenchFigure]:
-    """Fit steps together and return the errors of the fit; also predict other steps with the fitted
-    parameters and return the errors of the predictions.
+    """Fit one set of contact parameters to footsteps together, and predict other footsteps with it; return
+    the errors of the fit and of the predictions as benchmark results.
+
+    key : beginning of their names; others : the steps to be predicted, by the name of their force plate
     """
     toes = steps[0].frame.toe_origin, steps[0].frame.toe_axes
     steps = [step._replace(frame=with_toes(step.frame, *toes)) for step in steps]
@@ -161,8 +172,8 @@ def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> 
 
 
 def pair(key: str, errors: Errors, most: tuple[float, float]) -> list[BenchFigure]:
-    """Return two benchmark results: the errors of a fit in the normal force and in the centre of pressure,
-    with their limits `most`; key : beginning of their names
+    """Return two benchmark results: the relative errors of a foot's computed normal force and of its centre
+    of pressure; key : beginning of their names; most : limits of the two
     """
     return [
         BenchFigure(f"{key}.normal", errors.normal, "1", most[0], "lower"),

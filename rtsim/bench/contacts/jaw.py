@@ -60,10 +60,12 @@ def run(seconds: float = 10.0) -> list[BenchFigure]:
 def results(
     task: str, joint: str, seconds: float, flatter_deg: float = 0.0, spec: ModelSpec | None = None
 ) -> Results:
-    """Run the live loop on a task with one choice of joint model from the shipped run, and return the
+    """Run the live loop on the markers of the synthetic jaw in a task, with one joint model, and return the
     results.
 
-    flatter_deg : angle by which the fossae are flattened [deg]
+    task : chewing, protrusion or opening; joint : "fdk" or "pop", force-dependent kinematics or point on
+        plane; seconds : duration of the task [s]
+    flatter_deg : angle by which the fossae are flattened [deg]; spec : another mandible than the shipped one
     """
     setting, kept = load_run(find_config(MODEL, "runs"), [f"joint={joint}"]), KeptResults()
     spec = with_slope(spec or load_model(MODEL), flatter_deg)
@@ -74,8 +76,8 @@ def results(
 
 
 def condyles(task: str, times: Array) -> Array:
-    """Return the true positions of the left and the right condyle in the skull, from the synthetic motion,
-    (n, 2, 3) [m].
+    """Return the true positions of the left and the right condyle in the skull at given times of a task, from
+    the synthetic motion, (n, 2, 3) [m].
     """
     R, x = jaw_in_skull(task, times)
     return np.stack([R @ [0.0, 0.0, z] + x for z in (-CONDYLE_M, CONDYLE_M)], axis=1)
@@ -83,7 +85,7 @@ def condyles(task: str, times: Array) -> Array:
 
 def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
     """Compare the positions of the condyles in the skull, computed with each joint model, with the true
-    positions, as in table 1 of Andersen et al. (2017).
+    positions, as in table 1 of Andersen et al. (2017); by_model : results of a run by joint model
     """
     found = []
     delay = float(response(ButterworthSpec(), RATE).delay_s[0])
@@ -101,7 +103,7 @@ def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
 
 def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
     """Compare the contact forces of the point-on-plane model with those of force-dependent kinematics, for
-    each side and axis.
+    each side and axis, as in table 2 of Andersen et al. (2017); by_model : results by joint model
 
     Magnitudes below 0 mean that the forces of the point-on-plane model are smaller.
     """
@@ -116,8 +118,11 @@ def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
 
 
 def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
-    """Return the magnitude of the upward force as in `table_2`, with fossae of other slopes in the FDK
-    model; the planes of the point-on-plane model stay as they are.
+    """Repeat the comparison of the upward contact forces in table 2 of Andersen et al. (2017) with fossae of
+    other slopes in the FDK model; return the measure "magnitude" of each slope, and the course of the
+    forces.
+
+    pop : results of the point-on-plane model, whose planes stay as they are; seconds : duration of a run [s]
     """
     cycles = cycles_of(pop.times, TASKS[task].frequency_hz, start_s=SETTLED_S)
     found, upwards = [], AXES.index("si")
@@ -135,8 +140,12 @@ def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
-    """Return the benchmark results of the 15 runs of the paper's parameter study of ligaments. Each is the
-    mean over the cycle of a standard deviation, over the runs or over the cycles [mm], [N].
+    """Repeat the ligament study of Andersen et al. (2017), 15 FDK runs with different stiffnesses and
+    reference strains. Return standard deviations of displacements [mm] and contact forces [N] of the
+    condyles over these runs, and for comparison over the cycles of the usual run, each averaged over the
+    cycle.
+
+    usual : results of the run with the usual ligaments; seconds : duration of a run [s]
     """
     runs = [
         results(task, "fdk", seconds, spec=with_ligaments(load_model(MODEL), stiffness, strain))
@@ -160,9 +169,10 @@ def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_phase(task: str, own: Results, field: str) -> Array:
-    """Return the values of a field of the results `own`, interpolated at N_PHASE evenly spaced phases of up
-    to five
-    cycles of a task : (n_cycle, N_PHASE, 2, 3), for the two sides and three axes.
+    """Interpolate a field of a run's results at N_PHASE evenly spaced phases of up to five movement cycles of
+    a task; return (n_cycle, N_PHASE, 2, 3), for the two sides and three axes.
+
+    own : results of the run; field : name of the field, such as the contact forces
     """
     values, times = own.fields[field], own.times
     period = 1.0 / TASKS[task].frequency_hz
@@ -184,7 +194,9 @@ def with_ligaments(spec: ModelSpec, stiffness_N_m: float, strain: float) -> Mode
 
 
 def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
-    """Return the mandible with both fossae rotated about the line through the condyles of the closed jaw."""
+    """Return the mandible with both fossae (the planes of its contacts) rotated by flatter_deg [deg] about
+    the line through the condyles of the closed jaw.
+    """
     turn = Rotation.from_euler("z", flatter_deg, degrees=True)
     contacts = []
     for contact in spec.contacts:
@@ -204,8 +216,10 @@ def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
 
 
 def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
-    """Return the number of maxima of the upward force on the skull in the mean cycle, and the mean of this
-    force while the jaw opens divided by its mean while the jaw closes.
+    """Return two measures of the upward contact force on the skull, for each side: the number of maxima in
+    the mean cycle, and the mean while the jaw opens divided by the mean while it closes.
+
+    kind : joint model of the run, part of the names; own : results of the run
     """
     pressed = -by_phase(task, own, "joint_point_forces").mean(axis=0)[:-1, :, AXES.index("si")]
     forwards = by_phase(task, own, "joint_point_displacements").mean(axis=0)[:-1, :, AXES.index("ap")]
@@ -224,6 +238,9 @@ def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
 def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[BenchFigure]:
     """Return the benchmark results of one row of a table in Andersen et al. (2017): root mean square
     difference, squared correlation, magnitude and phase.
+
+    name : beginning of their names; mean : these measures, averaged over the cycles; unit, limit : of the
+        root mean square difference
     """
     return [
         BenchFigure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),

@@ -1,5 +1,5 @@
-"""Benchmark of the volumetric knee: accuracy of its default run against a tight solution, speed, and five
-pulses.
+"""Benchmark of the forward simulation of a knee with volumetric contact: accuracy of the shipped model's
+default run against a tight solution, speed, and response of the leg to five force pulses.
 
 The reference for the default run is SciPy's adaptive solution of the same accelerations, which is itself
 compared with our solution at steps a hundred times shorter. The pulses are compared with the results of an
@@ -68,8 +68,10 @@ PULSES = [
 
 
 def run(n_run: int = 100, rows: list[tuple[str, float]] = ROWS) -> list[BenchFigure]:
-    """Return the benchmark results of the default run, of other integration methods and step lengths, and of
-    the five pulses.
+    """Return the benchmark results of the knee's default run, of other integration methods and step lengths,
+    and of the five pulses.
+
+    n_run : repetitions that are timed; rows : integration methods with their step lengths [ms]
     """
     spec = load_model("knee")
     say("knee: reference")
@@ -94,8 +96,8 @@ def run(n_run: int = 100, rows: list[tuple[str, float]] = ROWS) -> list[BenchFig
 
 
 def by_scipy(simulator: Simulator) -> Solution:
-    """Return SciPy's solution of the run from the simulator's state, a function of times (n,) with
-    coordinates (n, n_q). The solver restarts where a load begins or ends.
+    """Solve the run of a simulator from its present state by SciPy; return a function that gives the
+    coordinates (n, n_q) at times (n,). The solver restarts where a load begins or ends.
     """
     from scipy.integrate import solve_ivp
 
@@ -147,8 +149,13 @@ def times(trace: Trace, step: float) -> Array:
 
 
 def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_run: int) -> list[BenchFigure]:
-    """Return error and speed of a run with the model's settings; the default run, which has no name, is
-    compared with the limits.
+    """Simulate a run with the integration method and step length in the model, and return its error and
+    speed.
+
+    name : end of the results' names; "" = the default run, the only one with limits
+    solution : reference, flexion as a function of time; peak : largest medial contact force of the reference
+        [N]
+    n_run : repetitions that are timed
     """
     trace = whole_run(spec)
     simulator = Simulator(build(spec), spec.simulation)
@@ -172,8 +179,8 @@ def largest(trace: Trace, contact: int) -> float:
 
 
 def pulse_figures(spec: ModelSpec, pulse: Pulse) -> list[BenchFigure]:
-    """Return the benchmark results of a pulse with the default step, and their differences from the
-    independent program.
+    """Simulate the knee's response to a force pulse with the default step; return it, the response that the
+    independent program found, and the difference of the two.
     """
     found = pulse_run(spec, pulse)
     figures = []

@@ -77,7 +77,9 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 def figures_of(name: str, of: RunConfig, published: float | None) -> list[BenchFigure]:
     """Return the benchmark results of one recording, or of the shipped walking trial.
 
-    published : contact force measured with instrumented prostheses, None = none to compare with
+    name : beginning of their names; of : the run, with the files of the recording
+    published : contact force measured with instrumented prostheses [body weights], None = none to compare
+        with
     """
     say(f"knee-fdk: {name}")
     timed = balanced(of)
@@ -94,7 +96,9 @@ def figures_of(name: str, of: RunConfig, published: float | None) -> list[BenchF
 
 
 def balanced(of: RunConfig) -> TimedBalances:
-    """Solve a recording and time the search for the equilibrium of every frame."""
+    """Solve the recording of a run by force-dependent kinematics, and time the search for the equilibrium of
+    every frame.
+    """
     trial, feed, kept = load_trial(of.source), ForceFeed(), KeptResults()
     forces, stages = forces_of(of, trial), prepare(of, feed)
     stage = stages[-1]

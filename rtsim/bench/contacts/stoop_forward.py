@@ -80,9 +80,10 @@ class Driven(NamedTuple):
 class Forward(NamedTuple):
     """Results of a forward simulation, compared with the motion that it should reproduce.
 
-    names : names of the coordinates; off, off_free : (n, n_coordinate) - deviation from the motion under
-        constraints, and from the motion that follows from the markers without constraints, smoothed in the
-        same way [rad, m]
+    names : names of the coordinates
+    off : (n, n_coordinate) - deviation from the motion that was fitted to the markers under the constraints,
+        from which the activations follow [rad, m]
+    off_free : the same from the motion that was fitted to the markers without constraints, equally smoothed
     activation : (n, n_generator) - activations that drove the simulation
     energy, work : (n_step + 1,) - kinetic and potential energy, and work done by the generators since the
         start [J]
@@ -152,16 +153,19 @@ def box_places(folder: Path) -> Array:
 
 
 def smooth(q: Array) -> Array:
-    """Return (n, n_q): coordinates, filtered forwards and backwards by a Butterworth filter, so that there
-    is no delay.
+    """Return the coordinates (n, n_q) after a Butterworth filter, applied forwards and backwards, so that
+    there is no delay.
     """
     b, a = butter(2, CUT_OFF_HZ / (0.5 * RATE))
     return filtfilt(b, a, q, axis=0, padlen=9)
 
 
 def held_tables(spec: ModelSpec, free: FollowedModel, frames: slice, box: Array | None) -> dict[str, Any]:
-    """Return the tables of a model file of the person with constraints that hold the feet, and with a box
-    the hands, at their mean positions.
+    """Return the tables of a model file: the person without torque generators, with constraints that hold the
+    feet to the floor and, with a box, the hands to the box.
+
+    free : motion fitted to the markers without constraints; the held points are its means over `frames`
+    box : (n, 3) - centre of the box [m], None = no box
     """
     elements = [one for side in SOLES_MM for one in held_sole(free, frames, side)]
     tables = msgspec.to_builtins(msgspec.structs.replace(spec, torque_generators=None))
@@ -183,7 +187,12 @@ BOX_BODY: dict[str, Any] = {
 
 
 def held_sole(free: FollowedModel, frames: slice, side: str) -> list[dict[str, Any]]:
-    """Return the constraints of a foot on the floor: its heel is fixed, and its toes keep their height."""
+    """Return the constraints of a foot on the floor as tables of a model file: the heel is fixed, and the
+    toes keep their height.
+
+    free : motion fitted to the markers without constraints, whose mean position over `frames` is held
+    side : "r" or "l"
+    """
     foot, found = f"foot_{side}", []
     for name, place in zip(("heel", "toe"), SOLES_MM[side], strict=True):
         local = np.array([*place, 0.0])
@@ -198,8 +207,12 @@ def held_sole(free: FollowedModel, frames: slice, side: str) -> list[dict[str, A
 
 
 def grip(free: FollowedModel, frames: slice, side: str, box: Array) -> dict[str, Any]:
-    """Return the constraint that attaches a hand to the box at the point of the hand that moves least on the
-    box during the lift.
+    """Return, as a table of a model file, the constraint that attaches a hand to the box at the point of the
+    hand that moves least on the box during the lift.
+
+    free : motion fitted to the markers without constraints; frames : those whose mean place on the box is
+        held
+    side : "r" or "l"; box : (n, 3) - centre of the box [m]
     """
     hand = f"hand_{side}"
     b = free.model.names.bodies.index(hand)
@@ -215,7 +228,9 @@ def grip(free: FollowedModel, frames: slice, side: str, box: Array) -> dict[str,
 
 
 def simulator_at(tables: dict[str, Any], q: Array) -> Simulator:
-    """Return a simulator of a model without its markers; q : start coordinates, in the order of the model."""
+    """Return a simulator of the model in tables of a model file, without its markers; q : coordinates from
+    which it starts, in the order of the model
+    """
     tables = {**tables, "markers": [], "bodies": [dict(body) for body in tables["bodies"]]}
     values = iter(q.tolist())
     for body in tables["bodies"]:
@@ -225,15 +240,19 @@ def simulator_at(tables: dict[str, Any], q: Array) -> Simulator:
 
 
 def neutral(name: str, value: float) -> dict[str, Any]:
-    """Return the table of a coordinate for a model file, with this neutral value [m, rad]."""
+    """Return the table of a coordinate for a model file; value : its neutral value, where the model starts
+    [m, rad]
+    """
     if name in LENGTHS:
         return {"name": name, "neutral_mm": 1e3 * value}
     return {"name": name, "neutral_deg": float(np.degrees(value))}
 
 
 def driven_by(spec: ModelSpec, simulator: Simulator, q: Array) -> Driven:
-    """Return the motion that satisfies the constraints near q : (n, n_q), with the moments and activations
-    that produce it.
+    """Return the motion nearest to q : (n, n_q) that satisfies the constraints, with the joint moments and
+    activations that produce it.
+
+    spec : the person with torque generators; simulator : the same person with constraints, and box if any
     """
     model, times = simulator.model, np.arange(len(q)) / RATE
     spline = CubicSpline(times, q, axis=0)
@@ -273,8 +292,8 @@ def driven_by(spec: ModelSpec, simulator: Simulator, q: Array) -> Driven:
 
 
 def splines(model: Model, activation: Array) -> dict[str, Any]:
-    """Return a spline for every generator over the time since the first frame [s]; activation : (n,
-    n_generator).
+    """Return a spline of the activation of every torque generator as tables of a model file, over the time
+    since the first frame [s]; activation : (n, n_generator) - one row for each frame
     """
     times = (np.arange(len(activation)) / RATE).tolist()
     return {

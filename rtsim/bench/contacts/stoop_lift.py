@@ -63,9 +63,10 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def through_commands(folder: Path, place: Path) -> tuple[Results, Path]:
-    """Return the results of `rtsim analyse`, and the file of torque generators that `rtsim fit` writes.
+    """Run `rtsim analyse` and `rtsim fit torque-generators` on the stoop lift; return the results of the
+    former, and the path of the fitted generators.
 
-    place : folder for the files
+    folder : folder of the recording; place : folder for all written files
     """
     body, out, fitted = place / "body.toml", place / "out.mcap", place / "fitted.toml"
     write_text(body, model_text(stoop_model(folder)))
@@ -136,8 +137,9 @@ def hip_of(results: Results) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) -> list[BenchFigure]:
-    """Return the activations that the right hip's extensor needs before its parameters are fitted (paper: at
-    most 0.871, below 0 from 81.4 degrees on).
+    """Return benchmark results on the activation that the right hip's extensor needs with its unfitted
+    parameters: its largest value (Millard et al. 2019: 0.871), the hip flexion at which it first falls
+    below 0 (81.4 degrees), and the largest hip flexion.
 
     activation : (n,) - NaN where it is not known; flexion : (n,) - flexion of the hip [rad]
     """
@@ -150,9 +152,10 @@ def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) 
 
 
 def forward_again(spec: ModelSpec, folder: Path) -> list[BenchFigure]:
-    """Simulate the lift from two instants for 0.2 s each. Return the deviation of the simulation from the
-    motion under constraints and from the motion without them, and the difference of energy and work. Wrists
-    are reported separately, as the points where the hands hold the box slide on it.
+    """Simulate the lift from two instants for 0.2 s each. Return the deviations of the simulation from the
+    motion that was fitted to the markers under constraints, and from the one fitted without constraints,
+    and the difference of energy and work. Wrists are reported separately, as the points where the hands
+    hold the box slide on it.
     """
     figures = []
     for first, holds_box in STARTS.items():

@@ -68,14 +68,16 @@ COLUMNS = (
 
 
 def own_name(theirs: str) -> str:
-    """Return our name of a body, such as a thigh, from its name in the authors' model, such as Thigh_R."""
+    """Return the name of a body in rtsim's model, such as a thigh, from its name `theirs` in the model of
+    Millard et al. (2019), such as Thigh_R.
+    """
     name, _, side = theirs.partition("_")
     return THEIRS[name] + (f"_{LATERAL[side]}" if side else "")
 
 
 def signs() -> Array:
-    """Return (18,): 1 or -1 for each coordinate in COLUMNS, -1 if ours is opposite to that of the authors'
-    model.
+    """Return (18,): 1 or -1 for each coordinate in COLUMNS; -1 where rtsim counts it in the opposite sense to
+    the model of Millard et al. (2019).
     """
     about = dict(COORDINATES.values())
     stems = [name[:-2] if name[-2:] in ("_r", "_l") else name for name in COLUMNS]
@@ -83,13 +85,14 @@ def signs() -> Array:
 
 
 def millimetres(place: list[float]) -> list[float]:
-    """Return a point of the authors' model [m] in our axes [mm]."""
+    """Return a point of the published model, (3,) [m] with Z up, as a point with Y up [mm]."""
     return [1e3 * place[0], 1e3 * place[2], -1e3 * place[1]]
 
 
 def moments_of(inertia: list[list[float]]) -> list[float]:
-    """Return the moments of inertia xx, yy, zz in our axes, from an inertia tensor of the authors' model.
-    How a tensor that is not symmetric is read is described at the head of this file.
+    """Return the moments of inertia [xx, yy, zz] with Y up [kg m^2] from an inertia tensor of the published
+    model, which has Z up. Of a tensor with an empty diagonal, which was rotated on one side only, the
+    off-diagonal entries are taken: the larger one as xx, the smaller one as zz.
     """
     xx, yy, zz = inertia[0][0], inertia[1][1], inertia[2][2]
     if not xx:
@@ -176,14 +179,14 @@ def follow(
 
 
 def write_loads(folder: Path, trial: str, path: Path) -> None:
-    """Write the loads on feet and hands in a trial as a .mot file of three force plates: `feet`, `box_r` and
-    `box_l`.
+    """Write the loads on feet and hands in a trial (stoop1, stoop2 or stoop3) to the .mot file `path`, as
+    three force plates: `feet`, `box_r` and `box_l`.
 
-    Both feet stand on one plate. The box loads each hand at the wrist, as in the authors' model. The load is
-    half of the box's inertial force, and half of the force that is missing on the plate below the box,
-    compared with the first second, in which nobody touches the box. The authors used the plate's horizontal
-    force with the opposite sign. While the hands pull before the box leaves the floor, that leaves residuals
-    of 10 N and 7 N m at the root, compared with 4 N and 4 N m (RMS) here.
+    Both feet stand on one plate. The box loads each hand at the wrist, as in the model of Millard et al.
+    (2019). The load of a hand is half the sum of the box's inertial force and of what the plate below the box
+    has lost in comparison with the first second, in which nobody touches the box. Millard et al. used the
+    plate's horizontal force with the opposite sign. While the hands pull before the box leaves the floor,
+    that sign gives residuals of 10 N and 7 N m at the root, this one 4 N and 4 N m (RMS).
     """
     plates = table_of(folder, f"VUA2UHEI/2D/{trial}_F1Cop1F2Cop2_2D.csv")
     box = table_of(folder, f"VUA2UHEI/2D/{trial}_15kgBox_2D.csv")
@@ -216,9 +219,10 @@ def write_loads(folder: Path, trial: str, path: Path) -> None:
 class L5S1(NamedTuple):
     """Extension moments of L5/S1 over time.
 
-    times : (n,) - times at which all three are known [s]; bottom_up : (n,) - moment of the laboratory [N m]
-    at_joint, at_place : (n,) - moments of this program about the model's joint and about the laboratory's
-        L5/S1 [N m]
+    times : (n,) - times at which all three moments are known [s]
+    bottom_up : (n,) - moment that the laboratory computed from the ground reaction upwards [N m]
+    at_joint, at_place : (n,) - moments computed by rtsim, about the model's joint and about the laboratory's
+        position of L5/S1 [N m]
     """
 
     times: Array
@@ -230,10 +234,10 @@ class L5S1(NamedTuple):
 def l5s1_places(folder: Path, trial: str) -> Array:
     """Return the laboratory's position of L5/S1 in a trial, (n, 3) [m].
 
-    The distances between the laboratory's pelvis markers are constant within 1e-8 m, so the markers define
-    its pelvis exactly. In the neutral trial its L5/S1 lies relative to these markers as the model's joint
-    lies relative to the model's markers, within 0.1 mm. The planar model cannot follow all markers at once:
-    its own L5/S1 is up to 18 mm away in deep bending.
+    It is computed from the laboratory's pelvis markers, whose distances are constant within 1e-8 m. In the
+    neutral trial the laboratory's L5/S1 lies relative to these markers as the lumbar joint of the model lies
+    relative to the model's markers, within 0.1 mm. The joint of the fitted model would be up to 18 mm away in
+    deep bending, as the planar model cannot follow all markers at once.
     """
     spec = stoop_model(folder)
     own = {
@@ -254,8 +258,8 @@ def l5s1_places(folder: Path, trial: str) -> Array:
 
 
 def l5s1_moments(folder: Path, trial: str, results: Results) -> L5S1:
-    """Return the L5/S1 moments of a trial beside the laboratory's bottom-up ones; results : results of
-    `rtsim analyse`.
+    """Return the L5/S1 moments of a trial, computed by `rtsim analyse`, beside those that the laboratory
+    computed from the ground reaction upwards ("bottom-up"); results : results of `rtsim analyse`
     """
     labels = {field.name: field.labels for field in results.session.fields}
     field = {

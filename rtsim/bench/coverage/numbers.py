@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 
 
 class CoverageNumbers:
-    """Collects the vector of tested numbers for the frames that one method estimates, from a fresh start
-    on.
+    """Collects, frame by frame, the vector of numbers whose standard deviations are tested: results of the
+    pose that one method estimates, and speeds and accelerations of the filtered motion.
     """
 
     def __init__(self, estimator: MultibodyEstimator, rate: float) -> None:
@@ -71,7 +71,10 @@ class CoverageNumbers:
 
     def _from_covariance(self, found: MethodDeviations) -> Array:
         """Return the standard deviations (n,) of positions, muscle lengths, speeds and accelerations, from
-        the covariance of the pose; those of speeds and accelerations are NaN before the filter has settled.
+        the covariance of the pose; those of speeds and accelerations are NaN before the filter has
+        settled.
+
+        found : deviations and covariance that the method computed in this frame
         """
         found.write_places(self._places, self._of_places)
         slopes = self._arms.gradient
@@ -88,7 +91,9 @@ class CoverageNumbers:
 
 
 def names_of(estimator: MultibodyEstimator) -> list[str]:
-    """Return the names of the entries of the vector, whose standard deviations are tested, in their order."""
+    """Return the names of the numbers whose standard deviations are tested, in the order of the vector that
+    CoverageNumbers collects.
+    """
     model = estimator.model
     names, motions = model.names, coordinate_names(model)[1]
     displaced = displaced_joints(names.bodies, model.joints.distal)

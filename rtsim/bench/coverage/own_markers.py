@@ -46,7 +46,7 @@ SHARES = ((0.8, 0.5), (0.5, 0.3))
 
 
 def run(path: Path, n_motion: int, seed: int = 1) -> list[BenchFigure]:
-    """Return the benchmark results for a model file and this many random motions."""
+    """Return the benchmark results for a model file and n_motion random motions."""
     base, rng = load_model(str(path)), np.random.default_rng(seed)
     tallies: dict[str, CoverageCount] = {}
     names: tuple[str, ...] = ()
@@ -70,8 +70,8 @@ def marked(rng: Generator, spec: ModelSpec) -> ModelSpec:
 
 
 def count(rng: Generator, spec: ModelSpec, tallies: dict[str, CoverageCount]) -> tuple[str, ...]:
-    """Simulate one motion, estimate it in every case, and add it to the coverage counts `tallies`; return the
-    names of the coordinates.
+    """Simulate one random motion, estimate it in each of the three cases of marker errors, and add it to the
+    coverage counts `tallies` of these cases; return the names of the coordinates.
     """
     truth, exact, rotations = truth_of(rng, spec)
     noise = draw_noise(rng, exact.shape)
@@ -136,11 +136,10 @@ def draw_errors(rng: Generator, estimator: MultibodyEstimator, alone: bool) -> A
 
 
 def tell(estimator: MultibodyEstimator, measured: Array) -> Told:
-    """Estimate all frames from a fresh start; return the estimated coordinates with their standard
-    deviations.
+    """Estimate all frames, beginning without any previous pose; return the estimated coordinates with their
+    standard deviations.
 
-    measured : (n_frame, n_marker, 3) [m]
-
+    measured : (n_frame, n_marker, 3) - marker positions [m]
     """
     coordinates, deviations = estimator.model.coordinates, estimator.deviations
     assert deviations is not None

@@ -41,7 +41,7 @@ KEPT = 1e-7
 
 
 class CoverageCount(NamedTuple):
-    """Counts over the frames of one method and one case, for each output.
+    """Counts over the frames of one method and one case (all markers, or some hidden), for each output.
 
     held : number of values whose interval contains the truth; n : number of values with a standard deviation
     error, stated : sums of squares of errors and of standard deviations
@@ -61,7 +61,7 @@ def new_tally(n: int) -> CoverageCount:
 
 
 def run(n_walker: int, seed: int = 1) -> list[BenchFigure]:
-    """Return the benchmark results of this many random walkers."""
+    """Return the benchmark results of n_walker random synthetic walkers."""
     tallies, names = count(n_walker, seed)
     return figures_of(tallies, names)
 
@@ -94,8 +94,9 @@ def estimator_of(spec: ModelSpec, walker: Walker) -> MultibodyEstimator:
 def solve(
     rng: Generator, estimator: MultibodyEstimator, walker: Walker
 ) -> Iterator[tuple[str, Truth, Told, NDArray[np.int64]]]:
-    """Yield for every method and case of a walker: its name, the true values, the estimates, and the indices
-    of the frames that count.
+    """Solve the walk of a random walker by every method, with all markers and with some hidden. Yield for
+    each such case its name, the true values, the estimates, and the indices of the frames that are
+    counted: all after the start or, with hidden markers, those in which they are hidden.
     """
     n = len(walker.phase)
     offsets = draw_errors(rng, walker)
@@ -132,7 +133,9 @@ def draw_errors(rng: Generator, walker: Walker) -> Array:
 
 
 def draw_hidden(rng: Generator, body: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Choose one segment at random, and up to `n` of its markers to be hidden."""
+    """Choose one segment at random, and return the indices of up to `n` of its markers, which are to be
+    hidden; body : (n_marker,) - segment of each marker
+    """
     own = np.flatnonzero(body == rng.choice(np.unique(body)))
     return np.asarray(rng.permutation(own)[:n])
 

@@ -46,10 +46,10 @@ class Told(NamedTuple):
 
 
 def truth_of(estimator: MultibodyEstimator, positions: Array, dt: float) -> Truth:
-    """Fit the method in use to positions; return its poses as the truth, with markers that agree with the
-    poses exactly.
+    """Fit the joint model of the estimator's current method to marker positions. Return the fitted poses as
+    the truth, with markers that agree with them exactly.
 
-    positions : (n_frame, n_marker, 3) - in ground [m]
+    positions : (n_frame, n_marker, 3) - in ground [m]; dt : time between frames [s]
     """
     markers, body = positions, estimator.model.markers.body
     numbers: list[Array] = []
@@ -67,9 +67,10 @@ def truth_of(estimator: MultibodyEstimator, positions: Array, dt: float) -> Trut
 
 
 def tell(estimator: MultibodyEstimator, measured: Array, dt: float) -> Told:
-    """Estimate all frames by the method in use, from a fresh start.
+    """Estimate all frames by the estimator's current method, beginning without any previous pose; return the
+    tested numbers with their standard deviations.
 
-    measured : (n_frame, n_marker, 3) - marker positions [m]
+    measured : (n_frame, n_marker, 3) - marker positions [m]; dt : time between frames [s]
     """
     estimator.restart()
     numbers, deviations, uncertain = [], [], []

@@ -40,11 +40,11 @@ POSTURE_DEG, FIRST_DEG = 4.0, 2.0
 
 
 class Walker(NamedTuple):
-    """A person on a treadmill, as the truth of a test.
+    """A person who walks on a treadmill, generated at random as the known truth of the coverage benchmark.
 
-    phase : (n_frame,) phase of the gait cycle [rad]; positions : (n_frame, n_marker, 3) markers in ground, Y
-        up [m], without any error, for a knee that rotates about its epicondylar axis; dt : time between
-        frames [s]
+    phase : (n_frame,) - phase of the gait cycle [rad]; dt : time between frames [s]
+    positions : (n_frame, n_marker, 3) - markers in ground, Y up [m], without any error, for a knee that
+        rotates about its epicondylar axis
     """
 
     subject: Subject
@@ -76,8 +76,9 @@ def draw_subject(rng: Generator, base: Subject) -> Subject:
 
 
 def draw_segment(rng: Generator, base: SubjectSegment, stature: float) -> SubjectSegment:
-    """Draw a segment of another size whose markers are moved, left out or inserted between others at
-    random.
+    """Draw a segment of another size, whose markers are moved, left out or added between others at random.
+
+    base : the segment that is varied; stature : body height of the drawn person relative to that of the base
     """
     size = stature * rng.uniform(*PROPORTION)
     placed = [size * np.array(x) for x in base.markers_mm.values()]

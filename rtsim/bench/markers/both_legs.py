@@ -23,7 +23,7 @@ LAP_S = 1.0
 
 
 class SolvedLegs:
-    """The shipped walking trial on one leg or on both, with the solver for it."""
+    """The frames of the shipped walking trial, and the solver for one leg or for both."""
 
     def __init__(self, side: str, methods: tuple[str, ...]) -> None:
         subject = the_walker(side)
@@ -39,8 +39,8 @@ class SolvedLegs:
         self.dt = 1.0 / trial.rate
 
     def lap(self) -> tuple[NDArray[np.float64], float]:
-        """Solve all frames of the walk once; return the time of each frame [us] and the largest residual
-        [m].
+        """Solve all frames of the walk once; return the time of each frame [us] and the largest residual of
+        the solver [m].
         """
         self.estimator.restart()
         times, residuals = [], []
@@ -54,8 +54,8 @@ class SolvedLegs:
 
 
 def run(methods: tuple[str, ...], seconds: float) -> list[BenchFigure]:
-    """Return the median time of a whole frame with both legs divided by that with one leg, and the residual
-    with both legs.
+    """Return for every method (knee model) the median time of a frame with both legs divided by that with one
+    leg, and the solver's residual with both; seconds : how long each method is timed [s]
     """
     one, two = SolvedLegs("right", methods), SolvedLegs("both", methods)
     figures = []

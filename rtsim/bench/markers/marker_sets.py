@@ -59,7 +59,7 @@ markers [deg]."""
 class SolvedSet(NamedTuple):
     """Results of a recording that was solved with one marker set.
 
-    values : label -> (n,) angles [deg] or (n, 3) centres [m], each label preceded by the name of its field
+    values : (field, label) -> (n,) angles [deg] or (n, 3) joint centres [m]
     rms : root mean square residual of the markers [mm]
     """
 
@@ -106,7 +106,9 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def solved(trial: MarkerTrial, static: MarkerTrial | None, source: str) -> SolvedSet:
-    """Solve both legs of a recording with the stages of `rtsim analyse`."""
+    """Solve both legs of a recording with the stages of `rtsim analyse`; source : its path, for the run's
+    config
+    """
     subject = subject_for(trial, static, side="both")
     stages = make_stages(
         RunConfig(name="bench", source=source, stages=STAGES), load_model("both_legs"), subject
@@ -192,8 +194,10 @@ def offsets_off(trial: MarkerTrial) -> float:
 def with_fewer(
     trial: MarkerTrial, static: MarkerTrial | None, full: SolvedSet, path: Path
 ) -> list[BenchFigure]:
-    """Return, for each angle of our own, the RMS difference between the results from all markers and from
-    those of Plug-in Gait alone.
+    """Solve a recording with the markers of Plug-in Gait alone; return for each joint angle that rtsim
+    defines itself the RMS difference from the results with all markers.
+
+    full : results with all markers; path : file of the recording
     """
     few = solved(bare(trial), bare(static) if static else None, str(path))
     figures = [BenchFigure(f"marker_rms_mm.{path.stem}.plug_in_gait", few.rms, "mm")]

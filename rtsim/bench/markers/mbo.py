@@ -40,9 +40,11 @@ RATE, P99_US, RESIDUAL = 5000.0, 500.0, 1e-11
 
 
 def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "") -> list[BenchFigure]:
-    """Return the benchmark results of the three methods on the shipped walking trial, or on a trial and its
-    subject.
+    """Return the benchmark results of the three methods (knee models) on the shipped walking trial, or on a
+    recording.
 
+    data : marker file of the recording, None = the walking trial; subject_file : file of its subject
+    seconds : how long each method is timed in each way [s]
     Whole frames run with the settings that a live run has unless its config says otherwise.
     """
     run = RunConfig(name="bench", source=str(data) if data else "walker", subject=subject_file, side="right")
@@ -88,8 +90,11 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
 def timed(
     muscles: MuscleLengths, measured: NDArray[np.float64], times: NDArray[np.float64], seconds: float
 ) -> tuple[list[int], list[int], list[float], list[float]]:
-    """Time frames for about this many seconds; return the duration [ns], iterations, residual and squared
-    marker RMS of each frame.
+    """Solve the frames of a trial again and again for about `seconds` [s]; return the duration [ns],
+    iterations, residual and squared marker RMS of each frame.
+
+    muscles : stage of muscle lengths, with the solver; measured : (n_frame, n_marker, 3) - markers [m]
+    times : (n_frame,) - times of the frames [s]
     """
     estimator = muscles.kinematics.estimator
     frames = [np.ascontiguousarray(frame) for frame in measured]

@@ -60,7 +60,9 @@ class SolvedTrial(NamedTuple):
 
 
 def run(paths: tuple[Path, ...] = (), method: str = "minimised") -> list[BenchFigure]:
-    """Return the benchmark results of every trial, or of the shipped walking trial."""
+    """Return the benchmark results of the trials in marker files, solved by a method (knee model); without
+    any file, those of the shipped walking trial.
+    """
     figures = []
     for name, moving, still in trials(paths, method):
         figures.append(BenchFigure(f"rate.{name}", moving.rate, "Hz"))
@@ -76,7 +78,9 @@ def run(paths: tuple[Path, ...] = (), method: str = "minimised") -> list[BenchFi
 
 
 def trials(paths: tuple[Path, ...], method: str) -> list[tuple[str, SolvedTrial, SolvedTrial | None]]:
-    """Return for every trial its name, the solved trial, and its solved static trial if there is one."""
+    """Return for the trial of every marker file its name, its coordinates, and the coordinates of the static
+    trial beside it, if there is one; without any file, the shipped walking trial.
+    """
     if not paths:
         subject = load_subject(find_config(SUBJECT, "subjects"))
         return [("walker", solved(walk(load_model(MODEL), subject), subject, method), None)]
@@ -106,7 +110,9 @@ def solved(trial: MarkerTrial, subject: Subject, method: str) -> SolvedTrial:
 
 
 def peak_figures(name: str, moving: SolvedTrial, reference: FilteredRows) -> list[BenchFigure]:
-    """Return the root mean squares of the speeds and accelerations of the reference in a trial."""
+    """Return the root mean squares of the speeds and accelerations that the zero-phase filter, the reference,
+    gives for a trial.
+    """
     return [
         BenchFigure(f"speed_rms.{name}", rms(np.degrees(reference.v[:, moving.turns])), "deg/s"),
         BenchFigure(f"acceleration_rms.{name}", rms(np.degrees(reference.v_dot[:, moving.turns])), "deg/s^2"),
@@ -116,8 +122,8 @@ def peak_figures(name: str, moving: SolvedTrial, reference: FilteredRows) -> lis
 def filter_figures(
     name: str, spec: RateSpec, moving: SolvedTrial, reference: FilteredRows
 ) -> list[BenchFigure]:
-    """Return the stated and the estimated delay of a filter, and its errors against the reference at the
-    stated delay.
+    """Return the stated and the estimated delay of a filter on a trial, and the differences of its speeds and
+    accelerations from those of the zero-phase reference, shifted by the stated delay.
     """
     found = track(spec, moving.manifold, moving.rate, moving.times, moving.q)
     stated = response(spec, moving.rate)
@@ -138,11 +144,11 @@ def filter_figures(
 
 
 def error_at(late: float, moving: SolvedTrial, found: FilteredRows, rows: Array, true: Array) -> float:
-    """Return the RMS difference between filtered speeds or accelerations, rows : (n, n_v), and those of the
-    reference,
-    true : (n, n_v), delayed by `late` [s].
+    """Return the RMS difference between the speeds or accelerations of a filter and those of the zero-phase
+    reference, which are shifted by `late` [s] for the comparison.
 
-    found : result of the filter; moving : the trial
+    moving : the trial; found : all results of the filter
+    rows, true : (n, n_v) - speeds or accelerations of the filter and of the reference
     """
     times = moving.times
     inside = found.settled & (times - late >= times[0]) & (times - late <= times[-1])
@@ -156,8 +162,8 @@ def error_at(late: float, moving: SolvedTrial, found: FilteredRows, rows: Array,
 
 
 def lowest(errors: Array) -> float:
-    """Return the delay at which errors : (n_shift,) are lowest, by a parabola through the three lowest errors
-    [s].
+    """Return the time shift [s] at which errors : (n_shift,), those at the times SHIFTS, are lowest, by a
+    parabola through the three lowest errors.
     """
     k = int(np.clip(np.argmin(errors), 1, len(errors) - 2))
     a, b, c = errors[k - 1] ** 2, errors[k] ** 2, errors[k + 1] ** 2
@@ -165,7 +171,9 @@ def lowest(errors: Array) -> float:
 
 
 def still_figures(name: str, spec: RateSpec, still: SolvedTrial) -> list[BenchFigure]:
-    """Return the RMS of speeds and accelerations in a static trial, where they should be zero."""
+    """Return the RMS of the speeds and accelerations of a filter in a static trial, where they should be
+    zero.
+    """
     found = track(spec, still.manifold, still.rate, still.times, still.q)
     rows = found.settled & np.isfinite(found.v).all(axis=1)
     return [

@@ -64,13 +64,13 @@ was weighed on the plates of static1."""
 
 
 def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> list[BenchFigure]:
-    """Return the benchmark results of the recordings below a folder whose names match a pattern; missing
-    recordings are reported.
+    """Return the benchmark results of the recordings below a folder; missing recordings are reported, and
+    ConfigError is raised if all are missing.
 
-    ConfigError if all are missing.
-
-    live : through player, estimator and recorder over sockets, at the recorded pace
-    side : as the option --side of the commands
+    live : whether they go through player, estimator and recorder over sockets at the recorded pace (`rtsim
+        live`); else they are analysed as fast as possible (`rtsim analyse`)
+    only : pattern of the recordings' names; side : legs to solve, as the option --side of the commands; "" =
+        default
     """
     wanted = {name: recording for name, recording in RECORDINGS.items() if fnmatch(name, only)}
     if not wanted:
@@ -109,7 +109,9 @@ def arguments_of(folder: Path, recording: Recording) -> list[str]:
 
 
 def by_analyse(source: str, arguments: list[str]) -> dict[str, Any] | None:
-    """Analyse a recording as fast as possible and return its kinetic results; None if the command fails."""
+    """Analyse a recording by `rtsim analyse` as fast as possible and return its kinetic results; None if the
+    command fails; source : marker file; arguments : further options of the command
+    """
     done = called("analyse", source, *arguments, "--json")
     figures: dict[str, Any] | None = json.loads(done)["kinetics"] if done else None
     return figures
@@ -117,7 +119,7 @@ def by_analyse(source: str, arguments: list[str]) -> dict[str, Any] | None:
 
 def by_live(source: str, arguments: list[str]) -> dict[str, Any] | None:
     """Run `rtsim live` on a recording at its recorded pace, over sockets, and return its kinetic results;
-    None if the command fails.
+    None if the command fails; source : marker file; arguments : further options of the command
     """
     with TemporaryDirectory() as folder:
         record = Path(folder) / "live.mcap"
@@ -139,8 +141,8 @@ def called(*arguments: str) -> str:
 
 
 def figures_of(name: str, found: dict[str, Any]) -> list[BenchFigure]:
-    """Return the benchmark results of one recording with their limits; results that the recording cannot
-    give are left out.
+    """Return the benchmark results of one recording with their limits; results that the recording cannot give
+    are left out; found : the kinetic results of `rtsim analyse --json`
     """
     figures = []
     if found["under"] is not None:

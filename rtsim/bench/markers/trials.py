@@ -28,7 +28,7 @@ class TrialResult(NamedTuple):
 
 def run(folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*") -> tuple[list[BenchFigure], str]:
     """Return the benchmark results and a Markdown table of the trials under `folder` whose path matches the
-    pattern `only`.
+    pattern `only`; each trial is solved by every one of the methods (knee models).
     """
     cases = [(path, method) for path in trials(folder, only) for method in methods]
     results = []
@@ -48,7 +48,7 @@ def run(folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*") -> tu
 
 
 def trials(folder: Path, only: str) -> list[Path]:
-    """Marker files below a folder that match a pattern."""
+    """Return the marker files below a folder whose path matches the pattern `only`."""
     files = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
     return sorted(path for path in files if fnmatch(path.relative_to(folder).as_posix(), only))
 
@@ -90,13 +90,13 @@ def live(path: Path, folder: Path, method: str) -> TrialResult:
 
 
 def rms_of(summary: dict) -> float:
-    """Return the marker RMS [mm]; NaN where no frame was solved."""
+    """Return the marker RMS [mm] from the JSON summary of `rtsim live`; NaN where no frame was solved."""
     rms = summary["marker_rms_mm"]
     return float("nan") if rms is None else float(rms)
 
 
 def flagged(summary: dict) -> int:
-    """Return the number of frames whose status has any bit set."""
+    """Return the number of frames whose status is not ok, from the JSON summary of `rtsim live`."""
     return sum(n for words, n in summary["statuses"].items() if words != "ok")
 
 
@@ -120,6 +120,8 @@ def table(results: list[TrialResult], methods: tuple[str, ...]) -> str:
 
 
 def flags(summary: dict) -> str:
-    """Return the number of frames with each status flag as text."""
+    """Return a text with the number of frames of each status other than ok, from the JSON summary of `rtsim
+    live`.
+    """
     odd = [f"{n} {words}" for words, n in summary["statuses"].items() if words != "ok"]
     return "; ".join(odd) if odd else "0"

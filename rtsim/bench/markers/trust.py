@@ -30,7 +30,8 @@ SLIDE_FRAMES = 20
 
 
 class WalkerFrames:
-    """The shipped walking trial on one leg, with the solver for it."""
+    """The frames of the shipped walking trial on one leg, and the solver for it, with all checks or without.
+    """
 
     def __init__(self, methods: tuple[str, ...], trusted: bool) -> None:
         subject = the_walker("right")
@@ -45,8 +46,10 @@ class WalkerFrames:
         self.dt = 1.0 / trial.rate
 
     def lap(self, frames: NDArray[np.float64]) -> float:
-        """Return the median time of a frame over one walk [us]; the first third of the walk only serves to
-        learn the marker statistics.
+        """Solve the walk once and return the median processor time of a frame [us]. The first third of the
+        walk does not count: the solver learns the usual residuals of the markers there.
+
+        frames : (n_frame, n_marker, 3) - marker positions [m]
         """
         self.estimator.restart()
         times = []
@@ -66,8 +69,8 @@ def sliding(clean: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
 
 
 def run(methods: tuple[str, ...], seconds: float) -> list[BenchFigure]:
-    """Return the ratios of the median frame times with and without the checks, for the walking trial and for
-    the same with a sliding marker.
+    """Return for every method (knee model) the ratio of the median frame times with and without the checks,
+    on the walking trial and on the same with a sliding marker; seconds : how long a method is timed [s]
     """
     own, without = WalkerFrames(methods, True), WalkerFrames(methods, False)
     scenes = {"trust": own.clean, "trust_damaged": sliding(own.clean, own.dt)}

@@ -50,11 +50,13 @@ WHOLE, GAPS, _, LIVE_WHOLE, LIVE = VARIANTS
 
 
 class NamingCounts(NamedTuple):
-    """Counts of a recording.
+    """Counts of a recording whose markers have lost their names and are labelled again.
 
-    They are: frames in which any marker is visible; frames with all labels right; visible markers, and
-    markers labelled right; frames with a wrong label, and those of them with the status ok; frames without a
-    doubtful label; frames before the first label; and processor time of the frames [us].
+    n_frame, n_right : frames in which any marker is visible, and frames with all labels right
+    n_marker, n_marker_right : visible markers in all frames, and those labelled right
+    n_wrong, n_wrong_ok : frames with a wrong label, and those of them whose status is ok
+    n_sure, n_before : frames without a doubtful label, and frames before the first label
+    took_us : processor time of each frame [us]
     """
 
     n_frame: int
@@ -69,10 +71,8 @@ class NamingCounts(NamedTuple):
 
 
 def run(folder: Path, only: str = "*") -> list[BenchFigure]:
-    """Return the benchmark results of the walking trial and of the recordings with a static trial below a
-    folder.
-
-    ConfigError if no recording has a static trial.
+    """Return the benchmark results of the shipped walking trial and of those recordings below a folder that
+    have a static trial; ConfigError if none of these matches the pattern `only`.
     """
     sources = [WALKER, *(str(path) for path in trials(folder, "*") if static_of(path) is not None)]
     wanted = [s for s in sources if fnmatch(name_of(s, folder), only)]
@@ -116,8 +116,10 @@ def figures_of(counts: NamingCounts, name: str) -> list[BenchFigure]:
 
 
 def measured(source: str, variant: str) -> NamingCounts | None:
-    """Solve one variant of a recording by the kinematics stage and count; None for a recording that cannot
-    be used.
+    """Label and solve one variant of a recording by the kinematics stage, and count right and wrong labels;
+    None for a recording that cannot be used.
+
+    source : path of the recording; variant : as recorded, with gaps, or with long gaps and phantoms
     """
     static = None if source == WALKER else static_of(Path(source))
     try:
@@ -148,7 +150,7 @@ def measured(source: str, variant: str) -> NamingCounts | None:
 
 def with_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) -> Array:
     """Return the points (n, n_point, 3) with gaps: each point is hidden now and then, one segment once, and
-    all points once.
+    all points once; segments : indices of the points on each segment
     """
     generator, hidden = np.random.default_rng(0), positions.copy()
     n, n_point = positions.shape[:2]
@@ -163,8 +165,10 @@ def with_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) 
 
 
 def with_long_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) -> Array:
-    """Return the points with random gaps of 0.1 to 2 s: each marker once in 5 s, one segment, and all points
-    at once.
+    """Return the points (n, n_point, 3) with long gaps at random times: each point is hidden about once in 5
+    s for 0.1 to 2 s, one whole segment once, and all points at once for up to 0.5 s.
+
+    rate : frames per second; segments : indices of the points on each segment
     """
     generator, hidden = np.random.default_rng(SEED), positions.copy()
     n, n_point = positions.shape[:2]
