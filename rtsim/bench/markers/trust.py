@@ -30,7 +30,8 @@ SLIDE_FRAMES = 20
 
 
 class WalkerFrames:
-    """The frames of the shipped walking trial on one leg, and the solver for it, with all checks or without.
+    """The frames of the shipped walking trial on one leg, with the solver for it, with all checks or without
+    them.
     """
 
     def __init__(self, methods: tuple[str, ...], trusted: bool) -> None:
