@@ -5,7 +5,7 @@ is the offset of the two clocks plus the transit time, which has a lower bound. 
 minus that of the second before is the time that the device's clock has lost meanwhile, however long single
 messages waited. A relative loss of more than `clock_percent` is a fault. A second fault: T - t exceeds its
 smallest value of the last two seconds by more than `delay_ms` for `agreement_ms`. Then the measurements are
-too old by the device's own clock.
+too old by the device's own clock. (Names in backticks are limits in the config of the device exchange.)
 
 If the device's clock runs faster than this computer's clock, T - t falls below its smallest value so far. The
 time between two measurements is at once shortened by this difference, less JITTER_MS. So a fast clock cannot
@@ -86,6 +86,10 @@ class DeviceClockCheck:
     def _go_back(self, t_device: int, way: int, passed_s: float) -> None:
         """Check whether the device's clock has gone back. After a step back of more than a second, the new
         time becomes the reference.
+
+        t_device : time stamp of the message on the device's clock [ns]
+        way : arrival time minus t_device [ns]
+        passed_s : time since the previous message by this computer's clock [s]
         """
         behind_ns = self._furthest - t_device
         over = self._behind.add(self._is_behind, passed_s)

@@ -43,10 +43,11 @@ class EnergyMonitor:
 
         Parameters
         ----------
-        energy : energy in this state [J]; power : power of all loads except gravity and the device in this
-          state [W]
+        energy : energy in this state [J]
+        power : power of all loads except gravity and the device in this state [W]
         done : work of the device over the tick [J]
-        powers : powers of the sources [W]; the first, the device's power, is not used
+        powers : power of each source of energy in this state [W], of which `work` is the integral; the first
+            is the device, for which `done` is used instead
         """
         half = 0.5 * self.period_s
         if self._power == self._power:  # not the first

@@ -50,7 +50,7 @@ class LagFit:
     gain, delay_s : result of the newest `solve`; 1 and 0 if the motion does not determine them
     gain_error, delay_error_s : their standard deviations; infinite if the motion does not determine them
     offset : mean of measured minus reference angle, without the part that is due to the delay [rad]; NaN
-        before LEAST_S
+        until the samples last 0.4 s
     phase : phase of the delay, atan2(w q, g) [rad]; about pi where the angle is mirrored
     """
 

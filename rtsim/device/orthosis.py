@@ -26,7 +26,8 @@ class Orthosis:
     """Torque on a joint from its motion, and from commands that a watchdog lets pass: spring, damper,
     friction and actuator.
 
-    tau = -k (theta - theta_n) - c w - z + a. z is the torque of an elastic element that slips at the friction
+    The torque is tau = -k (theta - theta_n) - c w - z + a, with stiffness k, damping c, neutral angle
+    theta_n, joint angle theta and speed w. z is the torque of an elastic element that slips at the friction
     torque (a Jenkin element). a is the torque of the actuator: it follows the delayed command with a
     first-order lag, and is limited in size and rate.
 

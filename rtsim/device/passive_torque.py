@@ -54,8 +54,11 @@ class PassiveTorque:
         )
 
     def _beyond(self, newest: Device, passive: float) -> float:
-        """Return by how much the total torque minus the actuator's torque exceeds what the passive mechanics
-        allow [N m]."""
+        """Return by how much a reported passive torque exceeds what the device's springs, dampers and
+        friction allow [N m]; negative if it is within the limits.
+
+        passive : reported total torque minus the actuator's torque [N m]
+        """
         m, most = self._mechanics, self.limits.passive_max_Nm
         if most is not None:
             return abs(passive) - most

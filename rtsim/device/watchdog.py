@@ -22,8 +22,8 @@ NOTHING = 1e-9
 class Delays:
     """Ages of the commands that a device has received.
 
-    one_clock : the sender's time stamps are of the same clock as ours; otherwise ages are relative to the
-        smallest recent difference of the clocks
+    one_clock : whether sender and device stamp times on the same clock; otherwise ages are relative to the
+        smallest recent difference of the two clocks
     """
 
     def __init__(self, one_clock: bool = False) -> None:
@@ -192,7 +192,8 @@ class Watchdog:
         """Return the torque of the device's safe state at the end of the tick [N m].
 
         It depends on the kind of the safe state. tau0 and theta0 are the torque and the angle at its
-        beginning, t is the time since then, theta and w are the joint's angle and speed:
+        beginning, t is the time since then, theta and w are the joint's angle and speed. The duration t_ramp
+        of the ramp, `lasts_ms`, damping c and stiffness k are settings of the safe state:
 
         ramp : tau0 (1 - t/t_ramp)
         damp : -c w, after `lasts_ms` faded out by the same ramp

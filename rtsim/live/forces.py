@@ -78,9 +78,10 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
 def load_forces(
     source: str, forces: str, trial: MarkerTrial, units: str | None = None, up: str | None = None
 ) -> ForceTrial | None:
-    """Load the force plates from a file, from the synthetic walker, or from a C3D source; None if there are
-    none.
+    """Load the force plates that belong to a trial; None if there are none.
 
+    source : source of the markers; its own plates are used if it is a C3D file and `forces` is empty
+    forces : path of a file of forces; or the name of the synthetic walker, for its synthetic forces
     units, up : unit of length and upward axis, which replace those stated in the files
     """
     from rtsim.files.forces.c3d_plates import NoPlatesError
@@ -305,8 +306,9 @@ def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tu
 
 
 def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
-    """Return for each plate the names of the bodies to which a file of external loads applies it; empty for
-    other files."""
+    """Return for each force plate the name of the model's body on which it acts, if the forces were read from
+    an OpenSim file of external loads, which states it; an empty tuple for other files.
+    """
     from rtsim.files.osim.external_loads import read_external_loads
 
     if Path(run.forces).suffix.lower() != LOADS:

@@ -104,10 +104,11 @@ class LatencyHistogram:
 
 
 class StageTimes:
-    """The parts of one pass of the loop, each with its histogram.
+    """Durations of the parts of one pass of the loop, each with its histogram.
 
-    t_published is stamped right before a result is encoded; `publish` is the encoding and sending after it;
-    `turn` is everything from the receipt of a frame until the loop waits again.
+    The parts lie between the time stamps of a frame: its capture, its receipt, its solution (`solve`), and
+    t_published, which is taken right before the result is encoded. `publish` is the encoding and sending
+    after that; `turn` is everything from the receipt of a frame until the loop waits again.
     """
 
     STAGES = (

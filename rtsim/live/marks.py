@@ -29,7 +29,9 @@ class Marks:
         self.order = StageCommand(self._answer, self._obey, takes=("time", "label"))
 
     def kind(self) -> str:
-        """Return a kind that no other mark has, so that no mark replaces another one in the mailbox."""
+        """Return a key for a `mark` command. The mailbox of the loop keeps one command per key, so marks get
+        different keys, and none replaces another.
+        """
         return f"{MARK} {next(self._count) % MOST_WAITING}"
 
     def _answer(self, args: Mapping[str, Any]) -> tuple[bool, str]:
@@ -53,7 +55,9 @@ class Marks:
 
 
 def _time(args: Mapping[str, Any], newest: Result) -> float:
-    """Return the time of a mark [s]; NaN if the argument is not a number, or text of a number."""
+    """Return the time of a mark [s]: the argument `time` of the command, by default the time of the newest
+    published result. NaN if the argument is neither a number nor the text of one.
+    """
     try:
         return float(args.get("time", newest.time))
     except (TypeError, ValueError, OverflowError):

@@ -62,7 +62,10 @@ def trial_of(run: RunConfig) -> MarkerTrial:
 
 
 def made_ready(run: RunConfig, trial: MarkerTrial, notes: Sequence[str]) -> Ready:
-    """Build the stages of a checked run over a trial; compile kernels if necessary."""
+    """Build the stages of a checked run over a trial; compile kernels if necessary.
+
+    notes : sentences to store with the results
+    """
     forces = forces_of(run, trial)
     feed = ForceFeed() if forces is not None else None
     stages = prepare(run, feed)

@@ -10,8 +10,8 @@ from rtsim.device.controller import Seen
 
 
 class SpringDamper:
-    """A spring-damper law, tau = -k (theta - theta_n) - c w, with the angle theta and the speed w that the
-    device measures.
+    """A spring-damper law: the torque is tau = -k (theta - theta_n) - c w, with stiffness k, damping c,
+    neutral angle theta_n, and the angle theta and speed w that the device measures.
     """
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:

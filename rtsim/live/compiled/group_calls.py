@@ -1,5 +1,8 @@
-"""Calls of every entry of a group of kernels (rtsim/live/compiled/group_table.py), with arguments of the
-types in use.
+"""Functions that call all kernels of one group once, so that Numba compiles them before a run.
+
+A group (rtsim/live/compiled/group_table.py) consists of the kernels that one task of a run needs. Each
+function here calls those of them that Python calls directly, with small synthetic data whose types are those
+in a run.
 
 Imports are inside the functions: each group is called in its own process, which imports only what it calls.
 """
@@ -80,8 +83,9 @@ MODEL_KINDS = (
 
 
 def call_model() -> None:
-    """Call the kernels of the marker solver for any model that brings its own markers, with every element
-    that a model may have.
+    """Call the kernels of the marker solver for a model that brings its own markers. The model has a free
+    joint, a joint with functions of a coordinate, a hinge and a coupler between coordinates, which use every
+    type of joint data.
     """
     _run_own_markers(with_deviations=False)
 
@@ -122,7 +126,7 @@ def _run_own_markers(with_deviations: bool) -> None:
 
 
 def call_conventional() -> None:
-    """Call the kernels of the conventional gait model, for one leg."""
+    """Call the kernels that compute the joint angles of the conventional gait model, for one leg."""
     from kernels.conventional.leg import ANGLES, CENTRES, conventional_legs
     from rtsim.stages.conventional_angles import legs_of
     from rtsim.subjects.conventional.record import ROLES, ConventionalLeg
@@ -151,7 +155,9 @@ def call_muscles() -> None:
 
 
 def call_forces() -> None:
-    """Call the kernels for speeds, force plates and inverse dynamics of the lower limb."""
+    """Call the kernels that compute joint speeds and accelerations, the contacts on force plates, and the
+    inverse dynamics of the lower limb.
+    """
     from kernels.compiler.jit import hold
     from kernels.rates.manifold import manifold_of, plain
     from kernels.solver.published_values import new_published_loads, publish_loads
@@ -179,7 +185,9 @@ def call_forces() -> None:
 
 
 def call_foot() -> None:
-    """Call the kernels for the contact of a foot, and for a load that two feet share."""
+    """Call the kernels of the model of foot-ground contact, and those that distribute the load of one force
+    plate to two feet on it.
+    """
     from kernels.contact.prescribed import new_motion
     from rtsim.config.paths import find_config
     from rtsim.config.runs.run_schema import RunConfig
@@ -206,7 +214,7 @@ def call_foot() -> None:
 
 
 def call_moment_arms() -> None:
-    """Call the kernels of `rtsim moment-arms`."""
+    """Call the kernels of `rtsim moment-arms`, a command that computes moment arms of a model's muscles."""
     from rtsim.methods.muscles.moment_arms import MomentArms
     from rtsim.models.load import load_model
     from rtsim.models.model import build
@@ -217,7 +225,7 @@ def call_moment_arms() -> None:
 
 
 def call_recruitment() -> None:
-    """Call the kernels of muscle recruitment of a model."""
+    """Call the kernels of muscle recruitment, which distribute joint moments to the muscles of a model."""
     from kernels.joints.tree import new_pose
     from kernels.muscle.strengths import all_strengths
     from kernels.recruitment.problem import RecruitmentOptions, new_recruitment
@@ -238,7 +246,7 @@ def call_recruitment() -> None:
 
 
 def call_fdk() -> None:
-    """Call the kernels of force-dependent kinematics of a model with its own markers."""
+    """Call the kernels of force-dependent kinematics, for a model that brings its own markers."""
     from kernels.rates.manifold import plain
     from rtsim.config.runs.fdk_schema import FdkSpec
     from rtsim.config.runs.rate_schema import RateSpec
@@ -285,7 +293,9 @@ def call_generator_fit() -> None:
 
 
 def call_simulation() -> None:
-    """Call the kernels of `rtsim simulate`."""
+    """Call the kernels of `rtsim simulate`, the forward dynamics of a model, for one without prescribed
+    coordinates, couplers, constraints and torque generators.
+    """
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 
@@ -301,7 +311,7 @@ def call_coupled() -> None:
 
 
 def call_turned() -> None:
-    """Call the kernels of `rtsim simulate` for a model with torque generators."""
+    """Call the kernels of `rtsim simulate` for a model with joint torque generators."""
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 
@@ -309,7 +319,7 @@ def call_turned() -> None:
 
 
 def call_held() -> None:
-    """Call the kernels of `rtsim simulate` for a model with constraints."""
+    """Call the kernels of `rtsim simulate` for a model with kinematic constraints, such as closed loops."""
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 
@@ -326,7 +336,9 @@ def call_energy() -> None:
 
 
 def call_sensors() -> None:
-    """Call the kernels with which `rtsim hil` checks a device's sensors."""
+    """Call the kernels with which `rtsim hil` compares the angle that a device measures with that of the
+    joint.
+    """
     _device_exchange()
 
 
@@ -344,8 +356,8 @@ def _device_exchange() -> tuple[HilSpec, DeviceExchange]:
 
 
 def call_foot_fit() -> None:
-    """Call the kernels of `rtsim fit foot`: residuals and derivatives of a synthetic step, with friction and
-    with pressure.
+    """Call the kernels of `rtsim fit foot`, which fits a contact model of the foot to measured steps:
+    residuals and derivatives for a synthetic step, with terms for pressure, friction and free moment.
     """
     from rtsim.methods.foot.foot_fit import FootProblem
     from rtsim.methods.foot.foot_misfit import Weights

@@ -87,8 +87,8 @@ def group_of_simulation(spec: ModelSpec) -> str:
 
 
 def groups_of_limb(spec: ModelSpec) -> tuple[str, ...]:
-    """Return the names of the groups of kernels for simulating a limb with a device. They are compiled one
-    after the other, as they share kernels.
+    """Return the names of the groups of kernels that `rtsim hil` calls to simulate a limb with a device. They
+    are compiled one after the other, as they share kernels.
     """
     group = group_of_simulation(spec)
     return (group, *(("energy",) if group == "coupled-simulation" else ()), "sensors")

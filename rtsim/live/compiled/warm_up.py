@@ -18,10 +18,11 @@ N_FRAME = 5
 
 
 def warm_up(stages: Sequence[Stage], session: Session, data: Mapping[str, np.ndarray] | None = None) -> None:
-    """Send a few synthetic frames through all stages and the encoder, discard the results, and forbid
-    further compilation.
+    """Send a few synthetic frames through all stages and the encoder, discard the results, and forbid further
+    compilation.
 
-    session, data : descriptor of the input, and the data that every frame contains
+    session : descriptor of the input, which names the arrays of a frame and their shapes
+    data : arrays by name, the same in every frame, for example marker positions; None = zeros
     """
     for stage in stages:
         stage.warm()

@@ -60,7 +60,7 @@ class RunJournal:
         self._write("command", {}, {"message": encode(command)[1]})
 
     def turned(self, markers: Session) -> None:
-        """Record that force samples are assigned to this session of markers from now on."""
+        """Record that force samples belong to this session of the marker stream from now on."""
         self._write("turn", {"number": self._number(markers)}, {})
 
     def admitted(self, message: ReceivedFrame) -> None:

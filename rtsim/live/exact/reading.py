@@ -120,7 +120,9 @@ class RecordedRun(NamedTuple):
 
 
 def decoded_messages(messages: RecordedMessages) -> Iterator[tuple[Any, bytes]]:
-    """Yield the messages that can be decoded, with their bytes; ConfigError for compressed chunks."""
+    """Yield the messages of a recording (MCAP file) that can be decoded, with their bytes; ConfigError if
+    chunks of the file are compressed.
+    """
     try:
         for _, topic, payload in messages:
             try:

@@ -126,8 +126,8 @@ class ReplayedResults:
             self.n_missing += n
 
     def _next(self, kind: type) -> RecordedAnswer | None:
-        """Return the next recorded message of the present session of this class, a descriptor; messages
-        before it are stored for `_next_result`. None if the recording has no such message.
+        """Return the next recorded message that is of the class `kind` and belongs to the present session;
+        None if the recording has no more of them. Messages before it are kept for `_next_result`.
         """
         while (answer := next(self._answers, None)) is not None:
             if isinstance(answer.message, kind) and answer.message.session == self._session:

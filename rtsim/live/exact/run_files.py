@@ -63,7 +63,10 @@ class FilesRead:
         self._not = tuple(f"{folder}{os.sep}" for folder in {*map(str, roots), "/proc", "/sys", "/dev"})
 
     def note(self, path: object, flags: object) -> None:
-        """Record a file that is opened; never raises."""
+        """Record the path of a file that is opened, unless it is opened for writing; never raises.
+
+        path, flags : path and mode flags, as Python's audit event `open` reports them
+        """
         if isinstance(flags, int) and flags & WRITING:
             return
         if isinstance(path, (str, bytes)) and len(self.paths) < MOST_FILES:

@@ -74,7 +74,9 @@ def simulator_for(spec: HilSpec) -> Simulator:
 
 
 def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, ModelSpec]:
-    """Return the config with its duration limited to its motion file's, and the model with that motion."""
+    """Return the config and its model. If the config names a motion file, the model's coordinates follow it,
+    and the duration of the run is limited to its length; if it names a stream, they await its frames.
+    note : function called with notes on irregularities of the motion file"""
     model = with_prescribed(load_model(spec.model), spec.prescribed)
     check_motion(model, spec.motion)
     if is_stream(spec.motion):
@@ -135,11 +137,11 @@ class DeviceClock(ClockInput):
 
     Attributes
     ----------
-    times : a histogram of durations for each part of a tick, TICK_PARTS
+    times : a histogram of durations for each part of a tick (round trip, receive, step, send, compute, slack)
     ends : function that returns whether a command ends the torque, so that the tick stops waiting
-    ask : called in a replay with each command; watched : in a replay, the newest report of a check by a clock
-    motion, feed : stream that moves coordinates, if there is one, and the receiver of its motion
-    """
+    ask : function called in a replay with name and arguments of each recorded command
+    watched : in a replay, the reason of the newest recorded fault that was found by a clock; "" = none
+    motion, feed : stream that moves coordinates, if there is one, and the receiver of its motion"""
 
     def __init__(
         self, exchange: DeviceExchange, duration_s: float = 0.0, again: RecordedPort | None = None
@@ -211,8 +213,7 @@ class DeviceClock(ClockInput):
 
     def period_ns(self, session: Session) -> int:
         """Return the time limit of a tick [ns]: its period, or 0 = none in lockstep, in which results and
-        flags do not depend on clocks and late answers are only counted.
-        """
+        flags do not depend on clocks and late answers are only counted."""
         return 0 if self.exchange.lockstep else super().period_ns(session)
 
     def counters(self) -> Mapping[str, int]:
@@ -259,8 +260,7 @@ class DeviceClock(ClockInput):
 
 class DeviceOutput:
     """Passes results to the publisher. Before it ends the results, it sends zero torque and disarms the
-    device.
-    """
+    device."""
 
     def __init__(self, publisher: ResultSink, command: TorqueCommand) -> None:
         self._publisher, self._command = publisher, command
@@ -305,8 +305,7 @@ def hil_loop(
     ----------
     arm_s : simulated time at which the device is armed automatically [s]; None = it is armed only by command
     urgently, first : priority over other programs, as of `Loop`
-    again : port that replays a recording to its end; None for a new run
-    """
+    again : port that replays a recording to its end; None for a new run"""
     _, model = moved(spec)
     session = again.session if again else new_session_id()
     exchange = DeviceExchange(spec, DeafPort(), session, joint_of(model, spec), mechanics_of(spec))
@@ -365,7 +364,8 @@ def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
 
 
 def record_motion(loop: Loop, exchange: DeviceExchange, told: Mapping[str, Any]) -> None:
-    """Publish the streamed motion of this tick for recordings; told : its values (`MotionFeed.heard`)"""
+    """Publish the motion that a stream prescribed in this tick, for a replay of the run; told : its values by
+    name; exchange : the device exchange, which numbers the ticks"""
     loop.output.send(Command(session=exchange.session, name=MOVED, args={**told, "tick": exchange.seq}))
 
 

@@ -160,8 +160,10 @@ class SimulatedDevice(Closing):
         self.orthosis.move(output.angle[0], output.speed[0])
 
     def _tick(self, kind: str, period_s: float, t_ns: int, clock_ns: int | None) -> None:
-        """Compute one tick of `period_s` [s] at the time t_ns [ns]; clock_ns : time of the clock [ns], None
-        = no clock applies.
+        """Compute one tick of `period_s` [s] at the time t_ns [ns], and send the measurements to the model.
+
+        kind : "asked" if the model requested the tick; it is also written to the log
+        clock_ns : time of the device's clock [ns]; None = time is measured by ticks only
         """
         watchdog, orthosis = self.watchdog, self.orthosis
         output = watchdog.output

@@ -128,8 +128,9 @@ class RecordedPort:
                 )  # fmt: skip
 
     def _take(self, message: AnyMessage, n_byte: int) -> None:
-        """Store one recorded message, in the recorded order: an output, a measurement of the device, a
-        command or a descriptor."""
+        """Store one recorded message of n_byte bytes, in the recorded order: an output of the model, a
+        measurement of the device, a command or a descriptor.
+        """
         if isinstance(message, Output):
             self._take_output(message)
         elif isinstance(message, Session):

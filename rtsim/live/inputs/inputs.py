@@ -77,8 +77,11 @@ class Input(Protocol):
 
 
 class StreamInput:
-    """The frames of a marker stream at an address: those of the leading session, and those of other sessions
-    if there is time. If frames of other sessions have to wait, only the newest one is kept.
+    """The frames of a marker stream at an address.
+
+    Several senders may send on one stream, each its own session. The leading session is the one whose frames
+    have come for the longest time without a pause. Its frames are always returned, those of other sessions
+    only if there is time; if they have to wait, only the newest one is kept.
 
     Parameters
     ----------
@@ -113,7 +116,11 @@ class StreamInput:
     def at(
         cls, address: str, backlog: int, security: Security | None = None, duration_s: float = 0.0
     ) -> StreamInput:
-        """Return the input for the markers at an address."""
+        """Return the input for the markers at an address.
+
+        backlog : number of received messages that may wait; beyond it the oldest are dropped
+        duration_s : time to listen [s]; 0 = until the stream ends
+        """
         return cls(lambda: Subscriber(address, ("markers",), backlog, security), duration_s)
 
     def __enter__(self) -> StreamInput:

@@ -1,4 +1,6 @@
-"""A clock combined with a motion stream: before each tick the newest received motion is read."""
+"""A clock combined with a motion stream: joint coordinates that another program publishes as results move the
+model. Before each tick the newest received motion is read.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ BACKLOG = 8
 
 
 class MotionStream:
-    """Passes the frames of the leading session of a result stream to a feed between two ticks; other
-    sessions are ignored.
+    """Receives joint coordinates from a stream of results between two ticks, and passes them to a feed, which
+    moves the model. Of several senders on the stream only the leading one is followed, the one whose frames
+    have come for the longest time without a pause.
 
     Parameters
     ----------
@@ -76,7 +79,9 @@ class MotionStream:
 
 
 class MotionClock(ClockInput):
-    """Ticks at a steady rate; before each tick, new frames of a motion stream are passed to its feed."""
+    """Ticks at a steady rate; before each tick, new frames of a motion stream are passed to the feed that
+    moves the model.
+    """
 
     def __init__(self, motion: MotionStream, rate: float, frame_rate: float, duration_s: float = 0.0) -> None:
         super().__init__(rate, frame_rate, duration_s)

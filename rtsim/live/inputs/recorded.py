@@ -129,8 +129,8 @@ class RecordingInput(TimesInput):
 
 
 def messages_of(channel: PlayedStream) -> Iterator[ReceivedFrame]:
-    """Yield the messages of a channel, one after the other, in one frame object that is overwritten each
-    time.
+    """Yield the messages of a stream that is stored as arrays, one after the other, in one frame object that
+    is overwritten each time.
     """
     frame = ReceivedFrame(channel.session, FieldLayout(channel.session))
     for k, time in enumerate(channel.times.tolist()):

@@ -43,8 +43,10 @@ def is_c3d(source: str) -> bool:
 
 
 def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:
-    """Raise ConfigError for a source that is neither synthetic nor an existing file; or_else : other
-    kinds of sources that are allowed
+    """Raise ConfigError for a source that is neither synthetic nor an existing file.
+
+    where : name of the option or argument, for the error
+    or_else : further kinds of allowed sources, for the error
     """
     if source not in MADE_UP and not Path(source).exists():
         allowed = f"{', '.join(MADE_UP)}, {FILES}{or_else}"
@@ -53,7 +55,7 @@ def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:
 
 def check_source(source: str, streams: bool = True, where: str = "--source") -> None:
     """Raise ConfigError for a source that is neither synthetic, nor an existing file of markers, nor, where
-    `streams` is set, the address of a stream.
+    `streams` is set, the address of a stream; where : name of the option, for the error
     """
     from rtsim.files.markers.markers import check_kind
 

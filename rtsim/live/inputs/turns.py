@@ -1,8 +1,9 @@
 """Choice of the sessions whose frames a loop computes: the leading one, and others if there is time.
 
 Switching to another session and back takes the loop as much time as computing many frames. Anybody may begin
-sessions on an open stream. So the time for sessions other than the leading one (streams/receiving/known.py)
-is limited to a part of the time in which the loop would otherwise wait.
+sessions on an open stream. The leading session is the one whose frames have come for the longest time without
+a pause (streams/receiving/known.py). The time for all others is limited to a part of the time in which the
+loop would otherwise wait.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class Turns:
         return True
 
     def pay(self) -> None:
-        """Begin to charge the loop's time to the other sessions, because the frame belongs to one of them,
-        or the loop returns from one of them.
+        """Charge the loop's time from now on to the sessions other than the leading one: the next frame
+        belongs to one of them, or the loop switches back from one.
         """
         self._since_ns = self._since_ns or self._clock()
 

@@ -25,11 +25,12 @@ MOST_FRAMES = 20_000
 
 
 def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
-    """Return the feet of a model that brings its own markers; None for a run with a person.
+    """Return the bodies that are the feet of a model with its own markers, on which force plates act. Return
+    None for a run with a person's markers.
 
-    There are none if the run itself states which bodies stand on the plates. Raises ConfigError if the model
-    has no feet that could stand on the plates. Raises it also if gravity is not along -Y, as the axes of the
-    plates require.
+    The result contains no feet if the run itself states which bodies stand on which plates. Raises
+    ConfigError if the model has no feet that could stand on the plates, and if gravity is not along -Y, as
+    the axes of the plates require.
     """
     if not brings_markers(run, spec):
         if run.plates.feet or run.plates.borne_by:
@@ -96,7 +97,11 @@ def beginning(trial: MarkerTrial) -> MarkerTrial:
 
 
 def lines_of_model(run: RunConfig, spec: ModelSpec, trial: MarkerTrial, placed: PlacedFeet) -> FloatArray:
-    """Return heel and tip of the toes of a model's feet in a trial, (n, 2, 2, 3) [m]; NaN = not visible."""
+    """Track a trial with a model that brings its own markers, and return where its feet are in each frame.
+
+    Returns (n, 2, 2, 3) [m] in ground: for each frame and foot the heel and the tip of the toes; NaN = not
+    visible.
+    """
     estimator = make(StageContext(run, spec, None)).estimator
     names = estimator.model.names.markers
     followed = PlacedFeet(placed.feet, estimator.model.markers.body)

@@ -35,7 +35,9 @@ def with_person(run: RunConfig) -> tuple[RunConfig, tuple[str, ...]]:
 
 
 def person_in(run: RunConfig) -> Choice:
-    """Return the person in the run's recording who is solved."""
+    """Return which person in the run's recording is solved: the requested one, or else the one whose markers
+    the subject, the static trial, the marker map or the model needs.
+    """
     from rtsim.models.load import load_model
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject

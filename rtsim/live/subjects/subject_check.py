@@ -103,6 +103,8 @@ def followed_model(run: RunConfig, spec: ModelSpec) -> Model:
 def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:
     """Return notes on how well a trial fits the tracked person or model; ConfigError if it does not, unless
     `anyway`.
+
+    where : file of the trial, for the error
     """
     check_shown(tracked.names, f"{tracked.kind}'s", trial, where)
     if tracked.mirrors:
@@ -115,8 +117,12 @@ def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anywa
 
 
 def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
-    """Return notes on how well the markers of a trial fit the person or model (`whose`); raise `fault` as an
-    error, unless `anyway`."""
+    """Return notes on how well the markers of a trial fit a person or model.
+
+    fit : result of the comparison of distances between markers
+    fault : error to raise if the trial does not fit; with `anyway` it becomes a note; None = the trial fits
+    whose : the person or model, in words
+    """
     if fault is None:
         return sentences(fit, whose)
     if not anyway:
