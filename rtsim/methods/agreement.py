@@ -28,7 +28,10 @@ HUMP = 0.1
 
 
 class Agreement(NamedTuple):
-    """Agreement of a measured and a calculated curve; NaN for a measure that is not defined for them."""
+    """Agreement of a measured and a calculated curve: root mean square difference `rmsd` in the curves' unit,
+    squared Pearson correlation `r2`, and Sprague and Geer's errors of magnitude M and phase P (`magnitude`,
+    `phase`); NaN for a measure that is not defined for the curves.
+    """
 
     rmsd: float  # in the curves' unit
     r2: float  # squared Pearson correlation
@@ -57,15 +60,20 @@ def agreement(measured: Array, calculated: Array) -> Agreement:
 
 
 class Repeated(NamedTuple):
-    """Mean and standard deviation of an agreement over cycles; for a single cycle the deviation is NaN."""
+    """Mean and standard deviation (n - 1) of each measure of agreement between two curves over the cycles of
+    a movement; for a single cycle the deviation is NaN.
+    """
 
     mean: Agreement
     deviation: Agreement
 
 
 def over_cycles(measured: Array, calculated: Array, cycles: list[slice]) -> Repeated:
-    """Compute the agreement of each cycle on its own, as in tables 1 and 2 of Andersen et al. 2017 (five
-    cycles)."""
+    """Compute the agreement of two curves (n,) in each cycle of a movement on its own; return mean and
+    standard deviation over the cycles, as in tables 1 and 2 of Andersen et al. 2017 (five cycles).
+
+    cycles : rows of the curves that belong to each cycle
+    """
     rows = np.array([agreement(measured[cycle], calculated[cycle]) for cycle in cycles])
     deviation = rows.std(axis=0, ddof=1) if len(rows) > 1 else np.full(rows.shape[1], math.nan)
     return Repeated(Agreement(*rows.mean(axis=0)), Agreement(*deviation))
@@ -80,8 +88,8 @@ def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.
 
 
 def humps(cycle: Array) -> int:
-    """Count the maxima of a periodic cycle (n,) that rise at least HUMP times the range above the minima
-    beside them.
+    """Count the maxima of a curve over one cycle of a periodic movement, (n,), that rise above the minima
+    beside them by at least HUMP, a tenth, of the curve's range.
     """
     n = len(cycle)
     at, _ = find_peaks(np.tile(cycle, 3), prominence=HUMP * float(np.ptp(cycle)))
@@ -89,8 +97,11 @@ def humps(cycle: Array) -> int:
 
 
 def opening_over_closing(cycle: Array, forwards: Array) -> float:
-    """Return the mean of a cycle's curve while another curve (n,) rises, divided by its mean while that curve
-    falls."""
+    """Return the mean of a curve while the jaw opens divided by its mean while the jaw closes.
+
+    cycle : (n,) the curve over one movement cycle, such as the force on a joint
+    forwards : (n,) forward displacement of the condyle in this cycle; the jaw opens while it rises
+    """
     rate = np.gradient(forwards)
     return float(cycle[rate > 0.0].mean() / cycle[rate < 0.0].mean())
 

@@ -116,7 +116,7 @@ class Swing:
         return None
 
     def _event(self, kind: int, before: tuple[float, float], level: float) -> Event | None:
-        """Return an event if the speed has passed `level` since `before`, a time and speed; else None."""
+        """Return an event if the speed has passed `level` since `before` (time, speed), else None."""
         (t0, v0), (t1, v1) = before, (self.time, self.speed)
         part = (level - v0) / (v1 - v0) if v1 != v0 else math.nan
         if not 0.0 <= part <= 1.0 or t1 - t0 > 2.0 * WINDOW_S:
@@ -266,7 +266,7 @@ class FootStride:
             self._total += off if key == (self.foot, HEEL_STRIKE) else AIDE * off
 
     def _guess(self, key: tuple[int, int], at: float, time: float) -> None:
-        """Estimate the duration of the stride from an event and the same event of the other foot [s]."""
+        """Set the stride time to twice the time from the other foot's last event of this kind to `at` [s]."""
         _, last = self._events.get((1 - key[0], key[1]), (math.nan, math.nan))
         if not STRIDE_S[0] <= 2.0 * (at - last) <= STRIDE_S[1]:
             return

@@ -30,11 +30,12 @@ def faced(rotation: Array) -> Array:
 
 
 def moved(place: Array, speed: Array, acceleration: Array, of_hips: Array, turn: Array, spin: Array) -> Array:
-    """Return position, velocity and acceleration in ground [m, s] of a point of a body, as rows (3, 3).
+    """Return position, velocity and acceleration in ground [m, m/s, m/s^2] of a point fixed to a body, such
+    as the middle of the hips on the pelvis, as rows (3, 3).
 
-    place, speed, acceleration : (3,) motion of its origin
-    of_hips : (3,) vector from there to the point, in ground
-    turn, spin : (3,) angular velocity and acceleration, in ground
+    place, speed, acceleration : (3,) position, velocity and acceleration of the body's origin in ground
+    of_hips : (3,) vector from this origin to the point, in ground
+    turn, spin : (3,) angular velocity and acceleration of the body, in ground
     """
     swept = np.cross(turn, of_hips)
     return np.array([

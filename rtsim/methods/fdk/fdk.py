@@ -315,8 +315,9 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def bands_of(model: Model) -> Bands | None:
-    """Return the ligaments along paths, which come after the muscles in the tables; None if there are
-    none.
+    """Return the ligaments that follow a path with more than two points or over surfaces: their paths,
+    wrapping surfaces and force parameters, taken from the model's tables of muscles, where they come last.
+    None if the model has no such ligament.
     """
     first, n = len(model.names.pulling), len(model.names.wrapping)
     if not n:

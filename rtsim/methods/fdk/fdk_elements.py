@@ -20,7 +20,9 @@ NOTHING = np.zeros(3)
 
 
 class ElementRow(NamedTuple):
-    """An element: its columns in kernels/solver/constraints.Elements."""
+    """A scalar constraint between two bodies ("element"), as one row of the kernels' table Elements in
+    kernels/solver/constraints: kind, bodies, points and directions in them, and the path for a path length.
+    """
 
     kind: int
     body_a: int
@@ -32,7 +34,7 @@ class ElementRow(NamedTuple):
 
 
 def with_row(model: Model, row: ElementRow) -> Elements:
-    """Append an element to the elements of a model and return the extended table of elements."""
+    """Append a constraint between two bodies (an element) to those of a model; return the extended table."""
     old, steps = model.elements, path_between(model.tree, row.body_a, row.body_b)
     if row.stations is not None:
         steps = [(d, 1.0) for d in sorted(moved_by(model.tree, row.stations, 0))]

@@ -74,8 +74,8 @@ def row_of_line(model: Model, name: str) -> ElementRow:
 
 
 def from_neutral(model: Model, roles: Roles) -> Roles:
-    """Return roles whose path lengths are counted from the neutral pose; ConfigError if a path has no length
-    there.
+    """Set the target of every constraint on a path length to the path's length in the neutral pose; return
+    the changed roles. ConfigError if a path cannot be computed there.
     """
     lengths = model.elements.lengths
     if lengths is None:
@@ -92,7 +92,11 @@ def from_neutral(model: Model, roles: Roles) -> Roles:
 
 
 def check_starts(model: Model, roles: Roles, start_mm: Mapping[str, float]) -> None:
-    """Raise ConfigError where the search would begin with a path of zero length."""
+    """Raise ConfigError if the first guess of an FDK degree of freedom that is a length or a distance would
+    make it zero or negative.
+
+    start_mm : element -> first guess of its change from the target length [mm]
+    """
     for name, start in start_mm.items():
         e = model.names.elements.index(name)
         length = 1e3 * float(roles.target[e])

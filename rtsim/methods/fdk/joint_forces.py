@@ -1,4 +1,6 @@
-"""Displacements of the joints of a balanced model, and the contact forces in them."""
+"""Displacements of joints and the contact forces in them, in the equilibrium that force-dependent kinematics
+has found.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,13 @@ Array = NDArray[np.float64]
 
 
 class _Of(NamedTuple):
-    """Data of one joint for its results.
+    """Indices that one joint's displacement and force are computed from.
 
-    element : index of the element that locates the joint
+    element : index of the constraint (element) whose first point is the joint's point
     contacts : for each contact its index, and the sign of its force on the body that carries the joint's
         point
     pushes : indices of the element's one-way reactions (only push or only pull)
-    shares : two-sided elements that also bear load of the joint: row among their reactions, element, sign
+    shares : two-sided constraints that also bear load of the joint: row among their reactions, element, sign
     """
 
     element: int
@@ -57,7 +59,9 @@ class JointForces:
         self._rest = [self._place(joint.element, *places) for joint in self._joints]
 
     def update(self, known: bool) -> None:
-        """Update the forces from the newest frame; NaN if its equilibrium is unknown."""
+        """Compute displacements and forces of the joints in the newest frame; known : whether the solver
+        found its equilibrium, otherwise all become NaN.
+        """
         if not known:
             self.displacement[:] = self.force[:] = math.nan
             return
@@ -135,8 +139,10 @@ class JointForces:
 
 
 def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[str, ...]) -> None:
-    """Raise ConfigError for a joint with unknown names, or with a plane that is not a two-sided
-    constraint.
+    """Check the joints whose forces a run requests; raise ConfigError for a point or a contact that the model
+    does not have, and for a plane in `takes` that is no constraint that can both push and pull.
+
+    held : names of the constraints that can both push and pull
     """
     names = model.names
     kind = dict(zip(names.elements, model.elements.kind.tolist(), strict=True))

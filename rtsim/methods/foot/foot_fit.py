@@ -64,14 +64,14 @@ class Weak(NamedTuple):
 
 
 class FootFit(NamedTuple):
-    """Result of a fit of a foot.
+    """Result of a fit of a foot's contact parameters to several footsteps.
 
     parameters : (30,) fitted parameters
-    knots : knots of each step, (N_SPLINE, N_KNOT)
+    knots : knots of the splines that correct the motion of each step, (N_SPLINE, N_KNOT)
     cost : cost of Brown (2017, eq. 5.52), the weighted squared misfit, as the mean over the steps
     costs : cost of each start, in order; NaN = interrupted
     simulated, errors : simulated results and errors of each step
-    at_bound : names of the parameters at a bound
+    at_bound : names of the parameters that lie at a bound of the search
     held : names of the parameters that were not fitted
     weak : directions in the space of the parameters that the data do not determine
     n_evaluation : number of evaluations of the best start
@@ -216,8 +216,8 @@ class FootProblem:
 
 
 def lifting(lifted: bool) -> Array:
-    """Return the derivatives (N_OWN, n_own) of a step's knots with respect to its unknowns: the knots and,
-    if `lifted`, a constant height.
+    """Return the derivatives (N_OWN, n_own) of a step's N_OWN knots with respect to its unknowns in a fit:
+    the knots themselves and, if `lifted`, a constant height that is added to all knots of the heel's height.
     """
     lift = np.zeros((N_SPLINE, N_KNOT))
     lift[HEIGHT] = 1.0
@@ -225,7 +225,9 @@ def lifting(lifted: bool) -> Array:
 
 
 def search(problem: FootProblem, x: Array, most: int = MOST_EVALUATIONS) -> OptimizeResult:
-    """Search for the local minimum of a problem from the unknowns x."""
+    """Search for the local minimum of the misfit of a foot from the unknowns x, by SciPy's trust-region
+    reflective method; most : largest number of evaluations.
+    """
     tolerance = FINE if problem.bends else TOLERANCE
     return least_squares(
         problem.values,

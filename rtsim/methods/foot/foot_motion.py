@@ -101,11 +101,14 @@ class StepMotion:
     def _turn_slopes(
         self, axes: Array, recorded_turn: Array, rates: Array, arm: Array, turning: Array, flexing: Array
     ) -> None:
-        """Write the derivatives of the motion with respect to the three correcting angles and their rates.
+        """Write the derivatives of the motion of foot and toes with respect to the three correcting angles
+        and their rates.
 
-        axes : (n, 3, 3) - axes of the angles, as rows; recorded_turn : (n, 3) - the recorded angular
-            velocity, corrected; rates : (n, 3) - rates of the angles; arm : (n, 3) - vector from the heel to
-            the toes' axis
+        axes : (n, 3, 3) axes of the angles, as rows; rates : (n, 3) rates of the angles
+        recorded_turn : (n, 3) recorded angular velocity of the foot, rotated by the correction
+        arm : (n, 3) vector from the heel to the toes' axis
+        turning : (n, 3) corrected angular velocity of the foot
+        flexing : (n, 3) angular velocity of the toes relative to the foot
         """
         foot, toes = self._slopes[:, :, :N_MOTION], self._slopes[:, :, N_MOTION:]
         for k in range(3):

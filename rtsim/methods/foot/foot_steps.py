@@ -67,7 +67,9 @@ def contacts_of(loads: PlateLoads) -> Iterator[tuple[int, NDArray[np.int64]]]:
 
 
 def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> FootStep:
-    """Return the contact of plate p over the frames `run`, with a description of all its faults."""
+    """Return the contact of a foot with plate p, called `name`, over the frames `run` of the markers; its
+    `fault` describes in words everything that makes it unusable.
+    """
     borne = (loads.share[run, p] == BEARS).sum(axis=0)
     foot = int(np.argmax(borne)) if borne.any() else -1
     two = int(((loads.status[run, p] & TWO_FEET) != 0).sum())
@@ -88,8 +90,8 @@ def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> Foot
 
 
 def _cut(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> list[str]:
-    """Return sentences on why a contact is incomplete: the trial, or the known forces, begin or end during
-    it.
+    """Return sentences on why the contact of a foot with plate p, called `name`, is incomplete: the trial, or
+    the known forces, begin or end during it. run : the frames of the contact
     """
     first, last = int(run[0]), int(run[-1])
     normal, known = loads.force[:, p, 1], np.flatnonzero(loads.loaded[:, p] != NOT_MEASURED)

@@ -231,8 +231,11 @@ def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -
 
 
 def _filtered(trial: MarkerTrial, seen: Array) -> tuple[Array, Array]:
-    """Return filtered positions and velocities (n, n_marker, 3) of markers without delay; NaN where one is
-    not seen."""
+    """Return positions and velocities (n, n_marker, 3) of the markers of a foot, low-pass filtered without
+    delay; NaN where a marker is not seen.
+
+    seen : (n, n_marker, 3) measured positions [m]; NaN = not seen
+    """
     n, n_marker = seen.shape[:2]
     found = smooth(low_pass(trial.rate), plain(3 * n_marker), trial.rate, trial.times, seen.reshape(n, -1))
     return found.q.reshape(n, n_marker, 3), found.v.reshape(n, n_marker, 3)

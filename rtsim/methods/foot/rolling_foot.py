@@ -125,7 +125,12 @@ def known_step(
 def _moved(
     parameters: Array, knots: Array, phase: Array, times: Array, rng: np.random.Generator
 ) -> FootTrial:
-    """Build the step with its recorded motion, without measurements."""
+    """Build a synthetic footstep with its recorded motion; its forces are zero and are computed later.
+
+    parameters : (30,) contact parameters; knots : knots of the true correction of the motion
+    phase : (n,) part of the contact that has passed, 0 to 1; times : (n,) [s]
+    rng : draws the variation of pitch, roll and yaw of the foot
+    """
     n = len(times)
     pitch = CubicSpline(PHASE, PITCH)(phase) * rng.uniform(0.93, 1.07)
     roll, yaw = (
@@ -148,7 +153,10 @@ def _moved(
 
 
 def _turning(rotation: Array, times: Array, like: Array) -> Array:
-    """Compute the angular velocity (n, 3) from splines through the elements of rotations [rad/s]."""
+    """Compute the angular velocity (n, 3) [rad/s] of a foot with the rotations (n, 3, 3) at times (n,) [s],
+    from splines through the elements of the rotation matrices. like : (n, 3) an array of the shape of the
+    result
+    """
     slopes = CubicSpline(times, rotation.reshape(len(times), 9))(times, 1).reshape(-1, 3, 3)
     W = np.einsum("nij,nkj->nik", slopes, rotation)
     found = 0.5 * np.stack(
@@ -159,7 +167,12 @@ def _turning(rotation: Array, times: Array, like: Array) -> Array:
 
 
 def _heights(parameters: Array, knots: Array, rotation: Array, phase: Array) -> Array:
-    """Compute the heights of the heel (n,) at which the contacts, at rest, bear the load of a step [m]."""
+    """Compute the heights of the heel (n,) [m] at which the contacts of a foot at rest bear the vertical
+    force of walking.
+
+    parameters : (30,) contact parameters; knots : knots of the correction of the motion
+    rotation : (n, 3, 3) rotation of the foot; phase : (n,) part of the contact that has passed, 0 to 1
+    """
     n = len(phase)
     zero = np.zeros((n, 3))
     trial = FootTrial(

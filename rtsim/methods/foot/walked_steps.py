@@ -115,7 +115,10 @@ def walked_steps(
 
 
 def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
-    """Raise ConfigError if the labelled and the detected sides of the feet are inconsistent."""
+    """Raise ConfigError if two steps of a walk disagree on which foot is the right one.
+
+    sides : for each step the side by the marker labels, and the side by the positions of the markers
+    """
     found = sorted(set(sides))
     if len({label for label, _ in found}) < len(found) or len({side for _, side in found}) < len(found):
         said = ", ".join(f"the foot labelled {label} was used as a {side} foot" for label, side in found)
@@ -148,7 +151,11 @@ def _beside(path: Path) -> Path:
 def _checked(
     trial: MarkerTrial, plates: ForceTrial, loads: PlateLoads, feet: Array, mass: float | None
 ) -> list[str]:
-    """Check the plates; return sentences on them, ConfigError where they cannot be right."""
+    """Check whether the plate forces of a walk fit the person's feet, and the mass [kg] if it is known;
+    return sentences on what is unusual. ConfigError for a fault with which the forces cannot be right.
+
+    feet : (n, 2, 2, 3) heel and tip of the toes of the right and the left foot [m]
+    """
     findings = check_plates(
         plates.names,
         plates.plates,

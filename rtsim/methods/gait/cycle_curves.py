@@ -28,13 +28,13 @@ ROOT, DIRECTED, ROTATION = "pelvis", "pelvis_angles", "pelvis_rotation"
 
 
 class CycleCurves(NamedTuple):
-    """Values of a quantity over all gait cycles of one side.
+    """Values of a quantity over all gait cycles of one side, and their mean and deviation.
 
-    field, name : names in the results, without side
+    field, name : the field of the results, and the quantity's name in it without its side
     unit : unit of the field
-    side : right or left
+    side : right or left, the foot whose strikes delimit the cycles
     values : (n_stride, 101) values
-    sound : (n_stride, 101) whether they are free of flags
+    sound : (n_stride, 101) whether no fault of measurement is flagged in the frames beside the point
     """
 
     field: str
@@ -125,10 +125,11 @@ def over_cycle(times: FloatArray, values: FloatArray, begin: float, end: float) 
 def curves_over(
     results: Results, spec: FieldSpec, cycles: Sequence[GaitCycle], scale: float = 1.0
 ) -> list[CycleCurves]:
-    """Return the curves of every entry of a field with one axis: over the cycles of its side, or of both
-    sides for an entry without one.
+    """Return the curves of all quantities in one field of the results over gait cycles. A quantity of a side,
+    such as the flexion of the right knee, is taken over the cycles of that foot; one without a side, such as
+    the tilt of the pelvis, over those of each foot.
 
-    scale : factor of the values
+    scale : factor by which the values are multiplied
     """
     lone = str(results.session.meta.get("side") or "")
     labels = [label or spec.name for label in (spec.labels or ("",))]
@@ -153,8 +154,11 @@ def curves_over(
 def strides_of(
     times: FloatArray, values: FloatArray, unsound: BoolArray, cycles: Sequence[GaitCycle]
 ) -> tuple[FloatArray, BoolArray]:
-    """Return the values (n,) over cycles (n_stride, 101), and whether the frames on both sides of each point
-    are free of flags."""
+    """Return the values (n,) of a quantity over gait cycles, (n_stride, 101), and whether the frames on both
+    sides of each point are free of flagged faults, (n_stride, 101).
+
+    unsound : (n,) whether a frame is flagged
+    """
     rows = [over_cycle(times, values, cycle.strike, cycle.end) for cycle in cycles]
     flags = [over_cycle(times, unsound.astype(np.float64), cycle.strike, cycle.end) for cycle in cycles]
     return np.array(rows), np.array(flags) == 0.0

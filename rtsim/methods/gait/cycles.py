@@ -109,9 +109,9 @@ def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, 
 
 
 def cycle_values(cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatArray) -> dict[str, float]:
-    """Return the spatio-temporal values of one cycle by name; NaN = not known.
+    """Return the spatio-temporal values of one cycle by name, such as "Stride Length"; NaN = not known.
 
-    feet : as returned by `feet_of`
+    feet : side -> (n, 2) origin of the foot segment along X and Z of ground [m]; times : (n,) [s]
     """
     lasts = cycle.end - cycle.strike
     stride, step, width = _lengths(cycle, feet, times)
@@ -154,7 +154,9 @@ def _lengths(
 
 
 def _at(time: float, times: FloatArray, places: FloatArray) -> FloatArray:
-    """Interpolate a position in the ground plane (2,) at a time; NaN outside the frames and in gaps."""
+    """Interpolate the position of a foot in the ground plane, (2,) [m], at a time [s]; NaN outside the
+    recording and in gaps. places : (n, 2) its positions at the times (n,)
+    """
     if not times[0] <= time <= times[-1]:
         return np.full(2, math.nan)
     return np.array([np.interp(time, times, places[:, k]) for k in range(2)])
@@ -179,12 +181,16 @@ def moving(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycl
 
 
 def feet_of(results: Results) -> dict[str, FloatArray]:
-    """Return the positions of the foot of each side in the ground plane, (n, 2) [m]."""
+    """Return for each side the position of the origin of the foot segment, at the ankle, along X and Z of
+    ground in every frame, (n, 2) [m].
+    """
     return {side: places[:, [0, 2]] for side, places in feet_places(results).items()}
 
 
 def feet_places(results: Results) -> dict[str, FloatArray]:
-    """Return the positions of the foot of each side, (n, 3) [m]."""
+    """Return for each side the position of the origin of the foot segment, at the ankle, in ground in every
+    frame, (n, 3) [m]; empty if the results contain no feet.
+    """
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None:
         return {}

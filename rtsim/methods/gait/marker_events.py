@@ -111,7 +111,8 @@ def foot_centre(results: Results, column: int) -> FloatArray:
 
 
 def foot_ends(results: Results, column: int) -> FloatArray | None:
-    """Return the hindmost and foremost marker on a foot (2, n, 3) [m]; None where it has no two such markers.
+    """Return the positions of the hindmost and the foremost marker on a foot in every frame, (2, n, 3) [m];
+    None if it has no two markers that far apart which stay in place on the foot.
 
     column : column of the foot among the segments
     """
@@ -211,8 +212,10 @@ def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[fl
 
 
 def _placed(pairs: list[tuple[int, float]]) -> list[float]:
-    """Return the rows of a foot's events: at the peaks of its vertical speed, or without a peak at this
-    foot's usual delay from the turning point.
+    """Return the (fractional) rows at which a foot comes down, or leaves the ground: those at which its
+    vertical speed peaks. Without a peak it is the row of the turning point plus this foot's usual delay.
+
+    pairs : for each event the row of the turning point, and the row of the peak (NaN = none)
     """
     off = [peak - row for row, peak in pairs if math.isfinite(peak)]
     usual = float(np.median(off)) if off else 0.0

@@ -139,13 +139,17 @@ def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[st
 
 
 def _deviation(numbers: Sequence[float]) -> float:
-    """Return the standard deviation of time differences; 0 for a single one."""
+    """Return the standard deviation (over n, not n - 1) of the differences between detected and stored event
+    times; 0 for a single one.
+    """
     mean = sum(numbers) / len(numbers)
     return math.sqrt(sum((x - mean) ** 2 for x in numbers) / len(numbers))
 
 
 def as_figures(gait: RunGait) -> dict[str, Any]:
-    """Return the events, cycles and spatio-temporal values of a run's gait for JSON."""
+    """Return the events, cycles and spatio-temporal values of a run as nested dictionaries and lists for a
+    JSON file.
+    """
     return {
         "events": [
             {"time": e.time, "side": e.side, "kind": e.kind or e.label, "by": e.by}

@@ -112,8 +112,9 @@ def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
 
 
 def left_at_root(force: Array) -> str:
-    """Return a sentence if the external forces do not match the motion; force : (n, 3) residual [body
-    weights].
+    """Return a sentence if external forces and motion of inverse dynamics do not match, else "".
+
+    force : (n, 3) residual force at the root that no external force explains [body weights]
     """
     size = np.linalg.norm(force, axis=1)
     left = float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0

@@ -76,15 +76,17 @@ class Assessment(NamedTuple):
 
 @dataclass(frozen=True)
 class FittedGenerator:
-    """Fit of one generator; `fault` states why there is no fit.
+    """Fit of one torque generator to a motion; `fault` states why there is no fit.
 
-    theta, omega : (n,) its angle [rad] and speed [rad/s]
+    theta, omega : (n,) angle [rad] and speed [rad/s] over which the generator's curves are defined
     demand : (n,) torque in its direction [N m]
-    x : (5,) best parameters, or the present ones if there is a fault
-    objective : squared distance from the generator before the fit
-    basins : minima reached by the starts, the best first
-    default : which of them the default start reached
+    x : (5,) best parameters s_A, s_V, Delta_P [rad], lambda_P, s_tau (scales of the curves over angle and
+        speed, shift and blend of the passive curve, scale of strength); the present ones if there is a fault
+    objective : squared distance of x from the generator before the fit
+    basins : minima reached by the starts of the search, the best first
+    default : index of the minimum that the default start reached
     holding : times [s] and names of the active constraints, the largest multipliers first
+    before, after : the generator's activation, and what it lacks for the motion, before and after the fit
     cut_short : whether an interruption came before all starts were tried
     """
 
@@ -119,13 +121,15 @@ class FitSettings:
 
     cap : largest activation (a_max)
     caps : largest activations of single generators by name, for example from EMG; one number, or one for each
-      frame
+        frame
     floors : smallest activations of single generators, in the same form; 0 for all others
     co_contraction : coordinate -> torque of both generators against each other, as a part of the joint's
         torque, or (n,) [N m]
-    skip_unknown : whether frames with unknown joints are left out, instead of the generators
+    skip_unknown : whether frames in which a joint's angle, speed or moment is unknown are left out; otherwise
+        the generators of this joint are not fitted
     most_passive : largest passive torque t^PE_max
-    low, high : bounds of the parameters x
+    low, high, weight : bounds of the parameters x (5,), and their weights in the distance from the present
+        ones
     several : whether further starts are tried besides the default
     more_starts : starts x (5,) that are tried after the usual ones
     """
@@ -168,7 +172,11 @@ def fit_one(
     one: PlacedGenerator, motion: JointMotion, settings: FitSettings, works: dict[int, GeneratorFitWork],
     stopped: Callable[[], bool],
 ) -> FittedGenerator:  # fmt: skip
-    """Fit one generator; works : working space of fits, by the number of frames."""
+    """Fit one torque generator to the motion of its joint.
+
+    works : number of frames -> working arrays of the fit, reused and extended here
+    stopped : function that returns whether to end now
+    """
     begun = FittedGenerator(one, x=np.array(one.fit))
     if stopped():
         return replace(begun, fault=INTERRUPTED)
@@ -292,10 +300,11 @@ def activations_asked(one: PlacedGenerator, settings: FitSettings, n: int) -> tu
 
 
 def assess(packed: Generators, states: Array, demands: Demands) -> Assessment:
-    """Compute the activations that the first generator of a table needs for a motion, and whether it can
-    produce the torque of the motion.
+    """Compute the activations that a torque generator needs for a motion, and whether it can produce the
+    torques of the motion.
 
-    states : (n, 3) angle, speed and torque; demands : the torques, with limits of the activation
+    packed : table of generators, the first of which is assessed; states : (n, 3) angle, speed and torque
+    demands : the torques, with limits of the activation
     """
     n = len(states)
     activation, parts = np.zeros(n), np.zeros((n, 4))

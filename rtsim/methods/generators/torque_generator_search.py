@@ -41,8 +41,8 @@ DEEP = 2.0
 
 
 class Basin(NamedTuple):
-    """A local minimum of the fit: its parameters, its objective, and how many starts of the search led to
-    it.
+    """A local minimum of the fit of a torque generator: its parameters x (5,), its objective, and how many
+    starts of the search led to it.
     """
 
     x: Array
@@ -92,11 +92,14 @@ def search(
     demands: Demands, options: FitOptions, work: GeneratorFitWork, several: bool,
     stopped: Callable[[], bool], more: Sequence[Array] = (),
 ) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:  # fmt: skip
-    """Search for the minima that starts lead to.
+    """Search for the minima of the fit of a torque generator to which several starts lead.
 
     Returns the minima, the best first; the index of the minimum that the default start reached; the
     inequalities that limit the best minimum; and, if no minimum was found, a sentence that says why.
 
+    demands, options : torques of the motion with limits of the activation; target, bounds and tolerances
+    several : whether further starts are tried once one has led to a minimum
+    stopped : function that returns whether to end now
     more : further starts (5,), tried after the usual ones
     """
     found: list[list] = []
@@ -126,8 +129,11 @@ def search(
 
 
 def why_none(impossible: bool, least: float, options: FitOptions) -> str:
-    """Return a sentence on why no start led to a minimum; least : the smallest remaining violation
-    [tau_o]."""
+    """Return a sentence on why no start led to a minimum of the fit of a torque generator.
+
+    impossible : whether every start showed that no parameters within the bounds fulfil all constraints
+    least : the smallest remaining violation of a constraint [tau_o, the isometric torque]
+    """
     if not impossible and least <= options.fulfilled:
         return (
             "no fit was finished: parameters that fulfil all constraints were found, but not the "

@@ -205,7 +205,10 @@ class MethodDeviations:
         return np.split(self._out.value, self._starts)[k]
 
     def hold(self, options: FrameOptions) -> None:
-        """Compile the kernel for the present arguments, and store the arguments with the machine code."""
+        """Compile the kernels that compute the deviations, for the method's own arrays, and keep these arrays
+        with the machine code, so that `run` passes only what changes. options : settings of the frame's
+        solver
+        """
         skeleton, method, state = self._of_frame
         arguments = (
             skeleton, method, 0.0, options, self.options, state, self.state, self._work, self._out,

@@ -66,7 +66,7 @@ FLOAT = np.dtype(np.float64)
 
 
 class Solution(NamedTuple):
-    """State of a solved frame; the arrays are in `MultibodyEstimator.outputs`."""
+    """Outcome of the solver for a frame; its arrays, such as q, are in `MultibodyEstimator.outputs`."""
 
     converged: bool
     iterations: int
@@ -326,7 +326,7 @@ class MultibodyEstimator:
 
 
 def forget(setup: _Setup) -> None:
-    """Discard the history of a method's setup, so that the next frame counts as the first."""
+    """Discard what a method's solver has learned from earlier frames; the next counts as the first."""
     for track in (setup.state.track, setup.state.first):
         track.started[0] = track.trusted[0] = track.doubt[0] = 0
         track.speed[:] = 0.0

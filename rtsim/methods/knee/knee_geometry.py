@@ -70,7 +70,11 @@ def knee_geometry_of(spec: ModelSpec) -> KneeGeometry:
 
 
 def by_name(records: tuple, names: tuple[str, ...], spec: ModelSpec, key: str) -> list:
-    """Return the contacts or ligaments with the given names; ConfigError if one does not exist."""
+    """Return the contacts or ligaments with these names from a model's records; ConfigError if one does not
+    exist.
+
+    records : all contacts, or all ligaments, of the model; key : the word for them in the error
+    """
     there = {record.name: record for record in records}
     lacking = [name for name in names if name not in there]
     if lacking:

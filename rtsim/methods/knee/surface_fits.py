@@ -78,7 +78,11 @@ def fit_plane(points: Array, towards: Array, where: str) -> FittedPlane:
 
 
 def check_points(points: Array, fewest: int, rank: int, kind: str, where: str) -> Array:
-    """Return the centre of points (n, 3); ConfigError if they cannot determine a surface of this kind."""
+    """Return the centre (3,) of points (n, 3); ConfigError if they cannot determine a surface.
+
+    fewest : smallest number of points; rank : 2 = they must not lie in a plane, 1 = not on a line
+    kind, where : name of the surface and of the points for the error
+    """
     if len(points) < fewest:
         raise ConfigError(
             f"{len(points)} points do not determine a {kind}", where=where, allowed=f"{fewest} or more"

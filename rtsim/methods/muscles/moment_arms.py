@@ -42,7 +42,9 @@ MAX_ITERATIONS = 50
 
 
 class SweepPoint(NamedTuple):
-    """Result of one step of a sweep, in which an angle takes several values one after the other."""
+    """Result at one of the values that an angle takes in a sweep: that value, the coordinates q, lengths of
+    all muscles and their arms about the angle, and the muscles whose path fails there, with the reason.
+    """
 
     value: float  # of the angle [rad]
     q: Array  # (n_q,)
@@ -362,7 +364,10 @@ def arms_of(spec: ModelSpec, method: str | None = None) -> MomentArms:
 
 
 def index_of(names: tuple[str, ...], name: str, what: str, model: str) -> int:
-    """Return the index of a name in `names`; ModelError lists the allowed names."""
+    """Return the index of a name in `names`; ModelError lists the allowed names.
+
+    what, model : kind of the thing named, such as "angle", and name of the model, for the error
+    """
     if name not in names:
         raise ModelError(f"unknown {what} {name!r}", where=f"model {model}", allowed=", ".join(names))
     return names.index(name)

@@ -137,8 +137,9 @@ class MuscleRecruitment:
         self.objective[0] = self.gap[0] = math.nan
 
     def _reaction_actions(self) -> Array:
-        """Return the actions (n_reaction, n_angle) of the reactions at full strength, at the coordinates
-        measured last."""
+        """Return the generalized forces (n_reaction, n_angle) that each one-way reaction exerts at full
+        strength on the model's coordinates, while dependent coordinates follow, in the pose measured last.
+        """
         self._rows_of(*self._reaction_arguments)
         return self._pushing.strength[:, None] * (self._reaction_arguments[-1] @ self._arms.couplings.T)
 

@@ -20,7 +20,9 @@ SLOW, FREE, FAST, RUNS = "slow", "free", "fast", "runs"
 
 
 class PeakRange(NamedTuple):
-    """Range of the peaks of an internal moment per body mass [N m/kg], by gait."""
+    """Published range of the peaks of an internal joint moment per body mass [N m/kg], of adults and of
+    children, by kind of gait ("slow", "free", "fast" walking, "runs").
+    """
 
     angle: str  # whose moment it is
     muscles: str  # that deliver it, against the angle
@@ -53,9 +55,10 @@ weights, above which it is."""
 
 def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
     """Return the muscle group that produces a joint moment, with its side, and the range of the moment's
-    published peaks in a kind of gait. Return None if no range is published.
+    published peaks [N m/kg] in a kind of gait. Return None if no range is published.
 
     angle : name of the joint angle about which the moment acts; stature : [m], 0 = unknown
+    gait : "slow", "free" or "fast" walking, or "runs"
     """
     band = next((b for b in BANDS if angle.startswith(b.angle)), None)
     if band is None:
@@ -66,8 +69,9 @@ def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
 
 
 def gait_of(results: Results, mass: float, stature: float) -> tuple[str, float]:
-    """Return the gait of a person, and the speed over the ground or the belt [m/s], NaN if it is not
-    known."""
+    """Return the kind of gait of a person ("slow", "free" or "fast" walking, or "runs") by the loads of the
+    feet and the speed, and the speed over the ground or the belt [m/s], NaN if it is not known.
+    """
     loads = results.fields["foot_loads"]
     known = np.isfinite(loads).all(axis=1) & (loads.sum(axis=1) > 0.5 * mass * GRAVITY)
     both = float((loads[known].min(axis=1) > THRESHOLD).mean()) if known.any() else 1.0

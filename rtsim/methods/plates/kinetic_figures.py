@@ -106,7 +106,9 @@ def plate_figures(results: Results) -> dict[str, Any]:
 
 
 def gait(results: Results, mass: float) -> tuple[str, float | None]:
-    """Return the kind of gait of a walking or running person, and the speed if it is known [m/s]."""
+    """Return the kind of gait of a person who walks or runs ("slow", "free", "fast" or "runs"), and the speed
+    [m/s], None if it is not known.
+    """
     found, speed = gait_of(results, mass, stature_of(results))
     return found, speed if np.isfinite(speed) else None
 
@@ -117,9 +119,10 @@ def stature_of(results: Results) -> float:
 
 
 def peaks(results: Results, mass: float, gait: str) -> dict[str, Any]:
-    """Return the greatest moment of each joint with published peaks, per body mass [N m/kg].
+    """Return by muscle group the greatest moment of each joint with published peaks, per body mass [N m/kg].
 
-    The range of published peaks is included where the person walks or runs.
+    gait : "slow", "free", "fast" or "runs": the range of published peaks is added, and whether the moment
+        lies in it; "" = the person neither walks nor runs, no range is added
     """
     moments, found = results.fields["joint_moments"], {}
     for k, angle in enumerate(labels_of(results, "joint_moments")):

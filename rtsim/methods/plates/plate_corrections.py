@@ -54,12 +54,13 @@ ARRANGED = (
 
 
 class PlateContacts:
-    """Contacts of all plates, and their distances from the feet.
+    """Contacts of all plates in n frames (whether each is loaded, and its centre of pressure), and how far
+    they are from the feet.
 
     seen : (n,) mask of frames in which both feet are visible; in other frames an unseen foot may be at any
-      position
+        position
     one_foot : whether both feet are visible in no frame; `seen` then marks the frames in which one foot is
-      visible
+        visible
     """
 
     def __init__(self, plates: Plates, force: FloatArray, moment: FloatArray, feet: FloatArray) -> None:
