@@ -37,8 +37,8 @@ PEER, PEER_CALL = "pinocchio_", "pinocchio_call_"
 
 
 class States(NamedTuple):
-    """Random states at which the dynamics are evaluated, one row each, and the results of the last
-    evaluation.
+    """Random states at which the dynamics are evaluated, one row each (coordinates, speeds, accelerations,
+    generalized forces), the external wrenches, and the results of the last evaluation.
     """
 
     q: Array  # (N_STATE, n_q)
@@ -122,8 +122,9 @@ OURS = {"rnea": repeat_rnea, "aba": repeat_aba, "crba": repeat_crba, "jacobians"
 
 
 def run(n_batch: int = 400, n_repeat: int = 500) -> list[BenchFigure]:
-    """Return the benchmark results: n_batch batches of n_repeat calls of each algorithm; the batches of the
-    two libraries alternate.
+    """Time inverse dynamics, forward dynamics, mass matrix and Jacobians of a whole body; return the
+    benchmark results. Each is timed in n_batch batches of n_repeat calls; batches of rtsim and of
+    Pinocchio alternate.
     """
     system = humanoid()
     states, work = states_of(system), new_dynamics_work(system.tree)
@@ -182,8 +183,8 @@ def bound(kernel: Any, system: System, states: States, work: DynamicsWork) -> Ba
 
 
 def timed(batches: dict[str, Batch], n_batch: int, n_repeat: int) -> dict[str, Array]:
-    """Return the time per call of each batch, (n_batch,) [us]; all batches alternate, so that changes of the
-    machine's speed affect all.
+    """Return the time per call of each function, in each of its batches: (n_batch,) [us]. Batches of all
+    functions alternate, so that changes of the machine's speed affect all; n_repeat : calls in a batch
     """
     say(f"dynamics: {n_batch} batches of {n_repeat} calls of {', '.join(batches)}")
     us = {name: np.empty(n_batch) for name in batches}
@@ -198,8 +199,9 @@ def timed(batches: dict[str, Batch], n_batch: int, n_repeat: int) -> dict[str, A
 
 
 def peer_batches(system: System, states: States) -> dict[str, Batch]:
-    """Return functions that repeat the same computations by Pinocchio, and functions that call it for a
-    single hinge, which show the cost of the call; empty where Pinocchio is not installed.
+    """Return functions that repeat the same computations by Pinocchio on a copy of the system, and functions
+    that do so for a single hinge, which show the overhead of a call from Python; empty where Pinocchio is
+    not installed.
     """
     try:
         from rtsim.bench.mechanics.pinocchio_mirror import calls, mirror
@@ -222,8 +224,9 @@ def one_hinge() -> System:
 
 
 def ratios(us: dict[str, Array]) -> list[BenchFigure]:
-    """Return our time divided by Pinocchio's for each algorithm, with and without the overhead of its call
-    from Python."""
+    """Return our time divided by Pinocchio's for each algorithm, with and without the overhead of a call of
+    Pinocchio from Python; us : times per call by name, (n_batch,) [us] each
+    """
     figures = []
     for name in OURS:
         ours, theirs, call = (np.median(us[whose + name]) for whose in ("", PEER, PEER_CALL))

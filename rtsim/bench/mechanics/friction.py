@@ -43,7 +43,9 @@ LEAST_TIME = 0.3
 
 
 class SteppingCase(NamedTuple):
-    """One integration method with its step length, and the error that it must not exceed."""
+    """One integration method with its step length and treatment of kinks, and the error that it must not
+    exceed.
+    """
 
     method: str
     step_ms: float
@@ -102,8 +104,8 @@ of the fast row do not, but cost less.
 def run(
     laws: Iterable[str] = LAWS, experiments: Iterable[str] = DURATION, n_run: int = 0
 ) -> list[BenchFigure]:
-    """Return the benchmark results of all experiments, laws, methods and steps; n_run : timed runs of each, 0
-    = as many as needed for a steady time.
+    """Return the benchmark results of the experiments with each friction law, by all integration methods and
+    step lengths; n_run : timed runs of each, 0 = as many as needed for a steady time
     """
     figures = []
     cases = [(experiment, law) for experiment in experiments for law in laws]
@@ -119,8 +121,9 @@ def run(
 
 
 def figures_of(experiment: str, law: str, n_run: int, course: BenchProgress) -> list[BenchFigure]:
-    """Return the error of the reference solution, and the error, speed and cost of every integration method
-    with one friction law.
+    """Return the error of SciPy's reference solution of an experiment with one friction law, and the error,
+    speed and cost of every integration method; n_run : timed runs of each, 0 = as many as needed for a
+    steady time
     """
     course.begin(f"{experiment}, {law}: SciPy's solution")
     spec, where = with_law(load_model(experiment), law), f"{experiment}.{law}"
@@ -140,8 +143,12 @@ def figures_of(experiment: str, law: str, n_run: int, course: BenchProgress) -> 
 def row_figures(
     spec: ModelSpec, experiment: str, name: str, row: SteppingCase, solution: Solution, n_run: int
 ) -> list[BenchFigure]:
-    """Return the error, the speed and the cost of one integration method; row : method, step length and limit
-    of the error"""
+    """Return the error, the speed and the cost of one integration method in an experiment.
+
+    spec : model with the friction law; name : end of the results' names
+    row : method, step length and limit of the error; solution : reference solution; n_run : timed runs, 0 =
+        as many as needed for a steady time
+    """
     model = build(spec)
     fraction, floor = row.split or (spec.simulation.split_fraction, spec.simulation.split_floor)
     settings = msgspec.structs.replace(
@@ -186,7 +193,9 @@ def with_law(spec: ModelSpec, law: str) -> ModelSpec:
 
 
 def reference(experiment: str, law: str, tolerance: float) -> Solution:
-    """Return SciPy's solution of an experiment with a friction law, to a tolerance."""
+    """Return SciPy's solution of an experiment with a friction law, as a function of time; tolerance :
+    relative tolerance of the solver
+    """
     duration = DURATION[experiment]
     if experiment == "impact":
         return impact(law, duration, tolerance)[0]
@@ -213,8 +222,8 @@ def error(experiment: str, simulator: Simulator, solution: Solution) -> float:
 
 
 def contact_time(spec: ModelSpec) -> float:
-    """Return the duration of the ball's contact with the floor, interpolated between rows by the penetration
-    depth [s].
+    """Simulate the bounce of the ball and return the duration of its contact with the floor [s], interpolated
+    between steps by the penetration depth.
     """
     settings = msgspec.structs.replace(spec.simulation, method="ros34pw2", step_ms=0.02, kinks="secant")
     simulator = Simulator(build(spec), settings)

@@ -35,8 +35,9 @@ TIGHT, CHECK = 1e-12, 1e-11
 
 
 def brown_mcphee(v: float, F_n: float, mu_v: float) -> float:
-    """Return friction by the law of Brown and McPhee (Brown 2017, equation 4.4) at a sliding velocity v and a
-    normal force F_n [N].
+    """Return the friction force [N] by the law of Brown and McPhee (Brown 2017, equation 4.4).
+
+    v : sliding velocity [m/s]; F_n : normal force [N]; mu_v : viscous coefficient [N s/m]
     """
     s = v / V_T
     static = F_n * (MU_S - MU_D) * s / (s * s / 4.0 + 3.0 / 4.0) ** 2
@@ -44,16 +45,19 @@ def brown_mcphee(v: float, F_n: float, mu_v: float) -> float:
 
 
 def andersson(v: float, F_n: float, mu_v: float) -> float:
-    """Return friction by the law of Andersson (Brown 2017, equation 4.1) at a sliding velocity v and a normal
-    force F_n [N].
+    """Return the friction force [N] by the law of Andersson (Brown 2017, equation 4.1).
+
+    v : sliding velocity [m/s]; F_n : normal force [N]; mu_v : viscous coefficient [N s/m]
     """
     mu = MU_D + (MU_S - MU_D) * math.exp(-((abs(v) / V_S) ** P))
     return F_n * mu * math.tanh(K_TANH * v) + mu_v * v
 
 
 def hollars(v: float, F_n: float, mu_v: float) -> float:
-    """Return friction by the law of Hollars (Brown 2017, equation 4.2) at a sliding velocity v and a normal
-    force F_n [N]; its viscous part is proportional to F_n.
+    """Return the friction force [N] by the law of Hollars (Brown 2017, equation 4.2). Its viscous part is
+    proportional to F_n with the coefficient K_V, and is left out if mu_v is 0.
+
+    v : sliding velocity [m/s]; F_n : normal force [N]; mu_v : viscous coefficient of the other laws [N s/m]
     """
     x = abs(v) / V_T
     mu = min(x, 1.0) * (MU_D + 2.0 * (MU_S - MU_D) / (1.0 + x * x))
@@ -61,8 +65,9 @@ def hollars(v: float, F_n: float, mu_v: float) -> float:
 
 
 def specker(v: float, F_n: float, mu_v: float) -> float:
-    """Return friction by the law of Specker (Brown 2017, equation 4.3) at a sliding velocity v and a normal
-    force F_n [N].
+    """Return the friction force [N] by the law of Specker (Brown 2017, equation 4.3).
+
+    v : sliding velocity [m/s]; F_n : normal force [N]; mu_v : viscous coefficient [N s/m]
     """
     s = v / V_T
     peak = F_n * MU_S - F_n * MU_D * math.tanh(V_T / V_D) - mu_v * V_T
@@ -78,8 +83,10 @@ LAWS: dict[str, Friction] = {
 
 
 def stick_slip(law: str, duration: float, tolerance: float) -> Solution:
-    """Return the velocity of the block as a function of time, t : (n,) -> (1, n) [m/s]; it starts at the
-    belt's velocity with the spring unstretched.
+    """Solve the motion of the block on the belt, which a spring holds back; return its velocity as a function
+    of time, t : (n,) -> (1, n) [m/s]. It starts at the belt's velocity with the spring unstretched.
+
+    law : name of the friction law; duration : end of the solution [s]; tolerance : relative tolerance
     """
     friction = LAWS[law]
 
@@ -94,11 +101,12 @@ def stick_slip(law: str, duration: float, tolerance: float) -> Solution:
 
 
 def impact(law: str, duration: float, tolerance: float) -> tuple[Solution, float]:
-    """Return the ball's velocity along the floor and its radius times its angular velocity as a function of
-    time, t : (n,) -> (2, n) [m/s], and the end of the contact [s].
+    """Solve the bounce of the ball on the floor. Return its velocity along the floor and its radius times its
+    angular velocity as a function of time, t : (n,) -> (2, n) [m/s], and the end of the contact [s].
 
     The state is depth, its rate, velocity along the floor and angular velocity; the ball does not spin at
     touch-down.
+    law : name of the friction law; duration : longest time that is solved [s]; tolerance : relative tolerance
     """
     friction = LAWS[law]
 
@@ -133,8 +141,12 @@ def pieced(
     kinks: Sequence[Event],
     end: Event | None = None,
 ) -> list[tuple[float, float, Solution]]:
-    """Integrate piece by piece between the zeros of `kinks`, up to the duration or the zero of `end`; return
-    (start, stop, y(t)) of each piece.
+    """Integrate y' = rates(t, y) from time 0 to the duration [s], anew from every kink; return (start, stop,
+    y(t)) of each piece.
+
+    y : state at time 0; tolerance : relative tolerance of the solver
+    kinks : functions of (t, y) whose zeros are points at which the rates are not smooth
+    end : function of (t, y) at whose zero the integration ends early, None = it does not
     """
     from scipy.integrate import solve_ivp
 

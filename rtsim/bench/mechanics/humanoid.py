@@ -52,7 +52,9 @@ SEGMENTS = {
 
 
 class HingeRow(NamedTuple):
-    """The chain of hinges that carries a segment: its position on the parent segment, and its axes."""
+    """The chain of hinges that carries a segment: the segment on which the chain is placed (`carrier`), its
+    place there, its axes in order (such as "zxy"), and the segment at its end, by its name in the table.
+    """
 
     carrier: str
     place: Array  # m
@@ -67,7 +69,9 @@ def end_of(name: str) -> Array:
 
 
 def rows() -> dict[str, HingeRow]:
-    """Return all chains of hinges by the name of their segment, each after the segment that carries it."""
+    """Return all chains of hinges by the name of the segment that they carry, such as "left thigh". A segment
+    follows the one on which it is placed.
+    """
     found = {
         "abdomen": HingeRow("pelvis", end_of("pelvis"), "z", "abdomen"),
         "chest": HingeRow("abdomen", end_of("abdomen"), "x", "chest"),

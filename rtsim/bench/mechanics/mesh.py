@@ -107,9 +107,11 @@ class CallTimes(NamedTuple):
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Return the benchmark results of spheres, cartilage and errors.
+    """Return the benchmark results of contact between triangle meshes: times for spheres and for cartilage,
+    errors of the force, and simulations of a ball and of knees.
 
-    folder : folder with the surfaces of a knee; None = generated surfaces
+    folder : folder with the surfaces of a knee, None = the usual one; where they are missing, generated
+        surfaces take their place
     """
     gc.collect()
     gc.disable()
@@ -149,7 +151,9 @@ def sphere_figures() -> list[BenchFigure]:
 
 
 def cartilage_figures(folder: Path) -> list[BenchFigure]:
-    """Time a tibia's cartilage against a femur's bone enlarged by 2 mm, with some 900 vertices in contact."""
+    """Return the time of the contact force between a tibia's cartilage and a femur's bone enlarged by 2 mm,
+    with some 900 vertices in contact, and its difference from the force of meshes four times as fine.
+    """
     say("mesh: cartilage")
     there = all((folder / name).is_file() for name in (TIBIA, FEMUR))
     if there:
@@ -178,8 +182,8 @@ def cartilage_figures(folder: Path) -> list[BenchFigure]:
 
 
 def error_figures() -> list[BenchFigure]:
-    """Compare the force of a sphere pressed 1.5 mm into a plate with the volume of its cap, over many
-    poses.
+    """Return the error of the contact force of a sphere pressed 1.5 mm into a plate, relative to the modulus
+    times the volume of the cap, over many poses.
     """
     say("mesh: errors")
     volume = np.pi * SHALLOW**2 * (RADIUS - SHALLOW / 3.0)
@@ -206,7 +210,9 @@ def time_figures(name: str, found: CallTimes) -> Iterator[BenchFigure]:
 
 
 def timed(pair: MeshPair, R: Array, p: Array) -> CallTimes:
-    """Return the median times of calls at poses near a given one."""
+    """Return the median times of contact calls at poses of surface B near rotation R : (3, 3) and position p
+    : (3,) [m] in the axes of surface A.
+    """
     cold, warm, stiffness = [], [], []
     for k in range(N_CALL):
         pair.place(R, p + 1e-7 * (k % 7))

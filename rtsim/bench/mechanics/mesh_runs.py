@@ -1,5 +1,5 @@
-"""Simulations with mesh contact: a ball beside an analytic sphere, and knees made of balls or of
-cartilage.
+"""Simulations with mesh contact, as a part of the mesh benchmark: a ball, whose mesh is compared with an
+analytic sphere, and knees made of balls or of cartilage.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ TIBIA_MM = 228.0
 
 
 class MeshRun(NamedTuple):
-    """Results of a whole run, and its processor time [s]."""
+    """Results of a whole simulation with mesh contact: one row of the trace for every step, and the processor
+    time [s].
+    """
 
     trace: Trace
     n_row: int
@@ -51,7 +53,9 @@ class MeshRun(NamedTuple):
 
 
 def ball_figures() -> list[BenchFigure]:
-    """Compare mesh_ball with the analytic sphere on a plane, and with itself at half the step length."""
+    """Compare the simulated bounce of the shipped model mesh_ball with that of an analytic sphere on a plane,
+    and with the same at half the step length; return the benchmark results.
+    """
     say("mesh: mesh_ball")
     spec = load_model("mesh_ball")
     contact = load_model("impact").contacts[0]  # a sphere on a plane
@@ -85,8 +89,10 @@ def ball_figures() -> list[BenchFigure]:
 
 
 def knee_figures(folder: Path, tibia: str, femur: str) -> list[BenchFigure]:
-    """Time the simulation of mesh_knee, and of a knee with real surfaces if their files exist, as multiples
-    of real time.
+    """Time the simulation of the shipped model mesh_knee, and of a knee with real surfaces if their files
+    exist, as multiples of real time.
+
+    tibia, femur : names of these files in the folder
     """
     say("mesh: mesh_knee")
     spec = load_model("mesh_knee")
@@ -161,8 +167,9 @@ def factor(spec: ModelSpec, found: list[MeshRun]) -> float:
 
 
 def energy_growth(spec: ModelSpec, found: MeshRun) -> float:
-    """Return the energy after the first contact divided by that before it, minus 1; energy is kinetic plus
-    gravitational above touch-down.
+    """Return the ball's energy after the first contact divided by that before it, minus 1; the energy is
+    kinetic plus gravitational, the latter 0 at touch-down; spec : model of the ball; found : its
+    simulation
     """
     touching = np.flatnonzero(found.normal[:, 0] > 0.0)
     last = touching[np.flatnonzero(np.diff([*touching, touching[-1] + 2]) > 1)[0]]

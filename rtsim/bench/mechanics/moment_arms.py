@@ -28,7 +28,7 @@ def all_pairs(leverage, poses, method, work, arms):
 
     leverage : Leverage - joint tree, constraints, muscle paths and angles
     poses : (n_pose, n_q) - generalized coordinates [rad, m]
-    method : int - method of kernels.path.moment_arms
+    method : int - code of the method that computes moment arms (kernels.path.moment_arms)
     work : LeverageWork - results and working space, written
     arms : (n_muscle, n_angle) - moment arms at the last pose [m], written
     """
@@ -37,8 +37,8 @@ def all_pairs(leverage, poses, method, work, arms):
 
 
 def run(model: str | None = None, n_lap: int = N_LAP) -> list[BenchFigure]:
-    """Return the benchmark results of the built-in skeleton of 54 muscles and 23 coordinates, or of a model
-    file.
+    """Return the benchmark results of the built-in skeleton of 54 muscles and 23 coordinates, or of a model;
+    model : its file or name; n_lap : timed repetitions over all poses
     """
     spec = load_model(model) if model else muscled_skeleton()
     built = build(spec)
@@ -85,7 +85,11 @@ def random_poses(arms: MomentArms, n: int) -> Array:
 
 
 def timed(arms: MomentArms, poses: Array, method: int, work: object, out: Array, n_lap: int) -> list[float]:
-    """Return the time of one pose in each repetition [us]."""
+    """Compute all moment arms at all poses n_lap times; return the mean time of a pose in each repetition
+    [us].
+
+    method : code of the method (kernels.path.moment_arms); work, out : working space and results, written
+    """
     all_pairs(arms.leverage, poses, method, work, out)
     us = []
     for _ in range(n_lap):

@@ -22,8 +22,10 @@ class Foundation(NamedTuple):
 
 
 def foundation(surface: TriangleSurface, distance: float, modulus: float) -> Foundation | None:
-    """Evaluate the elastic foundation between two bodies with this surface, `distance` apart along x [m];
-    return None without OpenSim.
+    """Evaluate OpenSim's elastic foundation between two bodies that both have this surface, with their
+    origins `distance` apart along x [m]; return None without OpenSim.
+
+    modulus : force per area and depth [N/m^3]
     """
     try:
         import opensim
@@ -47,8 +49,10 @@ def foundation(surface: TriangleSurface, distance: float, modulus: float) -> Fou
 
 
 def _model(opensim: Any, path: str, modulus: float) -> tuple[Any, Any]:
-    """Return the OpenSim model, ground and a body on a slider along x that both carry the surface, and the
-    force between them.
+    """Return an OpenSim model and the elastic foundation force in it, between ground and a body on a slider
+    along x.
+
+    path : file of the triangle surface that both have; modulus : force per area and depth [N/m^3]
     """
     model, zero = opensim.Model(), opensim.Vec3(0)
     model.setGravity(zero)

@@ -27,7 +27,9 @@ ALIGNED = {True: ("RX", "RY", "RZ"), False: ("PX", "PY", "PZ")}  # Pinocchio's f
 
 
 class JointAxis(NamedTuple):
-    """Rotation or translation by the coordinate itself, along an axis."""
+    """One motion of a joint: rotation about an axis or translation along it, by a coordinate itself and not
+    by a function of it.
+    """
 
     rotates: bool
     axis: Array
@@ -55,7 +57,7 @@ class Mirror:
     place: list[Any]  # of each body in that joint
 
     def coordinates(self, q: Array) -> Array:
-        """Return the coordinates of Pinocchio for our coordinates q."""
+        """Return the coordinates of a pose in Pinocchio's order and form, from our coordinates q."""
         theirs = np.zeros(self.model.nq)
         for joint, piece in self.pieces:
             if piece.is_planar:
@@ -80,7 +82,9 @@ class Mirror:
         return T
 
     def carried(self, q: Array, v: Array) -> Array:
-        """Return (dT/dt) v, the vector (n_v,) by which Pinocchio's accelerations differ from T v_dot."""
+        """Return (dT/dt) v, (n_v,): Pinocchio's accelerations are T v_dot plus this, as its speeds are T(q)
+        v. q, v, v_dot : our coordinates, speeds and accelerations
+        """
         extra = np.zeros(self.model.nv)
         for joint, piece in self.pieces:
             own = v[piece.v : piece.v + joint.nv]
@@ -94,7 +98,9 @@ class Mirror:
 
     @staticmethod
     def moving_axes(piece: MirroredJoint, q: Array) -> Array:
-        """Return the rotation (3, 3) of the child frame of a free or planar joint in its parent frame."""
+        """Return the rotation (3, 3) of the child frame of a free or planar joint in its parent frame, at our
+        coordinates q.
+        """
         if piece.is_planar:
             return pin.exp3(np.array([0.0, 0.0, q[piece.q + 2]]))
         w, x, y, z = q[piece.q + 3 : piece.q + 7]

@@ -1,9 +1,10 @@
-"""Benchmark of the recruitment of one frame beside daqp: random muscles and coordinates, by every criterion.
+"""Benchmark of muscle recruitment in one frame beside daqp, a solver of quadratic programs: random muscles
+and coordinates, by every criterion.
 
-Instances have random moment arms (standard deviation 30 mm), strengths of 200 to 3000 N, and a demand that
-random activations from a beta distribution produce, or three times that demand. Both solvers are called from
-Python. The cubic criterion is solved by daqp as a sequence of quadratic programs, until steps are below
-1e-7.
+Instances have random moment arms (standard deviation 30 mm), strengths of 200 to 3000 N, and a demand (joint
+moments) that random activations from a beta distribution produce, or three times that demand. Both solvers
+are called from Python. The cubic criterion is solved by daqp as a sequence of quadratic programs, until steps
+are below 1e-7.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ N_PROGRAM, LEAST_SLOPE, STEP = 30, 1e-3, 1e-7
 
 
 class RecruitmentFigures(NamedTuple):
-    """Times of a frame of recruitment and their quality: medians over all instances, cold and warm [us],
-    largest gap and residual, and most iterations.
+    """Times of a frame of recruitment and their quality over all instances: median times without and with the
+    previous solution as a start (us, warm_us), largest duality gap, largest residual of the equilibrium,
+    and most iterations.
     """
 
     us: float
@@ -102,8 +104,8 @@ def kept() -> list[BenchFigure]:
 
 
 def instance(n: int, m: int, seed: int) -> tuple[Array, Array]:
-    """Draw a problem at random: C : (m, n), the loads of the elements at full activation, and d : (m,), the
-    demand, both in parts of the largest entry of C.
+    """Draw a problem at random: C : (m, n), the joint moments of n muscles at full activation, and d : (m,),
+    the moments that are demanded, both divided by the largest entry of C.
     """
     rng = np.random.default_rng(100 * n + seed)
     strength = rng.uniform(200.0, 3000.0, n)
@@ -113,8 +115,12 @@ def instance(n: int, m: int, seed: int) -> tuple[Array, Array]:
 
 
 def solver(C: Array, d: Array, power: int) -> tuple[Callable[..., int], Recruitment, Any]:
-    """Return a function call(warm) that solves the problem and returns the status; the problem; and the
-    result.
+    """Prepare the recruitment of muscles with moments C : (m, n) at full activation for demanded moments d :
+    (m,). Return a function call(warm) that solves the problem and returns the status; the problem; and its
+    result with the number of iterations.
+
+    power : exponent of the activations in the criterion, 0 = the largest activation; warm : whether the
+        previous solution is the start
     """
     m, n = C.shape
     arguments = new_recruitment(
@@ -137,8 +143,11 @@ def solver(C: Array, d: Array, power: int) -> tuple[Callable[..., int], Recruitm
 
 
 def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> RecruitmentFigures:
-    """Time our solver on every instance: from the middle of the bounds (cold), and from the previous solution
-    after the demand has changed by one percent (warm).
+    """Time rtsim's solver on every instance: from the middle of the bounds (cold), and from the previous
+    solution after the demand has changed by one percent (warm).
+
+    instances : moments at full activation and demanded moments of each; power : exponent of the activations
+        in the criterion, 0 = the largest activation; n_call : calls of each instance
     """
     cold, warm, gap, residual, most = [], [], 0.0, 0.0, 0
     for C, d in instances:
@@ -154,8 +163,8 @@ def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> Recru
 
 
 def overloaded(instances: list[tuple[Array, Array]], n_call: int) -> float:
-    """Return the median time of instances whose demand exceeds the muscles' strength, with the cubic
-    criterion [us].
+    """Return the median time of the instances with three times their demand, where this exceeds the muscles'
+    strength, with the cubic criterion [us].
     """
     us = []
     for C, d in instances:
@@ -166,7 +175,9 @@ def overloaded(instances: list[tuple[Array, Array]], n_call: int) -> float:
 
 
 def theirs(instances: list[tuple[Array, Array]], power: int, n_call: int) -> float | None:
-    """Return the median time of daqp on the same instances [us]; None where it is not installed."""
+    """Return the median time of daqp on the same instances [us]; None where it is not installed; power :
+    exponent of the activations in the criterion, 2 or 3
+    """
     try:
         import daqp
     except ModuleNotFoundError:

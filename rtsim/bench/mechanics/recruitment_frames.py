@@ -1,4 +1,5 @@
-"""Frames that recruitment must solve: with a wide interior, next to a bound, with nearly dependent rows.
+"""Random frames that muscle recruitment must solve: with many feasible activations, with solutions next to a
+bound, with nearly dependent equations.
 
 The models resemble those of persons: each muscle crosses one to three coordinates, and some coordinates have
 unbounded reserve actuators of 10 N m. All of these frames have a solution.
@@ -26,8 +27,8 @@ KINDS = ("wide", "small", "bound", "repeated")
 
 
 class Tried(NamedTuple):
-    """Counts of frames that were not solved, reported as overloaded, or solved without proof of optimality,
-    and of iterations.
+    """Counts of random frames by how their recruitment ended: not solved, reported as overloaded, or solved
+    without proof of optimality; and counts of iterations.
     """
 
     lost: int  # without an answer
@@ -39,12 +40,12 @@ class Tried(NamedTuple):
 
 
 def frames(kind: str, n_frame: int, seed: int) -> Iterator[tuple[Array, Array]]:
-    """Yield the matrix C : (N_ROW, n_element) [N m] and the demand d : (N_ROW,) [N m] of random frames of a
-    kind.
+    """Yield the matrix C : (N_ROW, n_element), joint moments of muscles and reserve actuators at full
+    activation [N m], and the demanded moments d : (N_ROW,) [N m] of random frames of a kind.
 
     Kinds are "wide": activations of 0.1 to 0.9 are a solution; "small": activations of 0.001 to 0.1 are;
-    "bound": all solutions lie within 1e-9 to 1e-4 of a bound; "repeated": as wide, but the last row equals
-    the first one up to 1e-6.
+    "bound": all solutions lie within 1e-9 to 1e-4 of a bound; "repeated": as wide, but the last row is a
+    multiple of the first one up to 1e-6.
     """
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     n = N_MUSCLE + 2 * N_RESERVE
@@ -68,7 +69,9 @@ def frames(kind: str, n_frame: int, seed: int) -> Iterator[tuple[Array, Array]]:
 
 
 def try_frames(kind: str, power: int, n_frame: int, seed: int = 0) -> Tried:
-    """Solve frames of a kind, each from the middle of the bounds, and count the failures."""
+    """Solve n_frame random frames of a kind, each from the middle of the bounds, and count the failures;
+    power : exponent of the activations in the criterion
+    """
     most = np.concatenate([np.ones(N_MUSCLE), np.full(2 * N_RESERVE, np.inf)])
     options = RecruitmentOptions(power, N_ITERATION, RESIDUAL, GAP)
     arguments = new_recruitment(np.ones(len(most)), most, N_ROW, options)

@@ -88,8 +88,8 @@ def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
 
 
 def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[BenchFigure]:
-    """Return the benchmark results of all methods on both problems, of the linear algebra, and of whole
-    steps of two chains.
+    """Return the benchmark results of all Rosenbrock methods on a smooth and a stiff pendulum, of the linear
+    algebra of a step, and of whole steps of two chains.
 
     n_batch, n_repeat : timed batches, and steps in each; muscled : whether the finger with its muscles is
         timed, too
@@ -171,7 +171,9 @@ def reference(problem: KnownMotion, tolerance: float) -> Array:
 
 
 def batch_us(batch: Callable[[int], Any], n_batch: int, n_repeat: int) -> Array:
-    """Return the time of one repeat [us] in each batch, (n_batch,)."""
+    """Call a function batch(n), which repeats something n times, n_batch times with n = n_repeat; return the
+    time of one repetition in each batch, (n_batch,) [us].
+    """
     batch(n_repeat)
     us = np.empty(n_batch)
     for k in range(n_batch):

@@ -1,10 +1,10 @@
-"""Benchmark of torque generators: time of a torque with all derivatives, and of fits of a whole body to a
-lift.
+"""Benchmark of joint torque generators: time of a torque with all derivatives, and of fitting the generators
+of a whole body to a stoop lift.
 
-The lift is that of Millard et al. (2019) if its folder exists, else a synthetic one: 196 samples of the 15
-joints of the planar body, for which some generators are too weak and some too stiff, as for the recorded
-lift. The cases of the authors' own tests, the extensors of a knee and a hip over half a second, are fitted,
-too, if their files exist beside the data folder of the lift.
+The lift is the recorded one of Millard et al. (2019) if its folder exists, else a synthetic one: 196 samples
+of the 15 joints of the planar body, for which some generators are too weak and some too stiff, as for the
+recorded lift. Two examples from the tests of Millard's program, the extensors of a knee and a hip over half a
+second, are fitted, too, if their files exist beside the data folder of the lift.
 """
 
 from __future__ import annotations
@@ -46,12 +46,13 @@ NEAR = 1e-4
 
 
 class ExtensorCase(NamedTuple):
-    """A case of the authors' tests: one extensor over half a second.
+    """An example from the tests of Millard's program: the torque generator of one extensor is fitted to half
+    a second of motion and torque.
 
     file : table of angle, speed and torque; name : name of the generator in the lift; sign : sign of the
-        angle in the lift
-    cap, most_passive : a_max and t^PE_max; x : (5,) - result of the authors' program
-    objective : objective at the best known minimum
+        file's angle in the lift, 1 or -1
+    cap, most_passive : largest activation a_max, and largest passive torque t^PE_max (of the maximum torque)
+    x : (5,) - fitted parameters that Millard's program finds; objective : objective at the best known minimum
     """
 
     file: str
@@ -74,7 +75,9 @@ EASY = ExtensorCase(
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Return the benchmark results of torques and of fits of torque generators."""
+    """Return the benchmark results of torques and of fits of torque generators; folder : folder of the
+    recorded lift, None = the usual one
+    """
     folder = folder or FOLDER
     recorded = (folder / TRIAL).is_file()
     placed = generators_of(RECORDED if recorded else MADE_UP)
@@ -117,13 +120,16 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def cases_beside(folder: Path) -> Path:
-    """Return the folder of the authors' own cases, which lies beside the data folder of the lift."""
+    """Return the folder of the examples of Millard's program, which lies beside the data folder of the
+    lift.
+    """
     return folder.resolve().parent.parent / REFERENCE
 
 
 def cases(folder: Path) -> list[BenchFigure]:
-    """Return the benchmark results of the authors' own cases: the best minimum found, and the minimum from
-    the authors' start. A missing case is reported and left out.
+    """Fit the examples of Millard's program; return as benchmark results the best minimum found, and the
+    distance of the minimum from Millard's start to the published one. A missing example is reported and
+    left out.
     """
     found = []
     for name, case in (("hard", HARD), ("easy", EASY)):
@@ -141,14 +147,16 @@ def cases(folder: Path) -> list[BenchFigure]:
 
 
 def off(fit: FittedGenerator, x: tuple[float, ...]) -> float:
-    """Return the Euclidean distance of a fit's parameters from the given parameters x [1, rad]."""
+    """Return the Euclidean distance of the five parameters of a fitted generator from the given ones x [1,
+    rad].
+    """
     return float(np.linalg.norm(fit.x - x))
 
 
 def fit_case(folder: Path, case: ExtensorCase, several: bool = True) -> FittedGenerator:
-    """Fit a case of the authors' tests.
+    """Fit the generator of an example of Millard's program, whose file is in the folder.
 
-    several : whether to search from all starts; else from the authors' start only
+    several : whether to search from several starts and keep the best minimum; else from Millard's start alone
     """
     t, q, qd, tau = times_and_motion(folder / case.file)
     (one,) = (one for one in generators_of(RECORDED) if one.name == case.name)
@@ -172,6 +180,8 @@ def times_and_motion(path: Path) -> tuple[Array, Array, Array, Array]:
 def torque_ns(placed: tuple[PlacedGenerator, ...], motion: JointMotion) -> float:
     """Return the median time of one torque with its derivatives with respect to angle, speed, activation and
     the five fitted parameters [ns].
+
+    placed : the generators; motion : joint motion from which angles and speeds are taken
     """
     packed = pack_generators(placed)
     rng = np.random.default_rng(1)
@@ -201,7 +211,11 @@ def torque_ns(placed: tuple[PlacedGenerator, ...], motion: JointMotion) -> float
 def timed(
     placed: tuple[PlacedGenerator, ...], motion: JointMotion, several: bool
 ) -> tuple[float, list[FittedGenerator]]:
-    """Fit all generators repeatedly; return the median time [s], without the first run, and the fits."""
+    """Fit all generators to a joint motion N_FIT_RUN times; return the median time of a fit of all [s], and
+    the fits. One fit before is not timed.
+
+    several : whether each search has several starts; else one
+    """
     settings, seconds = FitSettings(several=several), []
     fits = fit_all(placed, motion, settings)
     for _ in range(N_FIT_RUN):
@@ -212,8 +226,8 @@ def timed(
 
 
 def made_up(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
-    """Return a synthetic lift: all joints flex and extend, with moments of up to 1.3 times the extensor's
-    strength.
+    """Return a synthetic lift for generators at these joints: all joints flex and extend, with moments of up
+    to 1.3 times the extensor's strength.
     """
     t = np.arange(N_SAMPLE) / RATE
     phase = 2.0 * np.pi * t / t[-1]

@@ -33,7 +33,10 @@ STEPS_DOWN = {
 
 
 def run(folder: Path) -> list[BenchFigure]:
-    """Compare gait events of the walks below a folder; ConfigError if there is none."""
+    """Compare the gait events (foot strike, toe-off) that are found from markers with those from force
+    plates, on the recorded walks below a folder; return the benchmark results. ConfigError if there is no
+    walk.
+    """
     walks = {n: r for n, r in RECORDINGS.items() if not any(fnmatch(n, still) for still in STILL)}
     there = {n: r for n, r in {**walks, **STEPS_DOWN}.items() if (folder / r.source).is_file()}
     if not there:
@@ -100,5 +103,5 @@ def word(kind: str) -> str:
 
 
 def rms(numbers: list[float]) -> float:
-    """Return the root mean square of time differences."""
+    """Return the root mean square of time differences between events [ms]."""
     return float(np.sqrt(np.mean(np.square(numbers))))

@@ -101,8 +101,8 @@ CADENCES = (steady, faster, slower, waves, varies, steps)
 
 
 def walker() -> Walk:
-    """Return the shipped walking trial as a synthetic walk: the distance of each ankle in front of the
-    pelvis, from the model's joint angles.
+    """Return the shipped walking trial as a synthetic walk: a function of the number of strides walked (n,)
+    that gives the distance of the right and the left ankle in front of the pelvis, (n, 2) [m].
     """
     spec = load_model("both_legs")
     subject = symmetric(load_subject(find_config("walker", "subjects")))
@@ -119,8 +119,9 @@ def walker() -> Walk:
 
 
 def belt(stance: tuple[float, float], length_m: float, down: float, shift: float = 0.5) -> Walk:
-    """Return a walk on a treadmill: the belt carries the feet back in stance, and they swing to the front
-    along a polynomial.
+    """Return a walk on a treadmill, a function of the number of strides walked (n,) that gives the positions
+    of both feet along the belt, (n, 2) [m]: the belt carries a foot back in stance, and it swings to the
+    front along a polynomial.
 
     Parameters
     ----------
@@ -168,7 +169,9 @@ class PhaseCourse(NamedTuple):
 
 
 def strides_at(times: Array, cadence: Callable[[Array], Array]) -> Array:
-    """Return the number of strides walked at given times (n,) [s] with a cadence, from BEGIN to N_STRIDE."""
+    """Return the number of strides walked at times (n,) [s]; it is BEGIN at time 0 and stays at N_STRIDE once
+    reached; cadence : function of the strides walked that gives the cadence [strides/s]
+    """
     strides: Array = np.linspace(BEGIN, N_STRIDE, 1000 * N_STRIDE + 1)
     pace = 1.0 / cadence(strides)
     passed = np.concatenate([[0.0], np.cumsum(0.5 * (pace[1:] + pace[:-1]) * np.diff(strides))])
@@ -176,7 +179,9 @@ def strides_at(times: Array, cadence: Callable[[Array], Array]) -> Array:
 
 
 def follow(times: Array, places: Array) -> PhaseCourse:
-    """Estimate the gait phase from positions (n, n_foot) of feet at times (n,) [s], sample after sample."""
+    """Estimate the gait phase, sample after sample; times : (n,) [s]; places : (n, n_foot) - positions of the
+    feet along the direction of walking, in front of the pelvis or of a point fixed in the laboratory [m]
+    """
     n_foot = places.shape[1]
     estimate = GaitPhase(n_foot)
     phases, confidences = np.full((len(times), n_foot), np.nan), np.zeros((len(times), n_foot))
@@ -190,8 +195,11 @@ def follow(times: Array, places: Array) -> PhaseCourse:
 def walked(
     walk: Walk, cadence: Callable[[Array], Array], rate: float = RATE, n_foot: int = TWO
 ) -> tuple[Array, PhaseCourse]:
-    """Simulate a walk at a cadence up to its twentieth stride; return the number of strides walked (n,) and
-    the estimated phase from one foot or both.
+    """Simulate a walk at a cadence up to its twentieth stride, with noise; return the number of strides
+    walked (n,) and the phase that is estimated from it.
+
+    walk : positions of the feet as a function of the strides walked; cadence : cadence as a function of these
+    rate : samples per second; n_foot : 2 = both feet are known, 1 = only the right one
     """
     end_s = float(np.sum(1.0 / cadence(np.linspace(0.5, N_STRIDE - 0.5, N_STRIDE))))
     times = np.arange(0.0, 2.0 * end_s, 1.0 / rate)
@@ -217,9 +225,10 @@ def errors_of(strides: Array, course: PhaseCourse, shift: float) -> Array:
 
 
 def stopped(walk: Walk, cadence: Callable[[Array], Array], stop_at: float) -> tuple[float, float]:
-    """Return the times from the stop of a walk until the confidence is below a half, and until there is no
-    confidence, for both feet [s].
+    """Let a walk stop, and return the times from then until the confidence of the estimated phase of both
+    feet is below a half, and until it is 0 [s].
 
+    walk : positions of the feet as a function of the strides walked; cadence : cadence as a function of these
     stop_at : number of strides after which the walk stops and its pose stays
     """
     times = np.arange(0.0, 2.0 * N_STRIDE, 1.0 / RATE)
@@ -266,8 +275,8 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def recorded(name: str, folder: Path, recording: Recording) -> list[BenchFigure]:
-    """Return the benchmark results of a recording: the error of the phase between heel strikes on plates,
-    the error at the strikes, and the share of frames with a reported phase.
+    """Return the benchmark results of a recording: the error of the estimated phase between heel strikes on
+    force plates, the error at the strikes, and the share of frames with a reported phase.
     """
     course, strikes = solved(folder, recording)
     between, at, n_frame = [], [], 0

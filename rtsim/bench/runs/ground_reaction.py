@@ -41,13 +41,13 @@ def run(folder: Path) -> list[BenchFigure]:
 
 
 def failed(name: str) -> BenchFigure:
-    """Return the benchmark result that marks a recording which the command refused."""
+    """Return the benchmark result that marks a recording on which `rtsim analyse` failed."""
     return BenchFigure(f"failed.{name}", 1.0, "recordings", 0.0, "lower")
 
 
 def figures_of(name: str, kinetics: dict[str, Any]) -> list[BenchFigure]:
-    """Return the root mean square errors of one recording, and the peak joint moments that are computed
-    without force plates.
+    """Return the root mean square errors of the computed ground reaction of one recording, and the peak joint
+    moments that are computed without force plates; kinetics : the results of `rtsim analyse --json`
     """
     found, figures = kinetics["reaction"], []
     limit, better = (TOTAL, "lower") if name in ASKED else (None, "")

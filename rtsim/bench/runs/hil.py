@@ -69,6 +69,9 @@ def run(
 ) -> list[BenchFigure]:
     """Return the benchmark results of `seconds` [s] with the model, and as many without, at `rate` ticks per
     second [Hz].
+
+    config : hardware-in-the-loop config with the model and the device; urgently : whether both processes ask
+        the system for real-time priority
     """
     n_block = max(1, round(seconds / BLOCK_S))
     spec = load_toml(find_config(config, "hil"), HilSpec)
@@ -105,6 +108,9 @@ def with_model(
 ) -> None:
     """Run one block of ticks in lockstep with the device, in which the model is computed; add times and
     counts to `tally`.
+
+    port : connection to the device; publisher : sends the results; urgently : whether real-time priority is
+        asked for
     """
     simulator.reset()
     loop = hil_loop(spec, simulator, port, publisher, ARM_S, urgently, first=True)
@@ -124,6 +130,8 @@ def with_model(
 def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockSums) -> None:
     """Run one block of ticks in which the same messages go back and forth, disarmed, and nothing is computed;
     add times and counts to `tally`.
+
+    port : connection to the device; urgently : whether real-time priority is asked for
     """
     x = DeviceExchange(spec, port, new_session_id())
     patience_ns, n_tick = (

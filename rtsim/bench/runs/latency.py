@@ -31,9 +31,10 @@ PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9), ("max", 100.0))
 
 
 class LatencyChain(NamedTuple):
-    """The processes of a latency measurement: command lines of player and estimator; that of the estimator
-    follows from the markers' address.
+    """What is started for a measurement of latency, and its limits.
 
+    player : command line of the player; estimator : function that gives the estimator's command line from the
+        address of the player's markers
     forces : whether force plates are played, too; limits : limits of percentiles [us], by their labels
     cpu_percent : allowed load of a core [%]; None = no limit
     """
@@ -51,8 +52,8 @@ def run(
 ) -> list[BenchFigure]:  # fmt: skip
     """Return the benchmark results of the shipped walking trial at `rate` [Hz] for `seconds` [s].
 
-    forces : whether its force plate is played, so that joint moments are computed
-
+    method : method of the estimator (knee model); forces : whether the trial's force plate is played, so that
+        joint moments are computed
     recorded : a run whose recording is played in a loop instead, at this rate; config : path of the run's
         file
     """
@@ -97,12 +98,12 @@ def run(
 def measure(
     chain: LatencyChain, beside: Callable[[str], list[Child]] = lambda results: []
 ) -> tuple[np.ndarray, int, dict, dict, int]:
-    """Run the chain; return stamps (n, 4) of capture, receipt, publication and arrival [ns]; the late
-    frames; the loop's counters; its gauges; and the number of frames sent, 0 where the player repeats
-    endlessly.
+    """Run player and estimator, and receive the results. Return the stamps of each frame's capture, receipt,
+    publication and arrival, (n, 4) [ns]; the number of late frames; counters and gauges of the estimator's
+    loop; and the number of frames sent, 0 where the player repeats endlessly.
 
-    beside : function that starts further processes that subscribe to the results at an address; they end
-        with the run
+    beside : function that starts further processes that subscribe to the results at an address; they end with
+        the run
     """
     rows: list[tuple[int, int, int, int]] = []
     late = 0
@@ -136,7 +137,9 @@ def measure(
 
 
 def of_walker(rate: float, seconds: float, method: str, forces: bool) -> LatencyChain:
-    """Return the command lines for the synthetic walker, with or without its force plate."""
+    """Return the command lines for the shipped walking trial at `rate` [Hz] for `seconds` [s], with or
+    without its force plate; method : method of the estimator (knee model)
+    """
     how = ["--rate", str(rate), "--duration", str(seconds), "--wait", str(READY_S)]
     how += ["--forces", "walker"] if forces else []
 
@@ -151,8 +154,8 @@ def of_walker(rate: float, seconds: float, method: str, forces: bool) -> Latency
 
 
 def of_run(run: RunConfig, config: str, rate: float, seconds: float) -> LatencyChain:
-    """Return the command lines that play the recording of a run in a loop, at a rate that may differ from
-    the recorded one.
+    """Return the command lines that play the recording of a run in a loop for `seconds` [s], at a rate [Hz]
+    that may differ from the recorded one.
 
     config : path of the run's file, for the estimator's process
     """

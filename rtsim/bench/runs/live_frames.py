@@ -60,8 +60,10 @@ def messages_of(trial: MarkerTrial) -> tuple[Session, list[list[bytes]]]:
 
 
 def live_rows(stages: Sequence[Stage], trial: MarkerTrial, seconds: float) -> LiveRows:
-    """Solve the trial again and again for about this many seconds, at least once; each repetition begins with
-    a fresh session and pose.
+    """Solve the trial again and again for about `seconds` [s], at least once, and time the stages of each
+    frame; each repetition begins with a fresh session and pose.
+
+    stages : the stages of the live loop
     """
     session, messages = messages_of(trial)
     rows: list[tuple] = []
@@ -82,8 +84,12 @@ def live_rows(stages: Sequence[Stage], trial: MarkerTrial, seconds: float) -> Li
 def one_frame(
     parts: list[bytes], seq: int, intake: Intake, ring: Ring, course: ResultSession
 ) -> tuple[tuple[int, int, int, int, int], int, float, float, int]:
-    """Process one frame; return the stamps before, between and after the stages [ns], and the iterations,
-    residual, RMS and status of the solver.
+    """Process one frame as the live loop does, and time it. Return five stamps [ns], one before and one after
+    each of the four steps (receive, solve, fields of the result, encode), and the iterations, residual,
+    marker RMS and status.
+
+    parts : the marker message; seq : number of the frame; intake, ring : decoder of messages and the queue
+        behind it; course : the stages with the session of the results
     """
     begun = now_ns()
     intake.accept(parts, begun)

@@ -79,8 +79,8 @@ def drawn(seconds: float) -> dict[str, float]:
 
 
 def loops(seconds: float) -> dict[str, list[float]]:
-    """Return the 99th percentiles of the time from receipt to publication in the loop [us], for each way of
-    watching its results.
+    """Return the 99th percentiles of the time from receipt to publication in the live loop [us], one for each
+    repeated run: without a window that shows its results, with one, and with a frozen one.
     """
     ways: dict[str, Callable[[str], list[Child]]] = {
         "without": lambda results: [], "with": lambda results: [_window(results)],

@@ -166,7 +166,7 @@ def run() -> list[BenchFigure]:
 
 
 def timed(plan: StudyPlan, workers: StudyWorkers) -> TimedStudy:
-    """Solve the study once, in a temporary folder, and return its times."""
+    """Solve the study once on the given workers (processes), in a temporary folder, and return its times."""
     rows: list[SolvedCase] = []
     first: list[float] = []
 

@@ -71,7 +71,10 @@ OF_SPLINE = ("bayesian", "cma")
 
 
 class SearchCase(NamedTuple):
-    """One search; table : costs of all nodes of a grid that trials look up, None = trials are simulated."""
+    """One search for the best setting: its method, seed of its random numbers, whether costs are noisy, and
+    number of evaluations (budget); table : costs of all nodes of a grid that trials look up, None = each
+    trial is simulated
+    """
 
     method: str
     seed: int
@@ -81,8 +84,8 @@ class SearchCase(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Result of a search: the noise-free cost of the setting that it returns as the best, the least
-    noise-free cost of all settings it tried, and the number of tried settings.
+    """Result of a search: the noise-free cost of the setting (values of all tuned parameters) that it returns
+    as the best, the least noise-free cost of all settings it tried, and the number of tried settings.
     """
 
     best: float
@@ -131,8 +134,8 @@ def quick() -> list[BenchFigure]:
 
 
 def by_spline(loop: Loop, setting: Mapping[str, float]) -> None:
-    """Replace the controller of the config by the torque spline with these settings, driven by the known
-    phase of the knee's motion.
+    """Replace the controller in a loop with a device by the torque spline with these settings, driven by the
+    known phase of the knee's motion.
     """
     clock = loop.source
     assert isinstance(clock, DeviceClock)
@@ -153,15 +156,20 @@ class OfKnownPhase:
 
 
 def cases_of(method: str, n_seed: int, budget: int, table: Array | None) -> list[SearchCase]:
-    """Return the searches of a method for each seed, without noise and with noise."""
+    """Return the searches by one method for each seed, without noise and with noise.
+
+    budget : evaluations of a search; table : costs of all nodes of a grid, None = each trial is simulated
+    """
     return [
         SearchCase(method, seed, noisy, budget, table) for noisy in (False, True) for seed in range(n_seed)
     ]
 
 
 def grid_of(pool: Pool, parameters: Parameters, n_node: int, told: str) -> Array:
-    """Simulate all nodes of a grid and return their costs, with an axis for each parameter; told : name of
-    the grid in the progress display.
+    """Simulate all nodes of a grid with n_node values of each parameter, and return their costs, (n_node,
+    ...) with an axis for each parameter.
+
+    pool : processes that simulate; told : name of the grid in the progress display
     """
     n = len(parameters.names)
     line = np.linspace(0.0, 1.0, n_node)
@@ -193,14 +201,18 @@ def searched(runs: OfflineRuns, case: SearchCase) -> Ended:
 
 
 def nearest(points: Array, table: Array | None) -> Array:
-    """Return the points (n_point, n) moved to the nearest nodes of the grid; without a grid, unchanged."""
+    """Return the points (n_point, n) of the unit cube moved to the nearest nodes of the grid of costs
+    `table`; without a grid, unchanged.
+    """
     if table is None:
         return points
     return np.round(points * (len(table) - 1)) / (len(table) - 1)
 
 
 def cost_at(runs: OfflineRuns, point: Array, table: Array | None) -> float:
-    """Return the noise-free cost of the setting at a point (n,) of the unit cube."""
+    """Return the noise-free cost of the setting at a point (n,) of the unit cube (each parameter between its
+    bounds): that of its node in the grid `table`, or without a grid that of a simulation.
+    """
     if table is not None:
         return float(table[tuple(np.round(point * (len(table) - 1)).astype(int))])
     cost = runs.cost(RunRequest(SPLINE.setting(point)))
@@ -210,8 +222,8 @@ def cost_at(runs: OfflineRuns, point: Array, table: Array | None) -> float:
 
 
 def grid_figures(name: str, table: Array) -> list[BenchFigure]:
-    """Return size and costs of a grid, and the position of its best node relative to the parameters'
-    ranges.
+    """Return as benchmark results the size of a grid, its least cost and range of costs, and the position of
+    its best node as a fraction of each parameter's range.
     """
     best = np.unravel_index(int(table.argmin()), table.shape)
     return [
