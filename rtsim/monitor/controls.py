@@ -1,4 +1,4 @@
-"""The buttons: the bar at the top of the window, and the figure with buttons for its views."""
+"""The buttons of the monitor window: the bar at its top, and the figure with buttons for its views."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class ToolBar(QWidget):
         self.freeze.setShortcut(QKeySequence("" if EMERGENCY in commands else "Space"))
 
     def offer_methods(self, methods: Sequence[str]) -> None:
-        """Show a button for each method of the run."""
+        """Show a button for each solution method to which the running estimation can switch."""
         if list(methods) == list(self.methods):
             return
         row = self.method_group.layout()
@@ -114,7 +114,9 @@ class ToolBar(QWidget):
             row.addWidget(button)
 
     def show_method(self, current: str, busy: bool) -> None:
-        """Highlight the method in use, which may differ from the last requested one."""
+        """Highlight the solution method in use, which may differ from the last requested one; busy : whether
+        a command is being sent, which disables the buttons.
+        """
         for method, button in self.methods.items():
             button.setChecked(method == current)
             button.setEnabled(not busy)

@@ -1,5 +1,5 @@
-"""Reception of results from the subscriber; it stores what the window draws: history, counts and the newest
-pose.
+"""Reception of results in the monitor: it stores what the window draws, which is the history of the curves,
+counts and the newest pose.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Change(IntEnum):
 
 
 class FrameSource(Protocol):
-    """Interface: the part of streams.receiving.subscriber.Subscriber that the feed uses."""
+    """Interface: the members of the subscriber of a result stream that the monitor uses."""
 
     @property
     def session(self) -> Session | None: ...
@@ -70,7 +70,7 @@ class FrameSource(Protocol):
 
 
 class Feed:
-    """The newest state of a result stream.
+    """The newest state of a result stream, as the monitor window draws it.
 
     Parameters
     ----------
@@ -84,7 +84,8 @@ class Feed:
     layout : layout of the panels for the current session, None before the first session
     history : display values of the last minute
     pose, pose_quality : arrays of the newest frame (copies), and their quality
-    device : arrays of a device, if there is one; reason : reason of its newest transition of arming
+    device : newest values of the fields of a device, if there is one; reason : why it was last armed or
+        disarmed
     sentences : the last messages
     telemetry : the sender's last message about itself
     archive, poses : the last ten minutes, if they are stored; gait : gait events found in the frames
@@ -151,14 +152,14 @@ class Feed:
         return change, n_kept
 
     def mark(self) -> GaitEvent:
-        """Mark an event at the newest frame."""
+        """Mark an event by hand at the newest frame; return the event."""
         self._n_mark += 1
         event = GaitEvent(self._timeline.time, "", "", f"event {self._n_mark}", MARKED)
         self.marks.append(event)
         return event
 
     def events_since(self, time: float) -> list[GaitEvent]:
-        """Return gait events and marked events after a time on the axis of the curves [s]."""
+        """Return gait events and events marked by hand at or after a time on the axis of the curves [s]."""
         return [*self.gait.since(time), *(mark for mark in self.marks if mark.time >= time)]
 
     def clear(self) -> None:
@@ -205,7 +206,7 @@ class Feed:
         return said is not None and session is not None and said.session == session.session
 
     def notes(self) -> list[str]:
-        """Return notes on data that are not shown; empty if everything is shown."""
+        """Return notes on data of the stream that the window does not show; empty if everything is shown."""
         notes = list(self.layout.notes) if self.layout else []
         if self._n_beyond:
             notes.append(f"values beyond {LARGEST:.0e} are drawn as gaps")

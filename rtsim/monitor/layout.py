@@ -77,7 +77,8 @@ class ContactTraces(NamedTuple):
 
 
 class ImageField(NamedTuple):
-    """A field drawn as images, one for each entry of its first axis.
+    """A field of the results drawn as images, such as the pressure under each foot, one for each entry of its
+    first axis.
 
     shape : rows and columns
     across, along : size of a cell [mm]
@@ -96,11 +97,11 @@ class ImageField(NamedTuple):
 
 
 class WindowLayout(NamedTuple):
-    """Panels, curves and figure of the window, made from one descriptor.
+    """Panels, curves and figure of the monitor window, made from the descriptor of a session.
 
     rate : nominal rate [Hz], NaN if the stream is irregular
-    parts : field of the figure -> shape of the part that is stored
-    labels : names of their entries
+    parts : fields that the stick figure shows -> shape of the part of each that is stored
+    labels : these fields -> names of their entries
     arms : panels of moment arms of all muscles about the first angle of each joint, shown on demand;
     stick : (n, 2) pairs of joint centres;  follow : index of the pelvis among the segments, or None;
     sides : right, left or "" of each joint centre;
@@ -203,7 +204,13 @@ def layout_of(session: Session) -> WindowLayout:
 def _curves(
     specs: Mapping[str, FieldSpec], side: str, notes: list[str]
 ) -> list[tuple[PlotPanel, HistoryBlock]]:
-    """Return the panels of all fields drawn as curves; their first channels are not assigned yet."""
+    """Return the panels of all fields drawn as curves, and where their values come from; their first channels
+    are not assigned yet.
+
+    specs : the fields of the session, by name
+    side : side of the solved leg, if only one was solved
+    notes : list to which notes on what is left out are added
+    """
     found = []
     silent = not any(spec.curves for spec in specs.values())  # a sender that does not know the key
     for name, spec in specs.items():
@@ -246,7 +253,9 @@ def _curves(
 
 
 def usual_curves(spec: FieldSpec) -> Curves | None:
-    """Return how to draw a field with one axis as curves if its sender does not state this."""
+    """Return how to draw a field with one axis as curves if its sender does not state this; None if it is not
+    drawn so.
+    """
     if spec.name in FIGURE_FIELDS or len(spec.shape) != 1 or spec.role != "value":
         return None
     said = spoken((printable(spec.name),))[0]
@@ -290,8 +299,8 @@ def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPa
 
 
 def _contact(spec: FieldSpec | None, first: int) -> tuple[ContactTraces, HistoryBlock] | None:
-    """Return the plot of the contact points, and its history channels: x and z of each in the tibial
-    plateau's axes.
+    """Return the plot of the contact points of the knee, and its history channels (from number `first` on): x
+    (anterior) and z (lateral) of each in the axes of the tibial plateau; None if the stream has none.
     """
     if spec is None or len(spec.shape) != 2 or not spec.shape[0] or spec.shape[1] != 3:
         return None
@@ -333,7 +342,9 @@ def _picture(specs: Mapping[str, FieldSpec], notes: list[str]) -> ImageField | N
 
 
 def _parts(specs: Mapping[str, FieldSpec], notes: list[str]) -> dict[str, tuple[int, ...]]:
-    """Return the fields that the figure draws, with the shape of the part that it draws."""
+    """Return the fields that the stick figure draws, with the shape of the part of each that it draws; notes
+    on what is left out are added to `notes`.
+    """
     parts = {}
     for name, entry in FIGURE_FIELDS.items():
         shape = tuple(specs[name].shape) if name in specs else ()
@@ -359,7 +370,9 @@ def _rate(rate: float, notes: list[str]) -> float:
 
 
 def _details(session: Session) -> dict[str, str]:
-    """Return the plain entries of `meta`, shortened, and the notes of the results."""
+    """Return the plain entries of a descriptor's `meta` (such as model, method, subject), shortened, and the
+    notes of the results.
+    """
     plain = [(key, value) for key, value in session.meta.items() if isinstance(value, str | int | float)]
     details = {printable(key): printable(str(value), 2 * NAME_MOST) for key, value in plain[:N_DETAIL]}
     notes = bounded(session.meta.get("notes"), N_DETAIL)
@@ -367,7 +380,7 @@ def _details(session: Session) -> dict[str, str]:
 
 
 def _names(session: Session, key: str) -> tuple[str, ...] | None:
-    """Return the names in a list of `meta`; None if there is no such list."""
+    """Return the names in the list of a descriptor's `meta` with this key; None if there is no such list."""
     names = session.meta.get(key)
     if not isinstance(names, list | tuple):
         return None

@@ -1,5 +1,5 @@
-"""The last messages of sender and window; if there are too many, only a few are shown, and the others are
-counted.
+"""The last messages of the sender of results and of the monitor window; if there are too many, only a few are
+shown, and the others are counted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ N_PER_SECOND = 4  # of others; more cannot be read
 
 
 class MessageLog:
-    """Messages, newest last.
+    """Messages to the user of the monitor window, newest last.
 
     Attributes
     ----------

@@ -1,4 +1,6 @@
-"""Names for the contents of a descriptor: labels, panels of the same joint, and bones of the stick figure."""
+"""Names for the contents of a session descriptor: labels, panels of the same joint, and bones of the stick
+figure.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +74,11 @@ def _movement(label: str) -> str:
 
 
 def bones(pairs: Any, names: tuple[str, ...], n_kept: int) -> NDArray[np.intp]:
-    """Return the pairs of the first `n_kept` joint centres to connect, (n, 2); without a list in the
-    descriptor, each is connected with the next.
+    """Return the pairs of indices of joint centres that are connected in the stick figure, (n, 2), among the
+    first `n_kept` centres.
+
+    pairs : list of pairs of names in the descriptor; without it, each centre is connected with the next
+    names : names of the joint centres
 
     Pairs with unknown names are left out, as the sender may be any program.
     """

@@ -1,4 +1,6 @@
-"""The panels of curves of a window: contents, title and column of each, and where their values come from."""
+"""The panels of curves of the monitor window: contents, title and column of each, and where their values come
+from.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ Array = NDArray[np.float64]
 class PlotPanel(NamedTuple):
     """One plot, whose curves are the channels `first` to `first + len(names)` of the history.
 
+    extent_least : smallest useful length of the vertical axis; from_zero : whether the axis starts at zero
     deviation : first channel of their standard deviations; None without
     field : field whose values are drawn
     key : name of the panel in the settings file
@@ -69,8 +72,9 @@ def balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
 
 
 class HistoryBlock(NamedTuple):
-    """The source of successive history channels: entries of a flattened field, minus the values that are
-    shown as zero, if there are any, multiplied by a scale.
+    """Where successive channels of the history get their values: entries of a flattened field of a frame,
+    from which `zeros` (values drawn as zero, such as a resting length) are subtracted if there are any,
+    multiplied by a scale.
     """
 
     field: str
@@ -81,8 +85,8 @@ class HistoryBlock(NamedTuple):
 
 
 class FieldReading(NamedTuple):
-    """All history channels of one field: its flattened entries, their scales, the channel numbers, and the
-    values that are shown as zero if they are not all zero.
+    """All history channels that are read from one field of a frame: its flattened entries, their scales, the
+    numbers of the channels, and the values that are drawn as zero if they are not all zero.
     """
 
     field: str
@@ -115,7 +119,8 @@ def _joined(zeros: list[Array]) -> Array | None:
 
 
 def zeros_of(curves: Curves, n: int) -> Array | None:
-    """Return the values that are drawn as zero, one for each of n entries of a field; None if values are
-    drawn unchanged."""
+    """Return the values of a field that are drawn as zero, such as reference lengths, one for each of its n
+    entries, as its descriptor states them; None if values are drawn unchanged.
+    """
     zeros = np.array(curves.zero, np.float64)
     return zeros if zeros.shape == (n,) and zeros.any() else None

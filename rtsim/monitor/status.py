@@ -115,7 +115,9 @@ class StatusStrip(QFrame):
         self._upper.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
 
     def set_compact(self, on: bool) -> None:
-        """Show the values in SELDOM_READ only if they are unusual, for a window of small height."""
+        """Show the values that are seldom read, such as counts of late frames, only if they are unusual (on),
+        for a window of small height.
+        """
         self._compact = on
         self._leave_out()
 
@@ -152,7 +154,11 @@ class StatusStrip(QFrame):
         self.note.setVisible(bool(notes))
 
     def show_state(self, feed: Feed, method: str, looks_back: bool = False) -> None:
-        """Show texts and numbers; while the sender is silent they are shown as outdated."""
+        """Show texts and numbers on the stream; while the sender is silent they are shown as outdated.
+
+        method : solution method in use
+        looks_back : whether the window shows a time before the newest frame
+        """
         connection = feed.connection()
         frozen = ConnectionState(f"{connection.words}, display frozen", connection.mood)
         self.show_connection(frozen if looks_back else connection)

@@ -88,7 +88,7 @@ def figures_of(feed: Feed) -> dict[str, StatusWords]:
 
 
 def details_of(layout: WindowLayout, method: str) -> str:
-    """Return one line on what is estimated, for which person and from which data."""
+    """Return one line on what is estimated with which method, for which person and from which data."""
     parts = [method, *(layout.meta.get(key, "") for key in DETAILS), f"session {layout.session_id[:8]}"]
     return " · ".join(part for part in parts if part)
 
@@ -128,7 +128,7 @@ def _latency(latency: Latency) -> str:
 
 
 def _short(value: float) -> str:
-    """Return a time with one decimal, if it is significant and there is room for it."""
+    """Return a number as text with one decimal, or without decimals if it is large."""
     return f"{value:.1f}" if value < WITHOUT_DECIMALS else f"{value:.0f}"
 
 

@@ -1,4 +1,4 @@
-"""The window: figure on the left, curves on the right, status below, and a timer that redraws them."""
+"""The monitor window: figure on the left, curves on the right, status below; a timer redraws them."""
 
 from __future__ import annotations
 

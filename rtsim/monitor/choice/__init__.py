@@ -1,1 +1,3 @@
-"""The choice of visible panels and curves: by task, by hand, and stored between starts."""
+"""Which panels and curves the monitor window shows: chosen by task (a prepared selection, such as "muscles"),
+by hand, and stored between starts.
+"""

@@ -1,4 +1,6 @@
-"""The dialogue for choosing panels, curves and pictures, by task or one by one."""
+"""The dialogue of the monitor window for choosing panels, curves and pictures one by one, or a whole task: a
+prepared selection, such as "clinic" or "muscles".
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ ENTRY = Qt.ItemDataRole.UserRole
 
 
 class PanelChooser(QDialog):
-    """A dialogue to choose tasks, panels and curves; it stays open, and the signal `changed` reports every
-    change.
+    """A dialogue to choose a task (a prepared selection of panels), or single panels and curves; it stays
+    open, and the signal `changed` reports every change.
     """
 
     changed = Signal()

@@ -1,4 +1,4 @@
-"""The choice of the panels and curves of a stream that are shown, and of their columns."""
+"""Which panels and curves of a stream the monitor window shows, and in how many columns."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ PICTURES = {FIGURE: "Stick figure", CONTACT: "Contact on the joint", PRESSURE: "
 
 @dataclass
 class PanelChoice:
-    """The chosen task, and the panels and curves that were switched on or off by hand.
+    """The chosen task (a prepared selection of panels, such as "muscles"), and the panels and curves that
+    were switched on or off by hand.
 
+    task : name of the task, a key of TASKS
     panels : key of a panel -> whether it is shown, for those changed by hand
     curves : keys of the hidden curves
-    pictures : hidden pictures, from PICTURES
+    pictures : hidden pictures beside the curves, such as the stick figure or the pressure images
     """
 
     task: str = ALL
@@ -31,26 +33,28 @@ class PanelChoice:
     pictures: set[str] = field(default_factory=set)
 
     def take_task(self, task: str) -> None:
-        """Show the panels of a task, and discard choices made by hand."""
+        """Show the panels of a task (a prepared selection, such as "muscles"), and discard choices made by
+        hand.
+        """
         self.task = task
         self.panels.clear()
         self.curves.clear()
 
     def shows(self, panel: PlotPanel) -> bool:
-        """Return whether a panel is shown."""
+        """Return whether a panel is shown: as chosen by hand, else as the chosen task has it."""
         usual = group_of(panel.field, panel.unit) in TASKS[self.task] and panel.field not in SELDOM
         return self.panels.get(panel.key, usual)
 
     def shows_curve(self, panel: PlotPanel, k: int) -> bool:
-        """Return whether the curve with this index is shown when its panel is shown."""
+        """Return whether curve number k of a panel is shown when the panel is shown."""
         return curve_key(panel, k) not in self.curves
 
     def set_panel(self, panel: PlotPanel, on: bool) -> None:
-        """Show or hide a panel."""
+        """Show (on) or hide a panel, whatever the chosen task."""
         self.panels[panel.key] = on
 
     def set_curve(self, panel: PlotPanel, k: int, on: bool) -> None:
-        """Show or hide a curve."""
+        """Show (on) or hide curve number k of a panel."""
         (self.curves.discard if on else self.curves.add)(curve_key(panel, k))
 
     def chosen(self, panels: Sequence[PlotPanel], n_column_most: int = 3) -> list[PlotPanel]:
@@ -62,7 +66,7 @@ class PanelChoice:
 
 
 def curve_key(panel: PlotPanel, k: int) -> str:
-    """Return the key of a curve in the settings file, made of panel and name."""
+    """Return the key of curve number k of a panel in the settings file, made of the names of both."""
     return f"{panel.key}/{panel.names[k]}"
 
 

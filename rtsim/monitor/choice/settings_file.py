@@ -1,4 +1,4 @@
-"""Settings of the window that are stored between starts, in a file of the user."""
+"""Settings of the monitor window that are stored between starts, in a file of the user."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ Pixels = Annotated[int, Meta(ge=200, le=20_000)]
 
 
 class WindowSettings(Struct, forbid_unknown_fields=True):
-    """The user's choices when the window was last closed.
+    """The user's choices when the monitor window was last closed.
 
-    task, panels, curves, pictures : as in PanelChoice
+    task : the prepared selection of panels
+    panels : key of a panel -> whether it is shown, for those changed by hand
+    curves, pictures : keys of hidden curves and pictures
     duration_s : length of the time axes [s]
     strides : whether curves are drawn over the stride instead of time
     size : size of the window [px]
-
     feedback_* : biofeedback: key of its curve, target band [display unit], whether sound is on
     """
 
@@ -51,7 +52,9 @@ class WindowSettings(Struct, forbid_unknown_fields=True):
         return PanelChoice(self.task, dict(self.panels), set(self.curves), set(self.pictures))
 
     def take_choice(self, choice: PanelChoice) -> None:
-        """Store a choice; if it has too many entries, only the newest ones."""
+        """Store which panels and curves are shown; if more were changed by hand than the file may contain,
+        not all.
+        """
         self.task, self.panels = choice.task, dict(list(choice.panels.items())[-N_KEY_MOST:])
         self.curves = sorted(choice.curves)[:N_KEY_MOST]
         self.pictures = sorted(choice.pictures)
@@ -79,7 +82,9 @@ def read_settings(path: Path | None) -> tuple[WindowSettings, str]:
 
 
 def write_settings(path: Path | None, settings: WindowSettings) -> str:
-    """Write the file completely or not at all; return a message if that was not possible."""
+    """Write the settings of the window to a file, completely or not at all; return a message if that was not
+    possible, else "". Without a path nothing is stored.
+    """
     if path is None:
         return ""
     try:

@@ -1,4 +1,6 @@
-"""Groups of quantities that panels show, and the groups that belong to a task."""
+"""Groups of the quantities that panels of the monitor window show, and the groups that belong to a task, such
+as "clinic".
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ SELDOM = ("gait_phase",)
 
 
 def group_of(field: str, unit: str) -> str:
-    """Return the group of a panel from the name of its field, or else from its display unit."""
+    """Return the group of quantities to which a panel belongs, such as "Muscles": from the name of its field,
+    or else from its display unit.
+    """
     for beginning, group in BY_FIELD:
         if field.startswith(beginning):
             return group

@@ -1,1 +1,3 @@
-"""The panel of a run with a device, and its commands."""
+"""The panel of the monitor window for a run that is coupled to a device, such as a motor, and its
+commands.
+"""

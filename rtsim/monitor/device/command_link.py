@@ -1,5 +1,5 @@
-"""Requests of the window to the estimator: methods, pauses, event marks, parameters, arming, emergency
-stop.
+"""Requests of the monitor window to the estimator that sends the results: switch of method, pause, event
+marks, parameters and arming of a device, emergency stop.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ ESTIMATOR_COMMANDS = ("set_method",)  # where the sender does not say what it ta
 
 
 class CommandLink:
-    """The connection between the buttons of the window and the control address.
+    """The connection between the buttons of the window and the control address of the program that sends the
+    results.
 
     say : function that shows a message and updates the texts of the window
     """
@@ -81,7 +82,7 @@ class CommandLink:
                 key.setEnabled(EMERGENCY in commands)
 
     def show(self) -> None:
-        """Update the displayed state of the device, and the buttons."""
+        """Update the displayed state of the device (armed, values of its parameters), and the buttons."""
         feed = self.feed
         said = feed.telemetry if feed.layout and feed.told_of_this_session else None
         self.device.show_state(feed.device, feed.connection().heard, feed.reason, said, self.busy)
@@ -90,14 +91,14 @@ class CommandLink:
             self.bar.show_holding(feed.holds, self.busy)
 
     def set_method(self, method: str) -> None:
-        """Request another method."""
+        """Ask the estimator to use another solution method from now on."""
         if self.commander and self.commander.send("set_method", {"method": method}):
             self._asked = method
             self._say(f"Asked the estimator for the method {method!r}.")
         self.show()
 
     def command(self, name: str, args: dict[str, Any] | None = None) -> None:
-        """Send a command."""
+        """Send a command to the program that sends the results; args : arguments of the command, by name."""
         if self.commander and self.commander.send(name, args or {}):
             self._asked = ""
         self.show()
@@ -110,7 +111,7 @@ class CommandLink:
             self._say("Emergency stop.")
 
     def wish(self, name: str, value: float) -> None:
-        """Request a value of a parameter after the user has moved its slider."""
+        """Request a new value of a parameter of the device, after the user has moved its slider."""
         self._wishes[name] = value
         self.send_wishes()
 
@@ -127,8 +128,9 @@ class CommandLink:
         return True
 
     def send_wishes(self) -> None:
-        """Send waiting event marks and changed parameters; sliders that are moved meanwhile are sent by the
-        next call."""
+        """Send waiting event marks and changed parameters of the device; sliders that are moved meanwhile are
+        sent by the next call.
+        """
         if self._marks and self.commander and self.commander.send(MARK, self._marks[0]):
             self._marks.popleft()
             self._asked = ""
@@ -136,7 +138,7 @@ class CommandLink:
             self._asked, self._wishes = "", {}
 
     def show_answer(self, ok: bool, text: str) -> None:
-        """Show the outcome of a command."""
+        """Show the outcome of a command: whether it succeeded (ok), and the answer to it."""
         self.method = self._asked if ok and self._asked else self.method
         if self._learns and ok and not self.feed.reason:
             self.feed.reason = printable(text, SENTENCE_MOST)

@@ -49,7 +49,9 @@ class Commander(QObject):
         return True
 
     def insist(self, name: str) -> None:
-        """Send a command at once, even while another one is being sent, and once more afterwards."""
+        """Send a command at once, even while another one is being sent; in that case send it once more when
+        that one is answered.
+        """
         self._again = name if self.busy else ""
         self._start(name, {}, True)
 

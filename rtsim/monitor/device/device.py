@@ -1,5 +1,5 @@
-"""The panel of a run with a device: emergency stop, arming, parameters on sliders, and the duration of a
-tick.
+"""The panel of the monitor window for a run with a device: emergency stop, arming, parameters on sliders, and
+how long the parts of a tick (one exchange with the device) take.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class DevicePanel(QFrame):
     """The panel of a run with a device: state, arming, parameters. It is hidden if the stream has no device,
     and takes no keyboard focus, so that no key arms the device by accident.
 
-    emergency : signal emitted when the stop is pressed
+    emergency : signal emitted when the emergency stop is pressed
     commanded : signal emitted with a command and its arguments
-    wished : signal emitted with a parameter and its value
+    wished : signal emitted with the name of a parameter and the value that the user requests
     """
 
     emergency = Signal()
@@ -136,7 +136,9 @@ class DevicePanel(QFrame):
         self.hide()
 
     def set_layout(self, device: DeviceLayout | None, can_command: bool) -> None:
-        """Show the device of a layout; without a control address the panel is for display only."""
+        """Show the device of a stream, None = it has none; can_command : whether commands can be sent, else
+        the panel is for display only.
+        """
         self.device = device
         self.setVisible(device is not None)
         for part in (self.stop, self.buttons, self.snapshots):
@@ -164,7 +166,7 @@ class DevicePanel(QFrame):
         self._unit.setText(f"µs{tick}")
 
     def _keep_sliders_in_view(self) -> None:
-        """Reserve space for a few sliders; if there are more, the area scrolls."""
+        """Reserve space for a few sliders of parameters; if there are more, the area scrolls."""
         n_row = min(len(self.sliders), N_ROW_LEAST)
         self.area.setMinimumHeight(max(1, n_row * self.theme.px(ROW_HEIGHT)))
 
@@ -186,9 +188,10 @@ class DevicePanel(QFrame):
     ) -> None:
         """Show the state of the device; while the sender is silent, the state is shown as unknown.
 
-        values : newest values of DEVICE_FIELDS
+        values : newest values of the fields that report the parameters and whether the device is armed
         heard : whether frames arrive
-        reason : reason of the newest transition of arming
+        reason : why the device was last armed or disarmed
+        telemetry : the sender's last message about itself, with durations of the parts of a tick
         busy : whether a command is being sent; the emergency stop is enabled even then
         """
         if self.device is None:
@@ -212,7 +215,7 @@ class DevicePanel(QFrame):
         return QSize(300, 360)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the durations in a small window, so that all buttons remain visible."""
+        """Hide the table of durations in a small window, so that all buttons remain visible."""
         super().resizeEvent(event)
         self.table.setVisible(event.size().height() > self.theme.px(LEAST_FOR_TIMES))
 
@@ -260,7 +263,9 @@ class DevicePanel(QFrame):
         column.addWidget(self.counts)
 
     def _table(self) -> QGridLayout:
-        """Build the table with one line for each part of a tick."""
+        """Build the table of durations, with one line for each part of a tick (one exchange with the
+        device).
+        """
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(0)

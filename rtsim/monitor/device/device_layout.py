@@ -1,4 +1,4 @@
-"""Displays and controls for a run with a device, derived from its descriptor."""
+"""What the monitor window shows and controls of a run with a device, derived from the session descriptor."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ LARGEST_BOUND = 1e9
 
 
 class Parameter(NamedTuple):
-    """A parameter that can be set during a run: its name in the protocol, its range, and its index in the
-    field.
+    """A parameter of a device that can be set during a run: its name in the protocol, its range, and its
+    index in the field of the results that reports its value.
     """
 
     name: str
@@ -32,9 +32,10 @@ class Parameter(NamedTuple):
 class DeviceLayout(NamedTuple):
     """The device of a session, as needed by its panel.
 
-    coordinate : coordinate on which the device acts
-    tick_ms : duration of a tick of the device exchange [ms]
-    sizes : number of entries of each of DEVICE_FIELDS
+    coordinate : coordinate of the model on which the device acts
+    tick_ms : duration of a tick, one exchange with the device [ms]
+    parameters : parameters that can be set during a run
+    sizes : number of entries of the fields that report the parameters and the arming
     """
 
     coordinate: str
@@ -44,7 +45,12 @@ class DeviceLayout(NamedTuple):
 
 
 def device_of(session: Session, specs: Mapping[str, FieldSpec], notes: list[str]) -> DeviceLayout | None:
-    """Return the device of a run, None if there is none; implausible entries are left out, with a note."""
+    """Return the device of a session from its descriptor, None if there is none; implausible entries are left
+    out, with a note.
+
+    specs : the fields of the session, by name
+    notes : list to which notes are added
+    """
     told = session.meta.get("device")
     if not isinstance(told, dict) or not all(_is_row(specs.get(name)) for name in DEVICE_FIELDS):
         return None
@@ -70,7 +76,9 @@ def _is_row(spec: FieldSpec | None) -> bool:
 
 
 def _bounds(pair: Any) -> tuple[float, float] | None:
-    """Return lower and upper bound; None if they are invalid."""
+    """Return lower and upper bound of a parameter from its entry in a descriptor; None if they are
+    invalid.
+    """
     if not isinstance(pair, list | tuple) or len(pair) != 2:
         return None
     if not all(isinstance(x, int | float) and abs(x) < LARGEST_BOUND for x in pair):

@@ -1,1 +1,1 @@
-"""Biofeedback: a large display of one chosen value, with a target band."""
+"""Biofeedback: a large display of one chosen result, such as an angle, with a target band."""

@@ -1,4 +1,6 @@
-"""The biofeedback window: chosen value, target, sound, and full screen on a second display."""
+"""The biofeedback window: the chosen result in large digits, a target, sound, and full screen on a second
+display.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ NO_TARGET = "The lowest value of a target must be below its highest value."
 
 
 class FedBackValue(NamedTuple):
-    """A curve that can be chosen for biofeedback: its channel in the history, and its name."""
+    """A curve that can be chosen for biofeedback: its index among the values of a frame, and its name."""
 
     key: str
     name: str
@@ -41,7 +43,7 @@ class FedBackValue(NamedTuple):
 
 
 class FeedbackWindow(QWidget):
-    """The biofeedback window, which shows values that the monitor receives.
+    """The biofeedback window, which shows one of the values that the monitor receives, with a target band.
 
     beep : function that makes a sound
     """
@@ -83,7 +85,7 @@ class FeedbackWindow(QWidget):
         self._set_target()
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Offer the curves of a stream; the chosen one stays chosen if it exists."""
+        """Offer the curves of a stream for biofeedback; the chosen one stays chosen if the stream has it."""
         self.values = [
             FedBackValue(f"{panel.key}/{name}", f"{panel.title}: {name}", panel.unit, panel.first + k)
             for panel in layout.panels
@@ -105,7 +107,7 @@ class FeedbackWindow(QWidget):
         self.gauge.update()
 
     def take(self, time: float, newest: NDArray[np.float64]) -> None:
-        """Show the newest values (n_channel,) at a time of the curves [s]."""
+        """Show the chosen one of the newest values (n_channel,) of all curves, received at a time [s]."""
         index = self.chosen.currentIndex()
         if not self.isVisible() or not 0 <= index < len(self.values):
             return

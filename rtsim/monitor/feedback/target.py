@@ -1,5 +1,5 @@
-"""A target band for one value: whether the value is inside, for which share of the time, and when a sound is
-due.
+"""A target band for one value of biofeedback: whether the value is inside, for which share of the time, and
+when a sound is due.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Figures that are saved to files."""
+"""Figures that commands save to files: curves, stick figures, studies, markers, feet."""

@@ -1,4 +1,4 @@
-"""One panel of a figure: axes, a grid, curves, and the name of each curve beside its end or in a list."""
+"""One panel of a saved figure: axes, a grid, curves, and their names beside their ends or in a list."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STYLES = (
 
 
 class Name(NamedTuple):
-    """A curve's name, with the height of its text, and the end point of the curve [px]."""
+    """A curve's name: text, number of the curve, height of the text, end point of the curve [px]."""
 
     text: str
     number: int
@@ -73,8 +73,8 @@ def direct(panel: FigurePanel) -> bool:
 
 
 def names_width(panel: FigurePanel) -> float:
-    """Return the space beside the plot for the names of its curves [px]; 0 for curves of legs, which the
-    figure's key explains.
+    """Return the space beside the plot for the names of its curves [px]; 0 for curves of the right and left
+    leg, which the key of the figure explains.
     """
     if panel.sides is not None:
         return GAP
@@ -84,16 +84,16 @@ def names_width(panel: FigurePanel) -> float:
 
 
 def height_least(panel: FigurePanel, titled: bool, size: float = NAME) -> float:
-    """Return the smallest height at which names and plot fit [px]."""
+    """Return the smallest height of a panel [px]; titled : whether the horizontal axis has numbers and a
+    title.
+    """
     n_name = len(panel.curves) if panel.sides is None else 0
     names = LEADING * QFontMetricsF(font_of(size)).height() * n_name
     return max(TOP + 40.0 + (BOTTOM_TITLED if titled else BOTTOM), TOP + names + BOTTOM)
 
 
 class Chart:
-    """A panel in a rectangle [px], with space for names on the right that is equal for all panels of a
-    figure.
-    """
+    """A panel of a figure in a rectangle [px], with space for names on the right, equal for all panels."""
 
     def __init__(
         self, panel: FigurePanel, box: QRectF, names: float, titled: bool, lettered: bool = False
@@ -210,9 +210,7 @@ class Chart:
         return float(self._place(np.array([at]), np.zeros(1))[0][0])
 
     def _paint_letters(self, painter: QPainter) -> None:
-        """Write R and L above foot strikes: one text for close strikes of both feet, none if more strikes
-        are close together.
-        """
+        """Write R and L above foot strikes: one text for close strikes of both feet, none for more."""
         left, right = self.x_range
         near: list[tuple[float, list[str]]] = []
         for at, side, comes_down in sorted(self.panel.marks):

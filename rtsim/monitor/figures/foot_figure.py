@@ -1,5 +1,5 @@
-"""A figure of a fitted foot: curves of a step, its ellipsoids from the side and from above, and its
-pressure.
+"""A figure of a foot contact model fitted to a step: curves of the step, the contact ellipsoids from the side
+and from above, and the pressure.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ HEAT = ((1.0, 1.0, 1.0), (0.99, 0.85, 0.46), (0.89, 0.42, 0.18), (0.35, 0.05, 0.
 
 
 class FootFigureContent(NamedTuple):
-    """Content of a figure of a foot.
+    """Content of a figure of a foot contact model and one step.
 
     title : title of the figure
     panels : curves over the step
-    centres : (n_ellipsoid, 3) centres of the ellipsoids, X medial, Y forward, Z up [m]
-    forms : (n_ellipsoid, 3, 3) matrices of their shapes: the sum over their axes of r^2 axis axis' [m^2]
+    centres : (n_ellipsoid, 3) centres of the contact ellipsoids, X medial, Y forward, Z up [m]
+    forms : (n_ellipsoid, 3, 3) matrices of their shapes: the sum over their axes of r^2 axis axis' [m^2], r
+        being the length of the semi-axis
     names : names of the ellipsoids
     maps : rows of pressure maps, name -> (n, n_cell) [Pa]
-    cells : (n_cell, 2) centres of the cells, X and Y [m]
+    cells : (n_cell, 2) centres of the cells of pressure, X and Y [m]
     instants : (n,) times of the maps [s]
     """
 
@@ -138,14 +139,19 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: FootFigureContent) -> N
 
 
 def seen(drawn: FootFigureContent, view: Array) -> tuple[Array, Array]:
-    """Return the ellipsoids projected on a plane: centres (n, 2) and shape matrices (n, 2, 2); view : (2, 3),
-    its two directions in the axes of the foot
+    """Return the contact ellipsoids projected on a plane: centres (n, 2) and shape matrices (n, 2, 2); view :
+    (2, 3), directions to the right and up on paper, in the axes of the foot (medial, forward, up).
     """
     return drawn.centres @ view.T, view @ drawn.forms @ view.T
 
 
 def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: FootFigureContent) -> None:
-    """Draw a row of pressure maps side by side; all rows have one colour scale, and forward is up."""
+    """Draw a row of pressure maps side by side, one for each instant; all rows have one colour scale, and
+    forward is up.
+
+    name : name of the row, such as measured
+    maps : (n, n_cell) pressures [Pa]
+    """
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPolygonF
 

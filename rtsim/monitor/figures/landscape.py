@@ -1,5 +1,5 @@
-"""A figure of a tuning: expected cost and its standard deviation over two parameters, with the trials and
-the best setting.
+"""A figure of a parameter search (tuning): expected cost and its standard deviation over two parameters, with
+the settings that were tried and the best one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ LINES = 5
 
 
 def save_landscape(paper: Paper, shown: Landscape) -> None:
-    """Save the figure to the file of `paper`."""
+    """Save the figure of a parameter search, maps of expected cost and its deviation, to the file of
+    `paper`.
+    """
     ready_to_draw()
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor
@@ -58,8 +60,10 @@ def save_landscape(paper: Paper, shown: Landscape) -> None:
 
 
 def paint_map(painter: QPainter, room: QRectF, name: str, values: Array, shown: Landscape) -> None:
-    """Draw one map with its axes, colour bar and tried settings; values : (n, n), the first axis
-    horizontal.
+    """Draw one map over two parameters with its axes, colour bar and the settings that were tried.
+
+    name : title of the map, such as expected cost
+    values : (n, n) values, the first axis of the array horizontal
     """
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen

@@ -1,5 +1,5 @@
-"""A figure of the markers of a standing person, each with its role: front view, side view, and feet from
-above.
+"""A figure of the markers of a standing person, each with the anatomical landmark that it is taken for (its
+role): front view, side view, and feet from above.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ UNSURE = "unsure"
 class DrawnMarker(NamedTuple):
     """A marker of the figure.
 
-    name, role, side : role "" = none, side "" = both
-    place : (3,) forwards, up, to the right [m]
-    kind : a key of the figure's colours
+    name : name in the recording, "" = none
+    role, side : anatomical landmark that it stands for, "" = none, and its side, "" = both
+    place : (3,) position, forwards, up, to the right [m]
+    kind : certainty or need of its role, a key of the figure's colours
     """
 
     name: str
@@ -65,8 +66,8 @@ class DrawnMarker(NamedTuple):
 
 
 class MarkerView(NamedTuple):
-    """A view of the figure: title; axes (2, 3), the horizontal and the vertical direction on paper; the
-    markers drawn, and those labelled.
+    """A view of the figure of markers: title; axes (2, 3), the horizontal and the vertical direction on
+    paper; the markers drawn, and those labelled.
     """
 
     title: str
@@ -78,8 +79,10 @@ class MarkerView(NamedTuple):
 def save_markers(
     paper: Paper, title: str, markers: Sequence[DrawnMarker], colours: Mapping[str, tuple[str, str]]
 ) -> None:
-    """Save the figure to the file of `paper`; colours : kind -> attribute of the theme, and the text in the
-    key."""
+    """Save a figure of the markers of a standing person to the file of `paper`.
+
+    colours : kind of a marker -> attribute of the theme with its colour, and the text in the key
+    """
     ready_to_draw()
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor
@@ -120,7 +123,9 @@ def save_markers(
 
 
 def views_of(markers: Sequence[DrawnMarker]) -> list[MarkerView]:
-    """Return the views: front, right side (or the left one if only that has roles), and feet from above."""
+    """Return the views: from the front, from the right (or from the left if only markers of that side have
+    roles), and feet from above.
+    """
     known = [marker for marker in markers if marker.role or marker.kind != "none"]
     sides = {marker.side for marker in known if marker.role}
     seen = "left" if "right" not in sides and "left" in sides else "right"
@@ -195,7 +200,9 @@ def paint_view(painter: QPainter, room: QRectF, view: MarkerView, tints: Mapping
 
 
 def sticks(by_role: Mapping[tuple[str, str], DrawnMarker]) -> list[tuple[DrawnMarker, DrawnMarker]]:
-    """Return the pairs of markers that are connected by a line."""
+    """Return the pairs of markers that are connected by a line, along each leg and across the pelvis; by_role
+    : anatomical landmark and side -> marker.
+    """
     pairs = []
     for side in ("right", "left"):
         for first, second in STICK:

@@ -1,5 +1,5 @@
-"""Pages of a figure: the panels on each page, the height of each row, and the notes at the foot of the last
-page.
+"""Distributes the panels of a saved figure over pages: the panels on each page, the height of each row, and
+the notes at the foot of the last page.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ PLOT_LEAST = 120.0  # px; a narrower plot is not worth looking at
 
 
 class PanelRow(NamedTuple):
-    """Panels side by side; below : whether the horizontal axis has numbers and a title."""
+    """Panels side by side on a page of a figure; below : whether the horizontal axis has numbers and
+    a title.
+    """
 
     panels: list[FigurePanel]
     below: bool

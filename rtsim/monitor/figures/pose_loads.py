@@ -1,4 +1,4 @@
-"""Loads in a stick figure: muscles along their paths, forces as arrows, the joint of a device."""
+"""Loads drawn in a saved stick figure: muscles along their paths, forces as arrows, the joint of a device."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ THIN, THICK, ARROW, HEAD, DEVICE_RADIUS = 1.0, 4.0, 2.2, 8.0, 11.0  # px
 
 
 class PointLine(NamedTuple):
-    """The points of a polyline on segments, such as a muscle path.
+    """The points of a polyline that are fixed to segments, such as a muscle path.
 
     segments : (n,) indices of the segments of the points, -1 = ground
     points : (n, 3) positions of the points on these segments [m]
@@ -44,7 +44,7 @@ class PointLine(NamedTuple):
 
 
 class PoseLoads:
-    """Muscles, forces and device of results, drawn frame by frame."""
+    """Muscles, forces and the joint of a device in results, drawn frame by frame."""
 
     def __init__(self, results: Results) -> None:
         self._fields = results.fields
@@ -74,13 +74,17 @@ class PoseLoads:
         return points[np.isfinite(points).all(axis=1)]
 
     def line_at(self, line: PointLine, k: int) -> Array:
-        """Return the points of a muscle in ground, (n, 3) [m]."""
+        """Return the points of a muscle path in frame k, in ground, (n, 3) [m]."""
         positions, rotations = self._fields["segment_positions"][k], self._fields["segment_rotations"][k]
         moved = np.einsum("nij,nj->ni", rotations[line.segments], line.points) + positions[line.segments]
         return np.where((line.segments < 0)[:, None], line.points, moved)
 
     def _arrow(self, row: tuple[str, str, str], k: int) -> tuple[Array, Array]:
-        """Return begin and end (n, 3) of the arrows of one kind of load [m]; NaN where there is none."""
+        """Return begin and end (n, 3) of the arrows of one kind of load in frame k [m]; NaN where there is
+        none.
+
+        row : name of the kind, and the fields with points of application and with forces
+        """
         _, places, forces = row
         begin, force = self._fields[places][k].copy(), self._fields[forces][k]
         with np.errstate(invalid="ignore"):
@@ -120,7 +124,11 @@ class PoseLoads:
 
 
 def muscle_lines(rows: object, segments: tuple[str, ...]) -> list[PointLine]:
-    """Return the muscles of a descriptor whose entries are valid."""
+    """Return the muscle paths of a descriptor whose entries are valid.
+
+    rows : the entry of the descriptor, name of a muscle -> its points
+    segments : names of the segments
+    """
     if not isinstance(rows, Mapping):
         return []
     lines = [point_line(str(name), points, segments) for name, points in rows.items()]
@@ -128,7 +136,11 @@ def muscle_lines(rows: object, segments: tuple[str, ...]) -> list[PointLine]:
 
 
 def point_line(name: str, rows: object, segments: tuple[str, ...]) -> PointLine | None:
-    """Return the points of the valid rows (segment, x, y, z); None if there are none."""
+    """Return the path of a muscle from those rows of a descriptor that are valid points (segment, x, y, z);
+    None if there are none.
+
+    segments : names of the segments
+    """
     known = [row for row in rows if _is_point(row, segments)] if isinstance(rows, (list, tuple)) else []
     if not known:
         return None

@@ -31,8 +31,9 @@ TEXT, NAME = 12.0, 10.0  # px
 def save_sticks(
     paper: Paper, title: str, results: Results, instants: Sequence[float], view: str, names: bool = False
 ) -> None:
-    """Save the frames nearest to instants [s] in a view of the monitor.
+    """Save a figure of the stick figures of a recording at the frames nearest to instants [s], side by side.
 
+    view : name of the direction of view, as in the monitor window
     names : whether the names of joints are written
 
     The view is relative to the person at each instant, or else to the room; the title states which.
@@ -116,7 +117,9 @@ def whole_width(paper: Paper, n_picture: int, width: float) -> float:
 
 
 def data_of(results: Results, layout: WindowLayout, k: int) -> dict[str, Array]:
-    """Return the data of frame k for the figure; ConfigError if there is nothing to draw."""
+    """Return the arrays of frame k that the stick figure shows, field -> values; ConfigError if they are all
+    unknown.
+    """
     data = {name: results.fields[name][k][: shape[0]].copy() for name, shape in layout.parts.items()}
     if not len(points_of(data)):
         raise ConfigError(
@@ -127,7 +130,7 @@ def data_of(results: Results, layout: WindowLayout, k: int) -> dict[str, Array]:
 
 
 def points_of(data: dict[str, Array]) -> Array:
-    """Return the known joint centres and markers, (n, 3) [m]."""
+    """Return the known joint centres and markers of a frame, (n, 3) [m]."""
     from rtsim.monitor.layout import POINTS
 
     parts = [data[name].reshape(-1, 3) for name in POINTS if name in data]

@@ -1,4 +1,6 @@
-"""Figures of a study: tornado, heat map and bands, each on a page of panels."""
+"""Figures of a parameter study, one page each: tornado (influence of each parameter on a result), heat map
+(means over two parameters) and bands (spread of curves over the cases).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ MOST_PANELS = 12
 
 
 def save_tornado(paper: Paper, shown: StudySummary) -> None:
-    """Save the tornado bars of all results."""
+    """Save the tornado figure of a study: for each result, bars of the influence of the parameters on it."""
     panels = [panel for panel in shown.tornados if panel.bars][:MOST_PANELS]
     heights = [TOP + BOTTOM + ROW * min(len(panel.bars), MOST_BARS) for panel in panels]
     save_panels(
@@ -34,14 +36,16 @@ def save_tornado(paper: Paper, shown: StudySummary) -> None:
 
 
 def save_heat(paper: Paper, shown: StudySummary) -> None:
-    """Save the heat maps of all results."""
+    """Save the heat maps of a study: for each result, its mean over the two parameters that matter most."""
     panels = shown.heats[:MOST_PANELS]
     title = f"{shown.name}: means over the two parameters that matter most"
     save_panels(paper, title, panels, [HEAT_HEIGHT] * len(panels), paint_heat)
 
 
 def save_bands(paper: Paper, shown: StudySummary) -> None:
-    """Save the quantile bands of all curves."""
+    """Save the bands of a study: for each curve, the range of all cases, that of nine tenths of them, and the
+    median.
+    """
     panels = shown.bands[:MOST_PANELS]
     title = f"{shown.name}: all cases (light), nine tenths of them (dark), median"
     save_panels(paper, title, panels, [BAND_HEIGHT] * len(panels), paint_bands)
@@ -51,7 +55,11 @@ def save_panels(
     paper: Paper, title: str, panels: Sequence[Any], heights: Sequence[float],
     paint: Callable[[QPainter, QRectF, Any], None],
 ) -> None:  # fmt: skip
-    """Save panels one below the other on one page."""
+    """Save the panels of a study, one below the other on one page.
+
+    heights : usual heights of the panels [px], scaled to the page
+    paint : function that draws a panel in a rectangle
+    """
     ready_to_draw()
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor
@@ -114,7 +122,7 @@ def axis_below(painter: QPainter, plot: QRectF, low: float, high: float, words: 
 
 
 def paint_tornado(painter: QPainter, room: QRectF, panel: TornadoPanel) -> None:
-    """Draw the bars of one result, the longest at the top."""
+    """Draw for one result the bars of the influence of each parameter, the longest at the top."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen
 
@@ -161,7 +169,9 @@ def paint_tornado(painter: QPainter, room: QRectF, panel: TornadoPanel) -> None:
 
 
 def paint_heat(painter: QPainter, room: QRectF, panel: HeatPanel) -> None:
-    """Draw means over two parameters, with a colour bar; a cell without a mean stays white."""
+    """Draw the means of a result over two parameters of a study, with a colour bar; a cell without a mean
+    stays white.
+    """
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor
 
@@ -206,7 +216,7 @@ def paint_heat(painter: QPainter, room: QRectF, panel: HeatPanel) -> None:
 
 
 def paint_bands(painter: QPainter, room: QRectF, panel: BandPanel) -> None:
-    """Draw the quantiles of a curve over its time."""
+    """Draw the quantiles of a curve over the cases of a study, over time."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen, QPolygonF
 

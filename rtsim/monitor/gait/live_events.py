@@ -27,10 +27,10 @@ ROOT, FOOT, LOADS = "pelvis", "foot", "foot_loads"
 
 
 class LiveGaitEvents:
-    """Finds gait events in the frames of a session as they arrive.
+    """Finds foot strikes and foot offs in the frames of a session as they arrive.
 
     kept : events in the order in which they were found, with times of the window's curves [s]
-    can_tell : whether the session has the data for gait events
+    can_tell : whether the session has loads or positions of the feet, in which events can be found
     n_found : number of events so far
     """
 

@@ -24,7 +24,7 @@ LOOK_BACK_S = 20.0
 
 
 class StrideCurves(NamedTuple):
-    """Curves of one side over the stride.
+    """All curves of the window over the strides of one side.
 
     values : (n_stride, n_channel, 101) curves of the strides
     mean, deviation : (n_channel, 101) mean and sample standard deviation (n - 1); NaN if no stride, or only
@@ -37,7 +37,7 @@ class StrideCurves(NamedTuple):
 
 
 class Strides:
-    """Extracts strides from the history when their final foot strike arrives.
+    """Cuts strides out of the history of the curves when their final foot strike arrives.
 
     n_stride : number of strides of each side so far
     """
@@ -53,7 +53,7 @@ class Strides:
         self.__init__()  # type: ignore[misc]
 
     def take(self, events: Sequence[GaitEvent], history: History) -> None:
-        """Extract the strides that are complete by now."""
+        """Cut out the strides whose final foot strike is among the events, from the samples of all curves."""
         newest = history.latest(1).time
         if not len(newest):
             return
@@ -90,7 +90,9 @@ class Strides:
 
 
 def _cut(history: History, begin: float, end: float) -> Array:
-    """Return the values of a stride at 101 times, (n_channel, 101); NaN next to missing values."""
+    """Return all curves from foot strike to foot strike, times begin to end [s], at 101 times, (n_channel,
+    101); NaN next to missing values.
+    """
     held = history.latest(len(history))
     a, b = np.searchsorted(held.time, (begin - 1.0, end + 1.0))
     time, values = held.time[a:b], held.values[:, a:b]

@@ -81,8 +81,7 @@ class CurveArchive:
         return Window(self._time[slots], values, self._quality[slots], self.n_pushed - len(self) + a)
 
     def _slot(self, k: int) -> int:
-        """Return the position in the ring buffer of the sample with this number, counted from the oldest
-        sample."""
+        """Return the position in the ring buffer of sample number k, counted from the oldest sample."""
         return (self.n_pushed - len(self) + k) % self.n_capacity
 
     def _after(self, time: float) -> int:
@@ -98,7 +97,7 @@ class CurveArchive:
 
 
 class PoseArchive:
-    """Arrays of the figure, stored at most POSE_HZ times per second, in single precision.
+    """Arrays of the stick figure, stored at most POSE_HZ times per second, in single precision.
 
     parts : field -> shape of the part that is stored
     """

@@ -1,4 +1,4 @@
-"""All plots of a stream in columns, over time or over the stride."""
+"""All plots of a stream in the monitor window, in columns, over time or over the stride."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class CurvePlots(QWidget):
             panel.set_duration(duration)
 
     def draw(self, window: Window, events: Sequence[GaitEvent] = ()) -> None:
-        """Show a time window of the history, and the events in it."""
+        """Show a time window of the samples of all curves, and the gait events and marked events in it."""
         newest = float(window.time[-1]) if len(window.time) else 0.0
         oldest = newest - self.duration
         marks = [e._replace(time=e.time - newest) for e in events if oldest <= e.time <= newest]
@@ -152,6 +152,6 @@ class CurvePlots(QWidget):
         return [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
 
     def show_values(self, newest: Array) -> None:
-        """Write the newest values [display units] into the headers."""
+        """Write the newest values of all curves [display units] into the headers of the plots."""
         for panel in self.panels:
             panel.show_values(newest)

@@ -1,4 +1,6 @@
-"""Scrolling curves: a plot for each panel, with gaps, shaded intervals and live values."""
+"""Scrolling curves: a plot for each panel, with gaps, intervals shaded where data are degraded or missing,
+and live values.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +107,9 @@ class CurvePanel(PlotCard):
         return len(self.visible)
 
     def fit(self, values: Array) -> None:
-        """Set the range of the vertical axis for the values (n_channel, n) of all panels."""
+        """Set the range of the vertical axis for this panel's rows of the values (n_channel, n) of all
+        panels.
+        """
         rows = self._rows(values)[self.visible]
         new_range = held_range(self._range, rows, self.panel.extent_least, self.panel.from_zero)
         if new_range is not None and new_range != self._range:
@@ -125,8 +129,10 @@ class CurvePanel(PlotCard):
     def draw(
         self, time: Array, values: Array, bands: list[tuple[Spans, QColor]], kept: Mask | None = None
     ) -> None:
-        """Show the values (n_channel, n) of all panels at times (n,) [s, not above 0]; call `fit` first.
+        """Draw this panel's rows of the values (n_channel, n) of all panels, at times (n,) before the newest
+        sample [s, not above 0]; call `fit` first.
 
+        bands : intervals of time to shade, and their colour
         kept : (n_channel, n) whether a sample affects the picture; all if not given
         """
         self.n_drawn += 1
@@ -142,7 +148,7 @@ class CurvePanel(PlotCard):
         self.backdrop.set_bands(bands)
 
     def show_values(self, newest: Array) -> None:
-        """Write the newest values of all panels (n_channel,) into the header."""
+        """Write this panel's entries of the newest values of all panels, (n_channel,), into the header."""
         self._values = self._rows(newest).tolist()
         self._write_values()
 
@@ -151,7 +157,7 @@ class CurvePanel(PlotCard):
         self._point(None)
 
     def _point_at(self, place: QPointF) -> None:
-        """Show the band of the curve nearest to the mouse."""
+        """Show the standard deviation band of the curve nearest to the mouse alone."""
         box = self.item.getViewBox()
         time, rows = self._drawn
         if not box.sceneBoundingRect().contains(place) or not len(time):
@@ -168,8 +174,8 @@ class CurvePanel(PlotCard):
             self._show_visible()
 
     def _banded(self) -> list[int]:
-        """Return the indices of the curves whose bands are shown; with more than a few curves, bands would
-        overlap.
+        """Return the indices of the curves whose standard deviation bands are shown: the first few curves, or
+        the one at the mouse; more bands would overlap.
         """
         if not self.bands:
             return []
@@ -186,7 +192,9 @@ class CurvePanel(PlotCard):
         return values[self.panel.first : self.panel.first + len(self.curves)]
 
     def _deviations(self, values: NDArray[Value]) -> NDArray[Value]:
-        """Return the rows of the standard deviations of this panel's curves; empty if there are none."""
+        """Return those rows of the values of all panels that are the standard deviations of this panel's
+        curves; empty if there are none.
+        """
         first = self.panel.deviation
         return values[:0] if first is None else values[first : first + len(self.curves)]
 
@@ -232,7 +240,9 @@ class CrowdPanel(CurvePanel):
         self._write_values()
 
     def fit(self, values: Array) -> None:
-        """Show the curves that are not zero, and set the range of the vertical axis."""
+        """Show the curves that are not zero, and set the range of the vertical axis for the values
+        (n_channel, n).
+        """
         acting = np.flatnonzero((np.abs(self._rows(values)) > NOTHING).any(axis=1))
         new = sorted({*self.acting, *acting.tolist()})
         if new != self.acting:
@@ -248,7 +258,7 @@ class CrowdPanel(CurvePanel):
 
 
 def written(value: float) -> str:
-    """Return a value as text of a few characters."""
+    """Return the value of a curve as text of a few characters, for the header of a plot."""
     if not math.isfinite(value):
         return NO_VALUE
     text = f"{value:z.1f}" if abs(value) < FEW_DIGITS else f"{value:.1e}"

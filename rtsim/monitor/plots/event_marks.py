@@ -38,7 +38,7 @@ class EventMarks(BehindCurves):
         self.update()
 
     def set_events(self, events: Sequence[GaitEvent]) -> None:
-        """Show events at times of the axis."""
+        """Show events, whose times are on the horizontal axis of the plot."""
         new = list(events)
         if new != self.events:
             self.events = new

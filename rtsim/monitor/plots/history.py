@@ -1,4 +1,4 @@
-"""The last seconds of every curve, in ring buffers of a fixed size."""
+"""The last seconds of every curve of the monitor window, in ring buffers of a fixed size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_STEP = 600.0  # s; a longer step of the capture clock is a jump of that 
 
 
 class Quality(IntEnum):
-    """The quality of a sample of the history."""
+    """The quality of a sample of the history: good, degraded (its frame was flagged), or missing."""
 
     GOOD = 0
     DEGRADED = 1
@@ -25,7 +25,7 @@ class Quality(IntEnum):
 
 
 class Window(NamedTuple):
-    """Views of the newest samples, oldest first; valid until the next push.
+    """Views of the newest samples of the history, oldest first; valid until the next push.
 
     time : (n,) stream time [s]; values : (n_channel, n), NaN where missing;
     quality : (n,) uint8; first : number of samples pushed before the first of these.

@@ -1,4 +1,4 @@
-"""Common parts of the plots: axes, colours, headers, a grid, and shaded bands."""
+"""Common parts of the monitor's plots: axes, colours, headers, a grid, and shaded bands."""
 
 from __future__ import annotations
 

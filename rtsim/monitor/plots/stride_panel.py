@@ -96,7 +96,11 @@ class StridePanel(CurvePanel):
         self._write_values()
 
     def _draw_past(self, i: int, row: int, curves: StrideCurves | None) -> Array:
-        """Draw single strides, mean and band of a curve; return the values in view."""
+        """Draw single strides, mean and standard deviation band of one curve; return the values in view.
+
+        i : index of the curve in this panel; row : its channel among those of all panels
+        curves : the strides of the curve's side; None = there are none yet
+        """
         if curves is None:
             for item in (self.past[i], self.means[i]):
                 item.setData([], [])

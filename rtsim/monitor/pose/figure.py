@@ -92,13 +92,15 @@ class StickFigureView(QWidget):
         self.update()
 
     def dim(self, on: bool) -> None:
-        """Show the figure faintly if its data are outdated or unreliable."""
+        """Draw the figure faintly (on), because its data are outdated or unreliable, or normally."""
         if on != self.dimmed:
             self.dimmed = on
             self.update()
 
     def look(self, name: str) -> None:
-        """Use one of the named views, which stays relative to the person even when the person turns."""
+        """Use one of the named directions of view, which stays relative to the person even when the person
+        turns.
+        """
         self._view, self._across = name, self._across_person()
         self.camera.look(VIEWS[name], self._across)
         if not self._zoomed:

@@ -1,4 +1,6 @@
-"""Explanations of the figure: directions of the ground axes, meaning of symbols, and texts about a marker."""
+"""Explanations of the stick figure: directions of the ground axes, meaning of symbols, and texts about a
+marker.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,10 @@ def paint_triad(painter: QPainter, basis: Array, height: int, theme: Theme) -> N
 
 
 def signs(fields: Collection[str], sides: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the symbols that may occur in the figure of a stream with these fields and joints of these
-    sides.
+    """Return the names of the symbols that may occur in the stick figure of a stream.
+
+    fields : names of the fields of the stream
+    sides : sides (right, left or "") of its joints
     """
     markers = ("measured", "model", "occluded") if {"markers_measured", "markers_model"} & set(fields) else ()
     forces = (("ligament", "ligament_ends"), ("spring", "spring_ends"), ("contact", "contact_places"))
@@ -51,7 +55,11 @@ def signs(fields: Collection[str], sides: Collection[str] = ()) -> tuple[str, ..
 
 
 def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: Collection[str]) -> None:
-    """Draw the meanings of the symbols along the lower edge, on several lines if necessary."""
+    """Draw the key of the stick figure, symbols and their meanings, along the lower edge, on several lines if
+    necessary.
+
+    shown : names of the symbols that are explained
+    """
     scale = theme.scale
     radius = SIGN_RADIUS * scale
     x, y = KEY_LEFT * scale, height - KEY_BOTTOM * scale
@@ -81,7 +89,7 @@ def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: C
 
 
 def side_pen(side: str, colour: QColor, width: float) -> QPen:
-    """Return the pen for objects of a side, or of no side."""
+    """Return the pen for lines of a side, right or left, or of no side (""), in the stick figure."""
     dashes = DASHES.get(side)
     cap = Qt.PenCapStyle.RoundCap if dashes is None else Qt.PenCapStyle.FlatCap
     pen = QPen(colour, width, Qt.PenStyle.SolidLine, cap)
@@ -91,7 +99,7 @@ def side_pen(side: str, colour: QColor, width: float) -> QPen:
 
 
 def marker_words(name: str, data: Mapping[str, Array], index: int) -> str:
-    """Return a text about a marker from the fields of the stream, converted from m and s to mm and s."""
+    """Return a text about a marker from the arrays of a frame: index : its index there. Lengths are in mm."""
     words = [name]
     residual, weight, age, fault = (
         float(data[field][index]) if index < len(data.get(field, ())) else None

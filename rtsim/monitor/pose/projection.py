@@ -56,7 +56,7 @@ def across(labels: Sequence[str], rotations: Array) -> float:
     [deg]; NaN if no segment gives it.
 
     labels : names of the segments
-    rotations : (n, 3, 3) segment to ground
+    rotations : (n, 3, 3) rotation matrices from segment to ground
     """
     names = [label.removesuffix("_r").removesuffix("_l") for label in labels]
     for name in FACING:

@@ -96,7 +96,9 @@ class DrawnFrame(NamedTuple):
         painter.drawLines(lines(pixels[pairs[:, 0]], pixels[pairs[:, 1]]))
 
     def paint_forces(self, painter: QPainter) -> None:
-        """Draw ligaments and springs as thin lines, and a dot where two bodies touch."""
+        """Draw ligaments and springs as thin lines, whatever their force, and a dot where two bodies
+        touch.
+        """
         places = self.data.get("contact_places")
         painter.setPen(
             QPen(QColor(getattr(self.theme, COLOURS["ligament"])), self.theme.scale * LIGAMENT_WIDTH)

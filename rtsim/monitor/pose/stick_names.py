@@ -61,7 +61,9 @@ def paint_names(painter: QPainter, scene: DrawnFrame, labels: Sequence[str]) -> 
 
 
 def places_of(scene: DrawnFrame) -> Array:
-    """Return positions that a name should not cover: markers, and points along segments, (n, 2) [px]."""
+    """Return positions in the picture that the name of a joint should not cover: markers, and points along
+    segments, (n, 2) [px].
+    """
     centres = scene.data["joint_centres"]
     part = np.linspace(0.0, 1.0, N_ALONG)[:, None, None]
     first, last = (centres[scene.stick[:, k]] for k in (0, 1))

@@ -51,7 +51,8 @@ def write_table(
     events: Sequence[GaitEvent],
     shift: float,
 ) -> None:
-    """Save curves in display units as csv, with events at the next frame.
+    """Save the curves in view in display units as csv, with the name of each event in the row of the next
+    frame.
 
     panels : panels with the indices of their visible curves
     shift : time of the trial minus time of the curves [s]
