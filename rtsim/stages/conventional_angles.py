@@ -142,9 +142,11 @@ class ConventionalAngles(Stage):
 
 
 def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itself: bool) -> Legs:
-    """Return the parameters of the legs in the form that the kernel uses.
+    """Return the parameters of the legs for the conventional gait model in the form that its kernel uses.
 
-    names : names of the rows of markers, after which one row is NaN
+    names : names of the rows in the array of markers; one more row after them is NaN, for missing markers
+    itself : whether the orientation of the feet is taken from the markers as it is, because the trial is the
+        static trial of these parameters
     """
     role = np.zeros((len(records), len(ROLES)), np.int64)
     for k, (side, leg) in enumerate(records.items()):

@@ -138,6 +138,9 @@ class GaitPhases(Stage):
     def _fade(self, frame: ReceivedFrame, places: list[float], goes_on: bool) -> None:
         """Reduce the confidence in the phase of a foot while it is not visible or frames are missing,
         according to the time that has passed.
+
+        places : position of each foot ahead of the pelvis [m], NaN = not visible
+        goes_on : whether this frame follows the previous one at the stated rate
         """
         now_s = seconds_of(frame)
         for k, place in enumerate(places):

@@ -246,7 +246,7 @@ class Kinematics(Stage):
         return StageOutcome(status, solution.iterations, solution.residual)
 
     def _is_beyond(self, plausible: bool) -> bool:
-        """Return whether a published angle is outside the range of its joint."""
+        """Return whether a published angle is out of its range; False if the frame is not plausible."""
         if not plausible:  # what is published is of another frame
             self._ranges.forget()
             return False

@@ -210,8 +210,8 @@ class FootLoads(AppliedLoads):
                 self.sentences.append(f"{lacks} the {side} foot: plates on which it may stand are not used.")
 
     def _unseen(self, labels: Collection[str]) -> list[str]:
-        """Return the tracked markers that are missing in a stream. They are needed because the marker map is
-        recognised by all names.
+        """Return the names of the subject's tracked markers that are not among the labels of a stream. The
+        feet are looked for with these names, too, as the marker map is recognised by all names together.
         """
         segments = segments_of(self.kinematics.subject).values()
         return [name for segment in segments for name in segment.markers_mm if name not in labels]

@@ -47,7 +47,8 @@ MakeOfMotion = Callable[["RunConfig", Callable[[str], None]], "DrivenJoint"]
 
 
 class TableUse(NamedTuple):
-    """Texts of the error for a table of the run configuration that none of its stages uses: fault and remedy.
+    """Texts of the error if the run's configuration has a table, such as [recruitment], that no stage of the
+    run uses; each text is a pair of fault and remedy.
 
     unnamed : texts if the run names its stages and none of them uses the table
     unbuilt : texts if the run uses the default stages and those that use the table have nothing to do; None =

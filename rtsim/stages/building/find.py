@@ -57,13 +57,15 @@ def check_named(names: Sequence[str]) -> None:
 
 
 def find_stage(name: str) -> StageDeclaration:
-    """Return the declaration of a stage; ConfigError for a name that no stage has, or an unusable package."""
+    """Return the declaration of a stage; ConfigError for a name that no stage has, or if the package that
+    provides the stage cannot be loaded.
+    """
     return find_stages((name,))[name]
 
 
 def find_stages(names: Iterable[str]) -> dict[str, StageDeclaration]:
-    """Return the declarations of these stages, by name; ConfigError for a name that no stage has, or an
-    unusable package.
+    """Return the declarations of these stages, by name; ConfigError for a name that no stage has, or if a
+    package that provides one cannot be loaded.
     """
     points = {point.name: point for point in entry_points(group=GROUP)}
     found: dict[str, StageDeclaration] = {}
@@ -78,7 +80,9 @@ def find_stages(names: Iterable[str]) -> dict[str, StageDeclaration]:
 
 
 def loaded(point: EntryPoint) -> StageDeclaration:
-    """Load a stage of another package; ConfigError where it cannot be loaded, or is no stage."""
+    """Load a stage that another package provides as an entry point; ConfigError where it cannot be loaded, or
+    is neither a StageDeclaration nor a function that builds a stage.
+    """
     try:
         found = point.load()
     except Exception as fault:  # whatever a stranger's package does

@@ -166,8 +166,9 @@ class PackageStage(Stage):
     def _ask(
         self, ask: Callable[[], Answer], instead: Answer, after: Callable[[], None] | None = None
     ) -> Answer:
-        """Call a function of the package and return its result; if it raises an exception, count it and
-        return `instead`."""
+        """Call a function of the package, `ask`, and return its result; if it raises an exception, count it,
+        call `after` if it is given, and return `instead`.
+        """
         try:
             return ask()
         except FAULTS as fault:
@@ -192,8 +193,8 @@ class PackageStage(Stage):
 
 
 def made_by_package(name: str, declared: StageDeclaration, setting: StageContext) -> Stage | None:
-    """Build the stage of a package; None where it has nothing to do, ConfigError where it fails or builds
-    something else.
+    """Build a stage that another package provides; None where it has nothing to do in this run, ConfigError
+    where it fails or builds something that is not a stage.
     """
     try:
         made = declared.make(setting)

@@ -28,8 +28,8 @@ LABELS = ("model", *SOURCES, "drift")
 
 
 class EnergyAccount(Stage):
-    """Comparison of the model's energy with the work of all forces; if they differ, torque ends and a fault
-    is latched.
+    """Compares, after each forward step of a simulated limb with a device, the energy of the limb with the
+    work of all forces on it; if they differ by too much, the device's torque ends and a fault is stored.
     """
 
     def __init__(self, exchange: DeviceExchange, simulator: Simulator) -> None:
@@ -63,13 +63,15 @@ class EnergyAccount(Stage):
         self._n_step, self._turned_from = simulator.n_step, float(simulator.q[self._q])
 
     def reset(self) -> None:
-        """Return to the state before the first tick of the run."""
+        """Set the balance of energy and work to zero, as before the first forward step of the run."""
         super().reset()
         self._begin_anew()
         self.balance.largest = 0.0
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the energy balance of this tick."""
+        """Compute the energy of the limb and the work of each source of energy after the forward step of this
+        tick.
+        """
         s, balance = self.simulator, self.balance
         if self.exchange.hold.stands:
             return FINE
@@ -115,8 +117,8 @@ class EnergyAccount(Stage):
         return {"energy_drift_largest_J": self.balance.largest}
 
     def _powers(self) -> list[float]:
-        """Return the powers of the energy sources SOURCES at the present state [W]; 0 for the device, whose
-        work `run` computes from its torque.
+        """Return the powers [W] at the present state of device, torque generators, muscles and prescribed
+        motion; 0 for the device, whose work `run` computes from its torque.
         """
         row, v = self._row, self.simulator.v
         turning = 0.0 if self._turned is None else float(row.generator[0, :, GIVEN_TORQUE] @ v[self._turned])

@@ -160,7 +160,7 @@ class DeviceTorque(Stage):
         ])  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
-        """Return the meta data of the exchange, and those that a replay of a recording needs."""
+        """Return the settings of the exchange with the device that results and an exact replay need."""
         spec = self.exchange.spec
         return {
             "device": {
@@ -211,12 +211,12 @@ class DeviceTorque(Stage):
         return Counter({**counters, **x.counters, **of_port}), [*told, *x.port.sentences()]
 
     def ask(self, name: str, args: Args) -> bool:
-        """Schedule a command for the next tick, from any thread."""
+        """Schedule the command `name` with its arguments for the next tick, from any thread."""
         self.asked.put(name, args)
         return False
 
     def _arms_itself(self, wrong: str, ended: bool) -> bool:
-        """Return whether it is time to arm without a command; never true after torque had to end."""
+        """Return whether to arm now without a command. wrong : why not, "" = may; ended : torque was ended"""
         if self.arm_s is None:
             return False
         x = self.exchange
@@ -243,9 +243,10 @@ class DeviceTorque(Stage):
         return watched
 
     def _tuned(self, name: str, takes: tuple[str, ...]) -> StageCommand:
-        """Build the handler of the command `name`, which changes parameters in the next tick.
+        """Build the handler of the command `name`, with arguments `takes`, which changes controller
+        parameters.
 
-        The command is answered at once. If several commands arrive before the next tick, all are carried out.
+        It answers at once; all commands that arrive before the next tick are carried out in it.
         """
 
         def answer(args: Args) -> tuple[bool, str]:
@@ -292,7 +293,7 @@ class DeviceTorque(Stage):
                 x.arming.told.append(UNCOMPARED)
 
     def _moved(self, name: str, takes: tuple[str, ...] = ()) -> StageCommand:
-        """Build the handler of the command `name`, which moves or stops the limb in the next tick."""
+        """Build the handler of the command `name`, with arguments `takes`, which moves or stops the limb."""
 
         def answer(args: Args) -> tuple[bool, str]:
             return self._left(name, args, refusal(self.exchange, name, args), MOVING[name])
@@ -319,7 +320,7 @@ class TorqueCommand(Stage):
 
     It reports transitions of the arming state at once.
 
-    Parameters
+    Attributes
     ----------
     say : called with a sentence on each transition of the arming state
     fault_s : time of the model at which the newest fault was stored [s]; -1 if there is none

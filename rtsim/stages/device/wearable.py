@@ -152,8 +152,9 @@ def unknown() -> float:
 
 
 def angle_at(kinematics: Kinematics, name: str, config: str) -> tuple[bool, int]:
-    """Return whether an angle is a coordinate of the model, and its index; ConfigError where it does not
-    exist."""
+    """Return how to read an angle from the estimate: whether it is a coordinate of the model (else it is one
+    of the joint angles), and its index there. ConfigError, naming the file `config`, where it does not exist.
+    """
     model = kinematics.estimator.model
     if name in model.names.joint_angles:
         return False, model.names.joint_angles.index(name)

@@ -54,7 +54,9 @@ class JointLoads(Stage):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Messages about the loads, reported at the start of a run."""
+        """Sentences for the user, reported at the start of a run, such as the mass with which inverse
+        dynamics is computed, and the bodies on which plates act.
+        """
         return ()
 
     def warm(self) -> None:

@@ -61,9 +61,11 @@ DOUBT = StageOutcome(Status.SUSPECT)
 
 @dataclass
 class _Judgement:
-    """Result of the checking thread; the fit is None if there were too few markers.
+    """Result of the thread that checks whether markers fit the subject.
 
-    straight : whether the legs were straight in the checked frames; thread : the thread that checks
+    straight : whether the legs were straight in the checked frames
+    fit : agreement of markers and subject; None if there were too few markers
+    over : whether the thread has finished; thread : the thread
     """
 
     straight: bool
@@ -84,7 +86,10 @@ class _Frames:
         self.kept, self.n, self._due = np.full((N_FRAME, n_marker, 3), np.nan), 0, 0
 
     def keep(self, measured: Array, now: int, wait: int) -> None:
-        """Store a frame if one is due; wait : time over which the frames are spread [ns]"""
+        """Store the markers of a frame (n_marker, 3) [m] if enough time has passed since the last stored one.
+
+        now : time of the frame; wait : time over which the stored frames are spread [ns]
+        """
         if self.n < N_FRAME and now >= self._due:
             self.kept[self.n] = measured
             self.n, self._due = self.n + 1, now + wait // N_FRAME

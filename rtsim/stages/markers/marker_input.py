@@ -176,8 +176,11 @@ class MarkerInput:
     def _of_one(
         self, labels: tuple[str, ...], person: str, known: Mapping[str, str] | None
     ) -> tuple[tuple[str, ...], bool]:
-        """Return the labels of one person, and whether it is certain which person they belong to; report the
-        choice."""
+        """Return the labels of one person, with "" in place of all others, and whether it is certain which
+        person they belong to; report the choice.
+
+        person : requested person, "" = none; known : names of further candidates, with their origin as text
+        """
         share = share_of(self.names)
         if len(persons_by(labels, share)) < 2:
             return labels, True
@@ -195,8 +198,13 @@ class MarkerInput:
         return positions.shape == self._shape and positions.dtype == FLOAT and positions.flags.c_contiguous
 
     def _check_size(self, length: float, rise: float, sideways: float) -> bool:
-        """Check a line between two groups of markers; return whether its length and direction are plausible.
-        NaN (not visible) counts as plausible."""
+        """Check the line from the lower to the upper of two groups of markers; return whether its length is
+        plausible. A length of millimetres sent as metres is not; a line that does not point up is only
+        reported.
+
+        length, rise, sideways : length of the line, its component along the stated up axis, and that along
+            the axis which would be up otherwise [m]; NaN (not visible) counts as plausible
+        """
         of = self.reference_length
         if not of.size:
             return True

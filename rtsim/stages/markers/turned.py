@@ -97,7 +97,12 @@ class TurnedMarkers:
                 yield counter, words.format("; ".join(self._named(k, column) for k in of))
 
     def _named(self, k: int, column: int) -> str:
-        """Describe rotated markers of leg k: their names, segments and angle of rotation."""
+        """Describe the markers of leg k that are rotated about the bone: names, segments and angle of
+        rotation.
+
+        column : kind of the rotation: 0 = of thigh or shank since the static trial, 1 = of the thigh, whose
+            marker at the knee lies beside the flexion axis
+        """
         names = (self._legs[k].segments[1],) if column else self._blamed(k)
         angle = DEGREES * abs(float(self._turns.found[k, column]))
         return f"{' or '.join(self._marker(k, name) for name in names)}, by {angle:.0f} degrees"

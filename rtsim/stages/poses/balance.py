@@ -221,8 +221,11 @@ class Balance(Stage):
         return found
 
     def _joint(self, rows: NDArray[np.int64]) -> str:
-        """Return the bodies between which FDK degrees of freedom act, for a title; "Joint" if there are
-        several."""
+        """Return the two bodies between which FDK degrees of freedom act as the title of a curve, such as
+        "Mandible on skull"; "Joint" if these are not the same two bodies for all, or if the text is too long.
+
+        rows : indices of the FDK degrees of freedom
+        """
         elements, names = self.balanced.model.elements, self.balanced.model.names.bodies
         found = {
             tuple(sorted((int(elements.body_a[e]), int(elements.body_b[e]))))

@@ -1,4 +1,5 @@
-"""Check for angles that a method cannot determine within the limit in any pose, reported before the run.
+"""Check for joint angles whose standard deviation by a method exceeds the limit of the run in every pose,
+because the markers do not determine them; it is reported before the run.
 
 For example, if a thigh carries two markers, only the joints determine its rotation about the line through
 both: every frame would be uncertain, and the user should know before the run.

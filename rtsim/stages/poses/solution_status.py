@@ -7,7 +7,11 @@ from streams.messages import Status
 
 
 def status_of(solution: Solution, plausible: bool) -> Status:
-    """Return the status bits for a solution of the solver."""
+    """Return the status bits of a frame: degraded if a degree of freedom was held or no marker was visible,
+    suspect if markers are at fault, not converged; invalid input if the frame is not plausible.
+
+    plausible : whether the frame's markers can be those of a person at all
+    """
     if not plausible:
         return Status.INVALID_INPUT
     status = Status.OK
