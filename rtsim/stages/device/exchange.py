@@ -243,11 +243,8 @@ class DeviceTorque(Stage):
         return watched
 
     def _tuned(self, name: str, takes: tuple[str, ...]) -> StageCommand:
-        """Build the handler of the command `name`, with arguments `takes`, which changes controller
-        parameters.
-
-        It answers at once; all commands that arrive before the next tick are carried out in it.
-        """
+        """Build the handler of the command `name`, with arguments `takes`, which changes parameters in the
+        next tick; it answers at once, and all such commands that arrive before that tick are carried out."""
 
         def answer(args: Args) -> tuple[bool, str]:
             refused = self.exchange.tuning.refusal(name, args)
