@@ -1,5 +1,5 @@
-"""The catalogue of papers and their items, found by folder: each paper_NUMBER contains PUBLICATION, and its
-modules contain ITEMS.
+"""The catalogue of papers and their figures and tables, found by folder: each folder paper_NUMBER defines the
+constant PUBLICATION, and its modules define tuples ITEMS of figures and tables.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def items_of(number: str) -> list[PaperItem]:
 
 
 def printed_order(number: str) -> list[tuple[int, int, str]]:
-    """Return a key that sorts "2" before "10", "5.9" before "5.15", and numbers before those of
-    appendices.
+    """Return a key that sorts numbers of figures and tables as printed: "2" before "10", "5.9" before "5.15",
+    and numbers before those of appendices, such as "A.6".
     """
     parts = re.findall(r"\d+|[^\d.]+", number)
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]

@@ -24,7 +24,9 @@ class ReproducedItem(NamedTuple):
 
 
 def notes_of(item: PaperItem, result: ItemResult) -> list[str]:
-    """Return notes for the foot of a table or figure: on the source of the data, then the item's own."""
+    """Return notes for the foot of a table or figure: the source of the data if the paper used others, then
+    the notes of the computed result.
+    """
     data, is_of_paper = data_of(item, result)
     return [*([] if is_of_paper else [OTHER_DATA.format(data)]), *result.notes]
 
@@ -45,8 +47,8 @@ def missed_rows(found: Sequence[ReproducedItem]) -> list[str]:
 
 
 def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
-    """Return the comparison as lines of text: an aligned table for each item, with numbered reasons and
-    notes below it.
+    """Return the comparison with a paper as text: for each figure and table an aligned table of its values,
+    below it the reasons why a value has no bound or differs, numbered, and notes.
     """
     parts = [f"{publication.number}: {publication.title}\n{publication.cited}"]
     for one in found:
@@ -74,7 +76,9 @@ def folded(text: str) -> list[str]:
 
 
 def cells_of(row: Comparison) -> tuple[str, ...]:
-    """Return the cells of a row as texts."""
+    """Return a computed value and the printed one as the texts of a table row: quantity, unit, printed value,
+    computed value, bound, and whether the bound is kept.
+    """
     held = {True: "yes", False: "NO", None: ""}[row.is_held]
     return (row.quantity, row.unit, number(row.paper), number(row.ours), bound_in_words(row.bound), held)
 
@@ -102,7 +106,7 @@ def bound_in_words(bound: StatedBound | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align rows in columns, numbers to the right."""
+    """Return rows of texts as lines of a table, with columns aligned and numbers to the right."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     left = (0, 1, 4, 5, 6)
     return [

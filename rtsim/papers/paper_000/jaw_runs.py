@@ -38,11 +38,11 @@ DISPLACEMENTS, FORCES = "joint_point_displacements", "joint_point_forces"
 
 
 class JawTask(NamedTuple):
-    """Results of one task with both models of the jaw joint.
+    """Results of one task (chewing, protrusion or opening) with both models of the jaw joint.
 
     fdk, pop : results of force-dependent kinematics and of the point-on-plane model
     truth : (n, 2, 3) true displacement of the condyles from rest [mm]
-    cycles : frames of the five cycles
+    cycles : frames of each of the five cycles
     """
 
     name: str
@@ -79,13 +79,17 @@ class JawTask(NamedTuple):
 
 
 def seconds_of(task: str) -> float:
-    """Return the duration of a run of five cycles [s]."""
+    """Return the duration of a live run that contains five cycles of a task after the filter has settled
+    [s].
+    """
     return SETTLED_S + N_CYCLE / TASKS[task].frequency_hz + SPARE_S
 
 
 @lru_cache(maxsize=3)
 def task_of(task: str) -> JawTask:
-    """Run a task with both models through the live loop."""
+    """Run a task (chewing, protrusion or opening) of the synthetic jaw with both models of the jaw joint
+    through the live loop; return the results with the true motion.
+    """
     fdk, pop = (results(task, joint, seconds_of(task)) for joint in ("fdk", "pop"))
     delay = float(response(ButterworthSpec(), RATE).delay_s[0])
     truth = 1e3 * (condyles(task, fdk.times - delay) - condyles(task, np.zeros(1)))
@@ -100,8 +104,8 @@ def task_of(task: str) -> JawTask:
 
 @lru_cache(maxsize=3)
 def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
-    """Compute the fifteen runs of the parameter study: three stiffnesses of the ligaments with five
-    reference strains each.
+    """Compute the fifteen FDK runs of the paper's parameter study for a task: three stiffnesses of the
+    ligaments with five reference strains each; progress : function called with messages
     """
     found = []
     for stiffness in STIFFNESSES_N_M:
@@ -113,16 +117,18 @@ def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
 
 
 def mean_cycle(task: str, own: Results, field: str) -> tuple[Array, Array]:
-    """Return mean and standard deviation over the five cycles of a field of the results `own` for both
+    """Return mean and standard deviation over five movement cycles of displacements or forces of both
     condyles, each (N_PHASE, 2, 3) [m] or [N].
+
+    own : results of a run of the task; field : name of the field in these
     """
     cycles = by_phase(task, own, field)[:N_CYCLE]
     return cycles.mean(axis=0), cycles.std(axis=0, ddof=1)
 
 
 def phases_of(task: str, times: Array, values: Array) -> tuple[Array, Array]:
-    """Return mean and standard deviation over the five cycles of values (n, 2, 3) at the times (n,), each
-    (N_PHASE, 2, 3), as `mean_cycle` does for a field of the results.
+    """Interpolate values (n, 2, 3), given at times (n,) [s], at N_PHASE evenly spaced phases of five movement
+    cycles of a task; return their mean and standard deviation over the cycles, each (N_PHASE, 2, 3).
     """
     period = 1.0 / TASKS[task].frequency_hz
     at = times[0] + SETTLED_S + period * np.arange(N_CYCLE)[:, None] + np.linspace(0.0, period, N_PHASE)

@@ -125,7 +125,11 @@ def stiffness_of(spec: ModelSpec, name: str) -> float:
 
 
 def task_figure(name: str, given: ItemInput) -> ItemResult:
-    """Compute the figure of a task: kinematics and forces over its cycle."""
+    """Compute the figure of one task (5, 6 or 7): displacements and forces of both condyles over the cycle,
+    measured and by both models, with the parameter study.
+
+    name : the task as the paper names it; given : the user's input, of which messages on progress are used
+    """
     task = TASKS[name]
     own = task_of(task)
     runs = study_of(task, given.progress)
@@ -155,13 +159,17 @@ def task_figure(name: str, given: ItemInput) -> ItemResult:
 
 
 def order_of_paper() -> tuple[int, ...]:
-    """Return the order of the axes in the paper's figures: AP, SI, ML."""
+    """Return the indices of our axes in the order of the paper's figures: anterior-posterior,
+    superior-inferior, medial-lateral.
+    """
     return tuple(AXES.index(axis) for axis in ("ap", "si", "ml"))
 
 
 def study_rows(name: str, task: str, runs: list) -> list[Comparison]:
     """Return comparisons on the parameter study of ligaments: the number of runs, the variation of their
-    results, and shapes of the curves that the paper describes.
+    results, and shapes of the force curves that the paper describes.
+
+    name : the task as the paper names it; task : the same in rtsim; runs : results of the study
     """
     own, rows = task_of(task), []
     rows.append(

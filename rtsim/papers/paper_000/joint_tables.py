@@ -66,15 +66,19 @@ def table_2(given: ItemInput) -> ItemResult:
 
 
 def indices_of(place: str) -> tuple[int, int]:
-    """Return the indices of side and axis in our result arrays for a label of the paper's table, such as
-    "left AP"."""
+    """Return the indices of side and axis in result arrays for a label of the paper's table, such as "left
+    AP" (anterior-posterior).
+    """
     side, axis = place.split()
     return SIDES.index(side), rtsim.bench.contacts.jaw.AXES.index(AXES[axis])
 
 
 def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeated) -> list[Comparison]:
-    """Return comparisons of the four metrics in one row of the paper's table; the first one also states the
-    standard deviation over cycles.
+    """Return comparisons of the four metrics in one row of table 1 or 2: root mean square difference, squared
+    correlation, magnitude and phase. The first one also states its standard deviation over cycles.
+
+    name, unit : of the quantity; printed : the four values of the paper; found : those computed here, with
+        deviations
     """
     words = f"{name}: RMSD (standard deviation over cycles {found.deviation.rmsd:.2g})"
     names = (words, *(f"{name}: {metric}" for metric in METRICS[1:]))

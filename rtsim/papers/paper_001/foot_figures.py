@@ -67,7 +67,9 @@ STEP_DATA = (
 
 
 class FootCase(NamedTuple):
-    """A fit: its step, its result, and the mean computing time of an initial guess [s]."""
+    """One fit of the contact parameters of a foot: the synthetic step, the fit with its motion, forces and
+    pressures, and the mean computing time from one initial guess [s].
+    """
 
     known: SyntheticStep
     fit: FootFit
@@ -110,6 +112,9 @@ def held_steps() -> dict[str, tuple[Errors, float]]:
 def error_row(name: str, printed: float, ours: float, source: str, is_left_out: bool = False) -> Comparison:
     """Return a comparison of an RMS error, as a percentage of the scale in table 5.3 of the thesis; the error
     of the thesis is its upper bound.
+
+    source : table with this error; is_left_out : whether this quantity was not fitted, so that it has no
+        bound
     """
     bound = None if is_left_out else StatedBound(f"no more than in {source}", high=printed)
     reason = NOT_SOUGHT if is_left_out else ""
@@ -117,7 +122,9 @@ def error_row(name: str, printed: float, ours: float, source: str, is_left_out: 
 
 
 def time_row(name: str, kind: str, seconds: float) -> Comparison:
-    """Return a comparison of the computing time of a search from one initial guess."""
+    """Return a comparison of the computing time of a search from one initial guess with that in the thesis;
+    kind : "friction", "pressure" or "force", the kind of fit
+    """
     return Comparison(name, "s", SECONDS[kind], seconds, reason=MACHINE)
 
 
@@ -232,8 +239,10 @@ def table_5_9(given: ItemInput) -> ItemResult:
 
 
 def foot_item(kind: str, shapes: bool, given: ItemInput) -> ItemResult:
-    """Compute a figure of a fit with forces, ellipsoids and pressures; shapes : whether only the ellipsoids
-    are drawn.
+    """Compute a figure of a fit with forces, ellipsoids and pressures, with its errors compared with those of
+    the thesis.
+
+    kind : "friction", "pressure" or "force", the kind of fit; shapes : whether only the ellipsoids are drawn
     """
     case = case_of(kind)
     errors = case.fit.errors[0]
@@ -251,7 +260,10 @@ def foot_item(kind: str, shapes: bool, given: ItemInput) -> ItemResult:
 
 
 def draw_foot(case: FootCase, shapes: bool, paper: Paper, title: str, notes: object) -> list[Path]:
-    """Draw the figure of a foot, or only its ellipsoids; the title states the source of the data."""
+    """Draw the figure of a fitted foot and return its file; the title states the source of the data.
+
+    shapes : whether only the contact ellipsoids are drawn; paper : file and size of the drawing
+    """
     from rtsim.monitor.figures.foot_figure import FootFigureContent, save_foot
 
     content = drawn(case.step, case.fit.parameters)

@@ -53,9 +53,8 @@ CONTACT_MS, PERIOD_S = 6.94, 2.5
 
 
 def force(law: str, v: Array, F_n: float = LOAD_N, **coefficients: float) -> Array:
-    """Return the friction of a law at velocities v : (n,) and a normal force F_n [N], (n,) [N];
-    coefficients : as in a model file
-    """
+    """Return the friction force of a law at velocities v : (n,) [m/s] and a normal force F_n [N], (n,) [N];
+    coefficients : those of the law that differ from the usual ones, by their keys in a model file"""
     given: dict[str, Any] = {
         "static": STATIC,
         "dynamic": DYNAMIC,
@@ -76,7 +75,7 @@ def peak(law: str, **coefficients: float) -> tuple[float, float]:
 
 
 def curve_panel(title: str, curves: dict[str, Array]) -> FigurePanel:
-    """Return a panel with friction over velocity divided by v_t."""
+    """Return a panel with friction curves [N] by name, over velocity divided by v_t (transition velocity)."""
     return FigurePanel(
         title=title, unit="N", x_title="velocity over v_t", x=GRID / V_T, curves=curves, enlarged=True
     )  # fmt: skip
@@ -145,8 +144,8 @@ def specker_peak(part: float) -> tuple[float, float]:
 
 
 def specker_rows(part: float, printed: float) -> list[Comparison]:
-    """Return a comparison of the velocity of the greatest friction by Specker's law with the printed one,
-    both divided by the transition velocity; part : as in `specker`"""
+    """Return a comparison of the velocity at which friction by Specker's law is greatest with the printed
+    one, both divided by the transition velocity v_t; part : the law's velocity v_d divided by v_t"""
     at = specker_peak(part)[1]
     bound = StatedBound("section 4.1.3", printed - DIGIT, printed + DIGIT)
     return [Comparison(f"peak with v_t = {1.0 / part:g} v_d", "v_t", printed, at, bound)]
@@ -214,7 +213,7 @@ class FrictionRun(NamedTuple):
     times : (n,) times [s]
     v : (n, n_v) speeds [m/s], [rad/s]
     friction, normal : (n,) forces [N]
-    factor : multiple of real time
+    factor : how many times faster than real time the simulation is
     """
 
     times: Array
@@ -226,7 +225,7 @@ class FrictionRun(NamedTuple):
 
 @lru_cache(maxsize=8)
 def run_of(experiment: str, law: str) -> FrictionRun:
-    """Simulate the shipped experiment with a friction law and the step length of the shipped file."""
+    """Simulate an experiment ("stick_slip" or "impact") with a friction law, and time the simulation."""
     spec = with_law(load_model(experiment), law)
     model = build(spec)
     drawn_ms = min(spec.simulation.step_ms, DRAWN_MS[experiment])
@@ -317,7 +316,7 @@ def first_slip(run: FrictionRun) -> float:
 
 
 def back_on_belt(run: FrictionRun, since: float) -> float:
-    """Return the duration from a time until the block sticks again [s]."""
+    """Return the duration from the time `since` [s] until the block sticks on the belt again [s]."""
     after = run.times > since
     return float(run.times[np.flatnonzero(after & ~slipping(run))[0]] - since)
 

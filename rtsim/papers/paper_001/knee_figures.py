@@ -91,7 +91,9 @@ def push(pulse: Pulse) -> str:
 
 
 def motion_panels(spec: ModelSpec, traces: dict[str, Trace]) -> list[FigurePanel]:
-    """Return panels with rotations over time, and normal forces over flexion."""
+    """Return panels with the knee's rotations over time for the first pulse, and medial and lateral normal
+    forces over flexion for all pulses; traces : simulated runs by the pulse in words
+    """
     step = 1e-3 * spec.simulation.step_ms
     first = next(iter(traces.values()))
     angles = {name: np.degrees(first.q[:, k]) for k, name in enumerate(ROTATIONS)}
@@ -219,7 +221,9 @@ def index_panels(found: KneeSensitivity) -> list[FigurePanel]:
 
 
 def ranked(found: KneeSensitivity, k: int, n: int) -> NDArray[np.int64]:
-    """Return the indices of the n parameters with the largest total Sobol indices of output k, (n,)."""
+    """Return the indices of the n parameters with the largest total Sobol indices, (n,); k : index of the
+    output of the knee model for which they are
+    """
     return np.argsort(-found.total[k, :, 0])[:n]
 
 

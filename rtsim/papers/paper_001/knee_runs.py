@@ -63,13 +63,13 @@ class KneeOutcome(NamedTuple):
 
 
 class KneeSensitivity(NamedTuple):
-    """Sobol indices of every output with respect to every parameter.
+    """Sobol indices of every output of the knee model with respect to every parameter.
 
     names : names of the n_in parameters
     outputs : names of the n_out outputs
     n_run : number of runs
-    n_left_out : number of base points left out
-    first, total : (n_out, n_in, 3) index, lower and upper end of its interval
+    n_left_out : number of points of the sample that are left out, as a run failed
+    first, total : (n_out, n_in, 3) - index, lower and upper end of its confidence interval
     """
 
     names: tuple[str, ...]
@@ -119,7 +119,9 @@ def lift_off_deg(flexion: Array, depth: Array) -> float:
 
 
 def parameter_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Return the names of all perturbed parameters, in the order of `perturbed`."""
+    """Return the names of all perturbed parameters of the knee model, in the order of the perturbations that
+    `perturbed` takes.
+    """
     ends = [(own.name, part) for own in spec.ligaments for part in ("tibia", "femur")]
     names = [f"{name} {part} {axis}" for name, part in ends for axis in AXES]
     names += [f"{own.name} slack length" for own in spec.ligaments]
@@ -185,8 +187,10 @@ def rows_of(some: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def sensitivity(n_base: int, progress: Callable[[str], None]) -> KneeSensitivity:
-    """Compute Sobol indices by Saltelli's design with two sample matrices A and B (n_base, d) for d
-    parameters, and d matrices that are A with one column of B: n_base (d + 2) runs.
+    """Compute the Sobol indices of the knee's outputs by Saltelli's design with two sample matrices A and B
+    (n_base, d) for d parameters, and d matrices that are A with one column of B: n_base (d + 2) runs.
+
+    progress : function called with messages on the progress
     """
     spec = load_model("knee")
     names = parameter_names(spec)

@@ -44,8 +44,9 @@ class ComparedArms(NamedTuple):
     arms: dict[str, Array]
 
     def apart(self, methods: tuple[str, ...]) -> float:
-        """Return the largest difference between the moment arms of these methods, over all muscles and angles
-        [m]."""
+        """Return the largest difference between the moment arms by these methods, over all muscles and all
+        values of the angle [m].
+        """
         found = np.array([self.arms[method] for method in methods])
         return float(np.ptp(found, axis=0).max())
 
@@ -114,8 +115,10 @@ def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> floa
 
 
 def distance_from_pin(arms: MomentArms, muscle: str, body: str, values: Array, angle: str) -> Array:
-    """Return the distance of a straight muscle's line from the origin of a body, the moment arm of figure 1,
-    (n,) [m].
+    """Return the distance between the line of a straight muscle and the origin of a body, which is the moment
+    arm in figure 1, at n values of an angle, (n,) [m].
+
+    values : (n,) - values of the angle [rad]; angle : its name in the model
     """
     stations, bodies, found = arms.model.stations, arms.model.names.bodies, []
     m = arms.model.names.muscles.index(muscle)

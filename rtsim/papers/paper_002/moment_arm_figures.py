@@ -90,7 +90,11 @@ def figure_3(given: ItemInput) -> ItemResult:
 
 def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison]:
     """Return comparisons that check that the moment arms of all methods are equal, and that the torque of eq.
-    24 is moment arm times tension."""
+    24 is moment arm times tension.
+
+    name : beginning of their names; torque : largest difference of the two, relative to moment arm times
+        tension
+    """
     return [
         Comparison(
             f"{name}: largest difference between three exact "
@@ -122,7 +126,9 @@ def range_rows(name: str, found: ComparedArms) -> list[Comparison]:
 
 
 def panels_of(some: Sequence[ComparedArms], words: str) -> list[FigurePanel]:
-    """Return panels for each angle and muscle: moment arms by the four methods, and their differences."""
+    """Return two panels for each angle and muscle: moment arms by the four methods, and their differences
+    from the moment arm by eq. 18; words : beginning of the titles
+    """
     panels = []
     for found in some:
         x = np.degrees(found.values)

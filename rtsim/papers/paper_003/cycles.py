@@ -60,7 +60,9 @@ class MarkerCycle(NamedTuple):
 
 
 def cycles_of(given: ItemInput) -> tuple[MarkerCycle, ...]:
-    """Return the gait cycles of an item: the synthetic ones, or the given recording."""
+    """Return the gait cycles from which a figure or table is computed: those of the synthetic persons, or the
+    recording that the user gives.
+    """
     if given.recording is None:
         return made_up_cycles()
     return (recorded_cycle(given.recording, given.static),)
@@ -68,7 +70,9 @@ def cycles_of(given: ItemInput) -> tuple[MarkerCycle, ...]:
 
 @cache
 def made_up_cycles() -> tuple[MarkerCycle, ...]:
-    """Return the five synthetic persons; they are the same at every call and in every process."""
+    """Return one gait cycle of each of the five synthetic persons; they are the same at every call and in
+    every process.
+    """
     spec, walker = load_model(ONE_LEG), the_walker()
     rng = np.random.default_rng(SEED)
     return tuple(draw_cycle(rng, spec, walker, k + 1) for k in range(N_PERSON))
@@ -76,7 +80,9 @@ def made_up_cycles() -> tuple[MarkerCycle, ...]:
 
 def draw_cycle(rng: np.random.Generator, spec: ModelSpec, walker: Subject, number: int) -> MarkerCycle:
     """Draw one person at random, with stature, joint angles and soft tissue artefacts; return the markers of
-    a cycle.
+    a gait cycle.
+
+    walker : the person who is scaled to the drawn stature; number : of the person, for the name
     """
     subject = in_size(walker, rng.normal(MEAN_STATURE, DEVIATION) / OF_WALKER)
     phase = 2.0 * math.pi * np.arange(N_FRAME) / (N_FRAME - 1)

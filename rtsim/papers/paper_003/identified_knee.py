@@ -35,9 +35,10 @@ OF_SHIPPED = "motion and points that the shipped geometry of table 1 made"
 
 
 def identified(noise: float, seed: int) -> list[tuple[str, str, float]]:
-    """Return the errors of an identified knee geometry, in rows with name and unit.
+    """Generate motion by the known knee mechanism, identify the mechanism from it, and return the errors of
+    geometry and motion, in rows with name and unit.
 
-    noise : errors of positions and points [m]
+    noise : standard deviation of random errors of the given positions and points [m]; seed : of these errors
     """
     true = knee_geometry_of(load_model(MODEL))
     motion = moved_along(true, np.radians(FLEXION_DEG))
@@ -58,8 +59,9 @@ def identified(noise: float, seed: int) -> list[tuple[str, str, float]]:
 
 
 def errors_of(true: KneeGeometry, found: KneeGeometry) -> list[tuple[str, str, float]]:
-    """Return name, unit and largest error of the points, lengths and planes of an identified geometry; for a
-    plane, of its height and its normal."""
+    """Return rows with name, unit and largest error of the points, lengths and planes of an identified knee
+    geometry; for a plane, of its height and its normal.
+    """
     heights = np.einsum("ki,ki->k", found.plateaus - true.plateaus, true.normals)
     ends = np.array([found.origins - true.origins, found.insertions - true.insertions])
     rows = [

@@ -88,10 +88,10 @@ class KneeSolver:
         return estimator
 
     def run(self, method: str, weights: Mapping[str, float] | None = None) -> KneeRun:
-        """Solve all frames from a fresh start.
+        """Solve all frames of the cycle by a method, beginning without any previous pose.
 
         weights : weights of the ligaments that are soft in the method, in place of those in the paper's table
-          3 [1/m^2]
+            3 [1/m^2]
         """
         estimator, usual = self._estimator, None
         estimator.switch(method)

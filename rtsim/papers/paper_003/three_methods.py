@@ -41,7 +41,7 @@ MOST_UNSOLVED = 0.2
 
 
 class MethodRuns(NamedTuple):
-    """Runs of all persons by method, and the solvers that computed them."""
+    """Runs of all persons by each of the three methods, and the solvers that computed them."""
 
     runs: dict[str, list[KneeRun]]
     solvers: list[KneeSolver]

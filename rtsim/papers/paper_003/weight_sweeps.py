@@ -51,13 +51,15 @@ class WeightRuns(NamedTuple):
 
 
 def absolute_runs(given: ItemInput) -> WeightRuns:
-    """Solve the cycle by the method `prescribed` with 400 weights, each the same for all four ligaments."""
+    """Solve every person's cycle by the method `prescribed` with 400 weights, each the same for all four
+    ligaments.
+    """
     return _runs(given.recording, given.static, "prescribed")
 
 
 def relative_runs(given: ItemInput) -> WeightRuns:
-    """Solve the cycle by the method `minimised` with all 256 combinations of four levels of weight for the
-    four ligaments.
+    """Solve every person's cycle by the method `minimised` with all 256 combinations of four levels of weight
+    for the four ligaments.
     """
     return _runs(given.recording, given.static, "minimised")
 
@@ -136,7 +138,9 @@ def band_panels(
 
 
 def absolute_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
-    """Compute figures 6 and 8: the effect of the ligaments' weights relative to those of the markers."""
+    """Compute figures 6 and 8: the effect of the ligaments' weights relative to those of the markers; names :
+    results that are drawn, of the knee's pose (6) or of ligament lengthening (8)
+    """
     runs = absolute_runs(given)
     weights = runs.weights[:, 0]
     over_all, above = variation(runs.values), variation(runs.values, weights > CUT)
@@ -155,7 +159,9 @@ def absolute_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
 
 
 def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
-    """Compute figures 7 and 9: the effect of the ligaments' weights relative to each other."""
+    """Compute figures 7 and 9: the effect of the ligaments' weights relative to each other; names : results
+    that are drawn, of the knee's pose (7) or of ligament lengthening (9)
+    """
     runs = relative_runs(given)
     changed = variation(runs.values)
     rows = [unsolved(runs)]
@@ -175,8 +181,10 @@ def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
 
 
 def sensitivity(given: ItemInput) -> ItemResult:
-    """Compute table 5: for the 27 runs in which one ligament has the largest weight, the largest standard
-    deviation over the cycle, compared with the table and with the bounds in the paper's section 3.
+    """Compute table 5, the sensitivity of the knee to the ligaments' weights. For each ligament, the knee's
+    angles and displacements are taken from the 27 runs in which it alone has the largest weight; their
+    standard deviation over these runs, the largest in the cycle, is compared with the table and with the
+    bounds in the paper's section 3.
     """
     runs = relative_runs(given)
     rows, largest = [], np.zeros(6)

@@ -70,7 +70,9 @@ def figure_3(given: ItemInput) -> ItemResult:
 
 
 def stick_panel(title: str, x: Array, curves: dict[str, Array]) -> FigurePanel:
-    """Return a panel with heights over the forward direction, both at the same scale."""
+    """Return a panel of a figure with heights over the forward direction x : (n,) [m], both at the same
+    scale; curves : heights (n,) [m] by name
+    """
     heights = np.array([*curves.values()])
     spare = 0.5 * max(
         0.0, float(np.nanmax(heights) - np.nanmin(heights)) - float(np.nanmax(x) - np.nanmin(x))
@@ -91,7 +93,9 @@ def flexion_of(lift: LiftMotion, k: int) -> Array:
 
 
 def pose_of(lift: LiftMotion, model: Model, frame: int) -> tuple[Array, Array]:
-    """Return the lines of the stick figure in a frame, with the right foot level at the origin."""
+    """Return the lines of the body as a stick figure in a frame of the lift, with the right foot level at the
+    origin: forward and upward coordinates, (n,) each [m].
+    """
     q = model.q_neutral.copy()
     for k, joint in enumerate(load_set(MADE_UP).joints):
         at = model.coordinates.q[model.coordinates.names.index(joint.coordinate)]

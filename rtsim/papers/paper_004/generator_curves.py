@@ -1,5 +1,5 @@
-"""Figures 1 and A.6 and table A.2 of Millard et al. (2019): curves of the generators, the effect of their
-parameters, and their values.
+"""Figures 1 and A.6 and table A.2 of Millard et al. (2019): curves of the joint torque generators, the effect
+of their parameters, and their values.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ COLUMNS = (
 
 
 def figure_1(given: ItemInput) -> ItemResult:
-    """Compute figure 1: the effect of blends, scales and shift on the curves of the hip's extensor."""
+    """Compute figure 1: the effect of the fitted parameters (blends, scales and shift) on the torque curves
+    of the hip's extensor.
+    """
     one = next(one for one in generators_of(SET) if one.name == SHOWN)
     best, grid = radians(one.spec.optimal_angle_deg), np.radians(np.linspace(-60.0, 200.0, 53))
     still = np.zeros(len(grid))
@@ -90,8 +92,9 @@ def figure_1(given: ItemInput) -> ItemResult:
 
 
 def stated(quantity: str, off: Array, source: str) -> Comparison:
-    """Return a comparison that checks that differences `off` are zero except for rounding, as the paper (at
-    `source`) states.
+    """Return a comparison that checks that values are zero except for rounding.
+
+    quantity : name of the values `off`; source : equation or section of the paper that says so
     """
     return Comparison(quantity, "1", 0.0, float(np.abs(off).max()), StatedBound(source, high=ROUNDING))
 
@@ -120,8 +123,8 @@ def figure_a_6(given: ItemInput) -> ItemResult:
 
 
 def at(one: PlacedGenerator, part: float, speed: bool = False) -> Array:
-    """Return the generator's optimal angle [rad] or, with `speed`, the fraction `part` of its greatest speed
-    [rad/s], as an array (1,).
+    """Return a torque generator's optimal angle [rad] or, with `speed`, the fraction `part` of its greatest
+    speed [rad/s], as an array (1,). `part` has no meaning for the angle.
     """
     value = part * one.spec.speed_deg_s if speed else one.spec.optimal_angle_deg
     return np.radians([value])

@@ -1,5 +1,5 @@
-"""Table 1, figures 4 and 5 of Millard et al. (2019): the hip's extensor fitted to the stoop lift, from many
-initial guesses and for several a_max.
+"""Table 1, figures 4 and 5 of Millard et al. (2019): the torque generator of the hip's extensor fitted to the
+stoop lift, from many initial guesses and for several limits a_max of its activation.
 """
 
 from __future__ import annotations
@@ -41,8 +41,11 @@ OTHER_LIFT = "from another lift than the paper's; --recording reads the authors'
 
 @lru_cache(maxsize=1)
 def fits_of(recording: Path | None) -> tuple[LiftMotion, FittedGenerator, FittedGenerator]:
-    """Fit the right hip's extensor to the lift: once from the authors' initial guess, and once from all
-    initial guesses, random ones included.
+    """Fit the torque generator of the right hip's extensor to the lift. Return the lift, the fit from the
+    initial guess of Millard et al. alone, and the best fit from many initial guesses, random ones
+    included.
+
+    recording : file of a recorded lift, None = the synthetic one
     """
     lift = lift_of(recording)
     first = fit_of(lift, lift.hips[0], several=False, most_passive=PASSIVE_OF_PAPER)
@@ -94,20 +97,23 @@ def table_1(given: ItemInput) -> ItemResult:
 def of_lift(
     rows: Sequence[Comparison], panels: Sequence[FigurePanel], lift: LiftMotion, *notes: str
 ) -> ItemResult:
-    """Return the result of an item, with a note on the lift from which it is computed."""
+    """Return the result of a figure or table from its comparisons, panels and notes, with the source of the
+    lift from which it is computed.
+    """
     return ItemResult(rows, panels, notes, data=lift.data, has_data_of_paper=lift.is_of_paper)
 
 
 def shown(x: Array) -> list[float]:
-    """Return the five fitted parameters in the units of table 1 (the shift in degrees)."""
+    """Return the five fitted parameters x : (5,) in the units of table 1 (the shift in degrees)."""
     return [float(x[0]), float(x[1]), float(np.degrees(x[2])), float(x[3]), float(x[4])]
 
 
 def one_row(
     quantity: str, unit: str, printed: float, value: float, bound: StatedBound, lift: LiftMotion
 ) -> Comparison:
-    """Return a comparison of a value; a bound that comes from the paper's own trial is applied only to that
-    trial."""
+    """Return a comparison of a computed value with the printed one. Its bound applies only if the lift is the
+    recorded one of the paper; for another lift the comparison has a reason instead.
+    """
     if lift.is_of_paper:
         return Comparison(quantity, unit, printed, value, bound)
     return Comparison(quantity, unit, printed, value, reason=OTHER_LIFT)
@@ -127,8 +133,9 @@ def feasible_rows(words: str, fit: FittedGenerator) -> list[Comparison]:
 
 
 def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
-    """Compare the fit of the left hip with that of the right one, and count the other generators whose
-    parameters the fit changed."""
+    """Compare the fit of the left hip's extensor with that of the right one, and count the other generators
+    whose parameters a fit changes; first : fit of the right hip's extensor
+    """
     left = fit_of(lift, lift.hips[1], several=False, most_passive=PASSIVE_OF_PAPER)
     apart = float(np.abs(left.x - first.x).max())
     others = [one for one in lift.placed if one.name not in lift.hips]
@@ -166,7 +173,10 @@ def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
 
 
 def explained(first: FittedGenerator, best: FittedGenerator) -> str:
-    """Return a note on why the parameters in table 1 of the paper are only a local minimum."""
+    """Return a note on whether the parameters in table 1 of the paper are only a local minimum, and why.
+
+    first : fit from the initial guess of Millard et al.; best : best fit from many initial guesses
+    """
     if best.objective > first.objective - SLACK:
         return "The authors' start leads to the least minimum that any start found."
     return (
@@ -179,8 +189,9 @@ def explained(first: FittedGenerator, best: FittedGenerator) -> str:
 
 
 def over_caps(lift: LiftMotion) -> list[FigurePanel]:
-    """Return panels with parameters and squared distance over the allowed activation a_max, for the global
-    minimum and for the minimum reached from the authors' initial guess.
+    """Return panels with fitted parameters and their squared distance from the defaults over the allowed
+    activation a_max, for the best minimum and, of the distance, for that from the initial guess of Millard
+    et al.
     """
     found: dict[str, list[float]] = {name: [] for name in ("least", "start", *(name for name, *_ in TABLE_1))}
     for cap in CAPS:
@@ -210,7 +221,7 @@ def over_caps(lift: LiftMotion) -> list[FigurePanel]:
 
 
 def figure_4(given: ItemInput) -> ItemResult:
-    """Compute figure 4: activation over hip flexion before and after the fit."""
+    """Compute figure 4: activation of the right hip's extensor over hip flexion before and after the fit."""
     lift, first, _ = fits_of(given.recording)
     assert first.before is not None
     angle, active = np.degrees(first.flexion), first.before.activation
@@ -233,8 +244,8 @@ def figure_4(given: ItemInput) -> ItemResult:
 
 
 def figure_5(given: ItemInput) -> ItemResult:
-    """Compute figure 5: torque over angle and over speed before and after the fit, for the minimum of table
-    1 and for the global minimum.
+    """Compute figure 5: torque of the right hip's extensor over angle and over speed before and after the
+    fit, for the minimum of table 1 and for the best minimum.
     """
     lift, first, best = fits_of(given.recording)
     assert first.before is not None

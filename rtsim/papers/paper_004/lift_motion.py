@@ -1,7 +1,9 @@
-"""The stoop lift to which generators are fitted: the paper's own if the user gives it, else a synthetic one.
+"""The stoop lift to which joint torque generators are fitted: angles, speeds and moments of the joints of a
+person who bends and lifts a box. It is the recorded lift of Millard et al. (2019) or another one if the
+user gives its file (`--recording`), else a synthetic one.
 
-The authors publish their trial (github.com/mjhmilla/MillardSreenivasaMombaur2017, ID_2D/q_stoop2.csv and its
-other tables); `--recording` reads it, or the joints of another lift.
+Millard et al. publish their lift as a table (ID_2D/q_stoop2.csv) and its companions in
+github.com/mjhmilla/MillardSreenivasaMombaur2017.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class LiftMotion(NamedTuple):
 
     motion : angles, speeds and moments of the joints
     placed : the torque generators; hips : names of the extensors of the right and the left hip
-    is_of_paper : whether it is the paper's own trial, judged by its number of samples and its depth
+    is_of_paper : whether it is the paper's own lift, judged by its number of samples and its greatest hip
+        flexion
     data : source of the lift, for the foot of a figure
     """
 
@@ -53,7 +56,7 @@ class LiftMotion(NamedTuple):
 
 
 def lift_of(recording: Path | None) -> LiftMotion:
-    """Return the lift in a file, or the synthetic one."""
+    """Return the lift in a file, with the torque generators at its joints; None = the synthetic lift."""
     if recording is None:
         placed = generators_of(MADE_UP)
         return LiftMotion(deep_lift(placed), placed, HIPS[MADE_UP], False, MADE_UP_DATA)
@@ -75,8 +78,11 @@ def lift_of(recording: Path | None) -> LiftMotion:
 
 
 def deep_lift(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
-    """Return the benchmark's synthetic lift, with both hips flexed as deep as in the paper, and a heavier
+    """Return the synthetic lift of the torque generators' benchmark
+    (rtsim/bench/mechanics/torque_generators), with both hips flexed as deep as in the paper, and a heavier
     load on the way up.
+
+    placed : torque generators at the joints
     """
     motion = made_up(placed)
     part = (motion.times - motion.times[0]) / (motion.times[-1] - motion.times[0])
@@ -93,7 +99,10 @@ def deep_lift(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
 
 
 def fit_of(lift: LiftMotion, name: str, **settings: object) -> FittedGenerator:
-    """Fit one generator; ConfigError if it cannot be fitted."""
+    """Fit one torque generator to the lift; ConfigError if it cannot be fitted.
+
+    name : name of the generator; settings : settings of the fit, as fields of FitSettings
+    """
     one = next(one for one in lift.placed if one.name == name)
     if one.joint.coordinate not in lift.motion.names:
         raise ConfigError(f"the lift has no joint {one.joint.coordinate}", where="--recording")

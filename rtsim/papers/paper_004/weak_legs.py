@@ -1,8 +1,8 @@
-"""Figure B.7 and tables B.3, B.4 of Millard et al. (2019): the least strength of the legs that a walk
-requires.
+"""Figure B.7 and tables B.3, B.4 of Millard et al. (2019): the least strength of the legs' torque generators
+that a walk requires.
 
-In the paper a child walks in crouch gait, a trial of Sreenivasa et al. (2017). Here the built-in walker
-walks over its synthetic plate; `rtsim fit torque-generators --bounds` computes the same for a person.
+In the paper a child walks in crouch gait, a trial of Sreenivasa et al. (2017). Here the built-in walker walks
+over its synthetic plate; `rtsim fit torque-generators --bounds` computes the same for a person.
 """
 
 from __future__ import annotations
@@ -60,13 +60,15 @@ WALKER_DATA = "the synthetic walker on its synthetic force plate"
 
 @lru_cache(maxsize=1)
 def legs_of_walker() -> tuple[StrengthBounds, ...]:
-    """Return the bounds of strength of all generators of the right leg."""
+    """Return for each torque generator of the right leg its fit to the built-in walker's motion, and the
+    least strength that the walk requires.
+    """
     return tuple(strength_bounds(generators_of(SET), walker_motion(), FitSettings(), {}))
 
 
 def walker_motion() -> JointMotion:
-    """Compute angles, speeds and moments of the walker's right leg over some cycles, by the stages of
-    a run.
+    """Compute angles, speeds and moments of the joints of the built-in walker's right leg over some gait
+    cycles, by the stages of a run.
     """
     run = replace(load_run(find_config(RUN, "runs")), forces=RUN, mass_kg=MASS_KG)
     trial, feed, kept = load_trial(run.source), ForceFeed(), KeptResults()
@@ -96,7 +98,9 @@ def walker_motion() -> JointMotion:
 
 
 def table_b_3(given: ItemInput) -> ItemResult:
-    """Compute table B.3: strength before the fit, and fitted parameters, of the right leg."""
+    """Compute table B.3: strength of the right leg's torque generators before the fit, and their fitted
+    parameters.
+    """
     rows = []
     for one in legs_of_walker():
         muscle, fit = one.fit.placed.muscle, one.fit
@@ -118,8 +122,8 @@ def table_b_3(given: ItemInput) -> ItemResult:
 
 
 def table_b_4(given: ItemInput) -> ItemResult:
-    """Compute table B.4: the least strength that the walk requires, after the fit, compared with the printed
-    one, which is from before the fit.
+    """Compute table B.4: the least strength of the right leg's torque generators that the walk requires,
+    after the fit. The printed values, with which it is compared, are from before the fit.
     """
     found = legs_of_walker()
     rows = []
@@ -151,7 +155,9 @@ def table_b_4(given: ItemInput) -> ItemResult:
 
 
 def figure_b_7(given: ItemInput) -> ItemResult:
-    """Compute figure B.7: the plantarflexor before and after the fit."""
+    """Compute figure B.7: torques and activation of the plantarflexor's torque generator before and after the
+    fit.
+    """
     fit = next(one.fit for one in legs_of_walker() if one.fit.placed.muscle == "ankle_plantarflexion")
     assert fit.before is not None
     assert fit.after is not None
