@@ -20,12 +20,12 @@ FLAT = 0.01
 
 
 def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
-    """Adapt a model to a person: remove optional bodies that the person does not have, and a root without
-    markers.
+    """Adapt a model to a person: remove optional bodies, such as the trunk, that the person does not have,
+    and the root (pelvis) if it has no markers.
 
-    A left leg alone is solved as its mirror image, but the angles of optional bodies, which belong to
-    neither side, are reported for the person, not for the image. A person calibrated from keypoints gets
-    simple joints without forces.
+    A left leg alone is solved as its mirror image, but the angles of optional bodies, which belong to neither
+    side, are reported for the person, not for the image. A person calibrated from keypoints gets simple
+    joints without forces.
     """
     if subject.keypoints:
         return plain_joints(spec)

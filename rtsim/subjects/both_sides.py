@@ -122,8 +122,8 @@ def across(x: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def stand_in(spec: ModelSpec) -> Subject | None:
-    """Return the shipped subject, for checks of a model that needs a person's anatomy; None for any other
-    model.
+    """Return the example person that is part of rtsim, of one leg or of both, with whose anatomy a model that
+    needs a person's can be built for checks; None for a model that needs none.
     """
     if not spec.of_subject:
         return None

@@ -45,11 +45,11 @@ Regression = Callable[[Predictors], tuple[Array, Array, Array]]
 
 
 class HipRegression(NamedTuple):
-    """A published regression.
+    """A published regression of the hip centre from measures of pelvis and leg.
 
+    of : the function that computes it; source : publication
     needs_leg : whether it needs the length of the leg
-    of_markers : whether its distances are measured between markers, not between the bony landmarks under
-        them
+    of_markers : whether its distances are measured between markers, not between the bony landmarks under them
     """
 
     source: str
@@ -60,48 +60,61 @@ class HipRegression(NamedTuple):
 
 def harrington2007(p: Predictors) -> tuple[Array, Array, Array]:
     """Regression of Harrington et al. (2007) by pelvic depth and width, from magnetic resonance images of
-    adults, healthy children and children with cerebral palsy.
+    adults, healthy children and children with cerebral palsy. Returns the position of the hip centre relative
+    to the middle of the ASIS: forwards, upwards, outwards, (n, 1) each [mm].
     """
     return -0.24 * p.depth - 9.9, -0.30 * p.width - 10.9, 0.33 * p.width + 7.3
 
 
 def harrington2007_full(p: Predictors) -> tuple[Array, Array, Array]:
     """Regression of Harrington et al. (2007) with the best predictors of each direction, including the leg's
-    length.
+    length. Returns the position of the hip centre relative to the middle of the ASIS: forwards, upwards,
+    outwards, (n, 1) each [mm].
     """
     upwards = -0.16 * p.width - 0.04 * p.leg_length - 7.1
     return -0.24 * p.depth - 9.9, upwards, 0.28 * p.depth + 0.16 * p.width + 7.9
 
 
 def sangeux2015(p: Predictors) -> tuple[Array, Array, Array]:
-    """Regression of Sangeux (2015) by the pelvic width alone, for a pelvis without PSIS markers."""
+    """Regression of Sangeux (2015) by the pelvic width alone, for a pelvis without PSIS markers. Returns the
+    position of the hip centre relative to the middle of the ASIS: forwards, upwards, outwards, (n, 1) each
+    [mm].
+    """
     return -0.138 * p.width - 10.4, -0.305 * p.width - 10.9, 0.33 * p.width + 7.3
 
 
 def sangeux2015_leg(p: Predictors) -> tuple[Array, Array, Array]:
-    """Regression of Sangeux (2015) by the length of the leg alone, where the ASIS are hard to find."""
+    """Regression of Sangeux (2015) by the length of the leg alone, where the ASIS are hard to find. Returns
+    the position of the hip centre relative to the middle of the ASIS: forwards, upwards, outwards, (n, 1)
+    each [mm].
+    """
     still = np.ones_like(p.width)
     forwards, upwards = -0.041 * p.leg_length - 6.3, -0.083 * p.leg_length - 7.9
     return forwards * still, upwards * still, (0.0874 * p.leg_length + 5.4) * still
 
 
 def hara2016(p: Predictors) -> tuple[Array, Array, Array]:
-    """Regression of Hara et al. (2016) by the length of the leg alone, for adults and children."""
+    """Regression of Hara et al. (2016) by the length of the leg alone, for adults and children. Returns the
+    position of the hip centre relative to the middle of the ASIS: forwards, upwards, outwards, (n, 1) each
+    [mm].
+    """
     still = np.ones_like(p.width)
     forwards, upwards = 11.0 - 0.063 * p.leg_length, -9.0 - 0.078 * p.leg_length
     return forwards * still, upwards * still, (8.0 + 0.086 * p.leg_length) * still
 
 
 def bell1990(p: Predictors) -> tuple[Array, Array, Array]:
-    """Regression of Bell et al. (1990) for adults: 14 % of the pelvic width inwards from the ASIS, 19 %
-    backwards and 30 % downwards.
+    """Regression of Bell et al. (1990) for adults: the hip centre lies 14 % of the pelvic width inwards from
+    the ASIS, 19 % backwards and 30 % downwards. Returns its position relative to the middle of the ASIS:
+    forwards, upwards, outwards, (n, 1) each [mm].
     """
     return -0.19 * p.width, -0.30 * p.width, 0.36 * p.width
 
 
 def bell1989(p: Predictors) -> tuple[Array, Array, Array]:
-    """Regression of Bell et al. (1989) for adults: 14 % of the pelvic width inwards from the ASIS, 22 %
-    backwards and 30 % downwards.
+    """Regression of Bell et al. (1989) for adults: the hip centre lies 14 % of the pelvic width inwards from
+    the ASIS, 22 % backwards and 30 % downwards. Returns its position relative to the middle of the ASIS:
+    forwards, upwards, outwards, (n, 1) each [mm].
     """
     return -0.22 * p.width, -0.30 * p.width, 0.36 * p.width
 
@@ -114,7 +127,10 @@ def usual_trochanter(leg_length: float) -> float:
 
 
 def davis1991(p: Predictors) -> tuple[Array, Array, Array]:
-    """Regression of Davis et al. (1991) from radiographs of 25 hips, in the form that Plug-in Gait uses."""
+    """Regression of Davis et al. (1991) from radiographs of 25 hips, in the form that Plug-in Gait uses.
+    Returns the position of the hip centre relative to the middle of the ASIS: forwards, upwards, outwards,
+    (n, 1) each [mm].
+    """
     reach = 0.115 * p.mean_leg_length - 15.3
     back = p.marker_radius + (
         p.asis_trochanter if p.asis_trochanter == p.asis_trochanter else usual_trochanter(p.leg_length)
@@ -267,7 +283,12 @@ def notes_on_pelvis(measures: ConventionalMeasures, side: str, apart: float) -> 
 def _predictors(
     width: Array, depth: Array, measures: ConventionalMeasures, side: str, name: str
 ) -> Predictors:
-    """Return the predictors of one leg; an unknown length is replaced by that of the other leg."""
+    """Return what a regression of the hip centre needs of one leg; an unknown length of the leg is replaced
+    by that of the other one, and ConfigError is raised if both are unknown but needed.
+
+    width, depth : (n, 1) distances between the ASIS, and from mid-PSIS to mid-ASIS [mm]
+    name : name of the regression
+    """
     own, mean = measures.of(side), measures.mean_leg_length
     if mean is None and REGRESSIONS[name].needs_leg:
         raise ConfigError(

@@ -52,7 +52,9 @@ class SubjectSegment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Subject(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A subject file, as `rtsim calibrate` writes it."""
+    """A person: the segments, with markers and landmarks, to which a model is scaled, and options and notes
+    of the calibration. This is the content of a subject file, as `rtsim calibrate` writes it.
+    """
 
     name: str
     source: str

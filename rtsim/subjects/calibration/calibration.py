@@ -77,7 +77,8 @@ PELVIS = "pelvis"
 
 
 class Request(NamedTuple):
-    """The leg that is to be calibrated, its marker map, and options (standoff: skin to marker centre)."""
+    """The leg to be calibrated: its table in the marker map, its side by the labels, hip regression, given
+    knee width (None = as stored), and the distance from skin to marker centre on the pelvis (standoff)."""
 
     table: LabSide
     label_side: str  # as the markers are labelled
@@ -87,7 +88,7 @@ class Request(NamedTuple):
 
 
 class CalibrationFrames(NamedTuple):
-    """Natural coordinates Q (u, rP, rD, w) and landmarks of a leg in n frames; mirrored for a left leg."""
+    """Natural coordinates Q (u, rP, rD, w), markers and landmarks of a leg in n frames, mirrored if left."""
 
     Q: dict[str, Array]  # segment -> (n, 4, 3)
     positions: Array  # (n, n_marker, 3) - of all markers [m]
@@ -229,7 +230,8 @@ def calibrate(
 
 
 def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFrames:
-    """Compute the leg's natural coordinates in frames that show all landmarks and agree with each other."""
+    """Compute a leg's landmarks and natural coordinates in the frames of a trial, `source`, that show all
+    anatomical markers and agree with each other; remedy : for the error if no frame does."""
     where = file_name(source)
     known = role_positions(source, request.table)
     usable = usable_frames(request.table, known, where, remedy)
@@ -312,7 +314,8 @@ def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalM
 def build_segments(
     trial: MarkerTrial, source: MarkerTrial, table: LabSide, anatomy: CalibrationFrames
 ) -> tuple[dict[str, SubjectSegment], list[str]]:
-    """Build the segments with the markers that are tracked in the trial, and notes for the user."""
+    """Build a person's segments from the frames `anatomy` of the trial `source`, with the markers that the
+    trial to be solved (`trial`) shows; also return notes for the user."""
     names = [name for name in SEGMENTS if name in anatomy.Q]
     parameters = {name: segment_parameters(anatomy.Q[name]) for name in names}
     plausible.check_lengths(parameters, file_name(source))

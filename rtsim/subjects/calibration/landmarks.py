@@ -73,7 +73,11 @@ class Landmarks(NamedTuple):
 
 
 def role_positions(trial: MarkerTrial, table: LabSide) -> dict[str, Array]:
-    """Return the positions (n, 3) [m] of the marker of each role that has any data in the trial."""
+    """Return the measured positions (n, 3) [m] of a leg's anatomical markers by role (the landmark on which a
+    marker is, such as "epicondyle_lateral"); roles whose marker no frame shows are left out.
+
+    table : the side of the marker map that gives the name of the marker of each role
+    """
     found = find_markers(table.named.values(), trial.names)
     positions = {role: trial.positions[:, found[name]] for role, name in table.named.items() if name in found}
     return {role: x for role, x in positions.items() if np.isfinite(x).all(axis=1).any()}
@@ -90,8 +94,10 @@ def has_device(positions: Positions) -> bool:
 
 
 def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
-    """Return the marker roles from which the landmarks of this marker set are computed, with the available
-    data.
+    """Return the roles of the markers (landmarks, such as "calcaneus") that the calibration of a leg needs
+    with this marker set; of alternatives, such as PSIS or sacrum, those that have data.
+
+    table : the side of the marker map; positions : role -> (n, 3) [m], for the markers that have data
     """
     if table.is_keypoints:
         return KEYPOINTS

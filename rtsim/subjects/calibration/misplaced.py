@@ -86,10 +86,11 @@ STEPS = 8
 
 
 class Leg(NamedTuple):
-    """Landmarks of a right leg, or of a mirrored left one.
+    """Landmarks of a right leg, or of a mirrored left one, as their markers show them.
 
-    points : role -> (n, 3) [m], free of NaN, including `hip` if the pelvis is marked; names : role -> marker
-        name
+    points : role (landmark, such as "calcaneus") -> (n, 3) [m], free of NaN; with the hip centre, `hip`, if
+        the pelvis is marked
+    names : role -> marker name
     """
 
     points: Points
@@ -209,8 +210,9 @@ def seen_together(tracks: Points, pair: tuple[str, str]) -> bool:
 
 
 def evidence_alone(leg: Leg, role: str) -> float:
-    """Return how much of the deviation from usual proportions a displacement of one landmark explains; 0 for
-    landmarks that the proportions do not contain.
+    """Return how much of a leg's deviation from usual proportions a displacement of the marker of one
+    landmark, `role`, explains (decrease of the weighted sum of squares); 0 for landmarks without usual
+    proportions.
     """
     return next((shift.evidence for shift in by_proportions(leg) if shift.role == role), 0.0)
 
@@ -235,7 +237,11 @@ def by_proportions(leg: Leg) -> list[MarkerShift]:
 
 
 def between_legs(leg: Leg, pairs: Sequence[tuple[str, str]]) -> Array:
-    """Return the covariance of the differences of distances between the legs of a person, (n, n) [m^2]."""
+    """Return the covariance (n, n) [m^2] that the n distances between pairs of landmarks, right minus left
+    leg, have if no marker is displaced: from the placement of every marker, posture and skin.
+
+    leg : one of the legs; pairs : the two landmarks of each distance
+    """
     slopes = jacobian(middle(leg.points), pairs, roles_of(pairs))
     hinged = [bool({*pair} & {*ANKLE} and {*pair} & {*FOOT}) for pair in pairs]
     of_distance = np.diag(np.where(hinged, HINGED, RIGID) ** 2)

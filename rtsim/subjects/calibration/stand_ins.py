@@ -254,7 +254,7 @@ def check_wands(known: Positions, measures: LegMeasures, where: str) -> None:
 
 
 def hip_of(known: Positions, measures: LegMeasures) -> Array:
-    """Return the hip centre of the leg, (n, 3) [m]."""
+    """Return the hip centre of the leg by the hip regression that `measures` names, (n, 3) [m]."""
     asis, back = (known["asis"], known["asis_opposite"]), back_of(known)
     hip, _ = hip_centres(*asis, back, measures.regression, measures.person, measures.standoff)
     return hip

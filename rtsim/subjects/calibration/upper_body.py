@@ -68,8 +68,12 @@ def hanging(
 def part(
     share: SegmentShare, scale: float, mass: float, top: Array, axes: Array
 ) -> tuple[float, Array, Array]:
-    """Return mass, mass centre and central inertia of one upright segment; top : (3,) position of its upper
-    end [m].
+    """Return mass [kg], mass centre (3,) [m] and inertia about it (3, 3) [kg m^2] of one upright segment.
+
+    share : mass, length, centre and radii of gyration of the segment in the mean person; scale : stature
+        relative to that person
+    mass : mass of the whole person [kg]
+    top : (3,) position of the segment's upper end [m]; axes : (3, 3) its axes as columns, Y upwards
     """
     length, m = scale * share.length_mm, 1e-2 * share.mass_percent * mass
     sagittal, transverse, longitudinal = 1e-2 * length * np.array(share.radii_percent)

@@ -152,6 +152,8 @@ def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
 def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, list[str]]:
     """Build the record of a leg for the conventional gait model, and notes for the user; ConfigError if a
     measure is missing or impossible.
+
+    names : role, such as "thigh" or "toe" -> name of the marker that a run tracks
     """
     side, where = source.side, source.where
     measures = person_of(source)

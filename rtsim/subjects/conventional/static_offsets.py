@@ -61,8 +61,9 @@ class Source(NamedTuple):
 class AlignedLeg(NamedTuple):
     """A leg of a static trial after the evaluation of its knee alignment device or medial markers.
 
-    x : role -> (n, 3) [m], including the lateral epicondyle if a device replaced it; measures : measures
-        with rotation offsets and widths; notes : notes for the user
+    x : role of the marker map, such as "calcaneus" -> (n, 3) position [m], including the lateral epicondyle
+        if a device replaced its marker
+    measures : measures of the person, with the leg's rotation offsets and widths; notes : notes for the user
     """
 
     x: dict[str, Array]
@@ -105,11 +106,12 @@ def person_of(source: Source) -> ConventionalMeasures:
 
 
 def aligned(source: Source, known: Positions, hip: Array, measures: ConventionalMeasures) -> AlignedLeg:
-    """Compute rotation offsets and widths from a knee alignment device or medial markers of the static
-    trial.
+    """Compute rotation offsets and widths from a knee alignment device or medial markers of the static trial.
 
-    known : role of the map -> (n, 3) [m]; hip : (n, 3) [m]. If Plug-in Gait has processed the leg, its
-        stored offsets are kept.
+    known : role of the marker map, such as "epicondyle_medial" -> (n, 3) position [m]; hip : (n, 3) hip
+        centre [m]
+
+    If Plug-in Gait has processed the leg, its stored offsets are kept.
     """
     side, x, notes = source.side, dict(known), []
     own, radius = measures.of(side), measures.marker_radius

@@ -100,7 +100,11 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
 
 
 def third_metatarsal(flat: Mapping[str, Array]) -> tuple[Array, list[str]]:
-    """Return the head of the third metatarsal, or a replacement if it has no marker, with notes."""
+    """Return the head of the third metatarsal, (3,), or a point between other metatarsals if it has no
+    marker, with notes on this.
+
+    flat : role, such as "metatarsal_1" -> (3,) position of the marker while the foot stands flat [m]
+    """
     if "metatarsal_3" in flat:
         return flat["metatarsal_3"], []
     fifth = flat["metatarsal_5"]

@@ -89,10 +89,10 @@ class LegLine(NamedTuple):
 class StandingPose(NamedTuple):
     """Pose of a person in a static trial.
 
-    heading : [deg] about Y, direction in which the person faces; middle : position of the middle of the
-        body, to the right [m]
-    stature : body height [m]; score : how well the pose explains the markers; doubt : score of the best pose
-        with another heading or stature
+    heading : direction in which the person faces, an angle about Y [deg]
+    middle : position of the middle of the body along the person's axis to the right [m]
+    stature : body height [m]; score : how well the pose explains the markers
+    doubt : score of the best pose with another heading or stature
     """
 
     heading: float
@@ -179,8 +179,10 @@ def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, f
 
 
 def middles_of(x: Array) -> list[float]:
-    """Return candidates for the middle of the body: middles between mirrored pairs of markers (n, 3), at
-    most the two with most pairs [m].
+    """Return candidates for the middle of the body, to the right [m]: middles between mirrored pairs of
+    markers, at most the two with most pairs.
+
+    x : (n, 3) markers along the person's axes: forwards, up, to the right [m]
     """
     low = x[:, 1] < 0.75 * np.ptp(x[:, 1])
     x = x[low]
@@ -197,8 +199,12 @@ def middles_of(x: Array) -> list[float]:
 
 
 def costs_of(x: Array, allowed: Bools) -> Array:
-    """Return the costs (n_slot, n_marker) of assigning markers (n_marker, 3) to the landmarks SLOTS (a role
-    and a side of the body); infinite where an assignment is impossible or not allowed.
+    """Return the costs (n_slot, n_marker) of assigning markers to the landmarks SLOTS (a role and a side of
+    the body): squared distances from the typical positions in standard deviations, plus a cost for rare
+    roles; infinite where an assignment is impossible or not allowed.
+
+    x : (n_marker, 3) markers relative to the stature, by StandingPose.seen
+    allowed : (n_slot, n_marker) whether the marker's name permits the landmark
     """
     costs = all_costs(x)
     costs[(costs > GATE) | ~allowed] = np.inf
@@ -206,8 +212,10 @@ def costs_of(x: Array, allowed: Bools) -> Array:
 
 
 def all_costs(x: Array) -> Array:
-    """Return the costs of all landmarks for markers (n, 3) without the upper limit of `costs_of`; infinite
-    only for landmarks of the other side of the body.
+    """Return the costs (n_slot, n) of assigning markers to all landmarks, like `costs_of` but without its
+    upper limit; infinite only for landmarks of the other side of the body.
+
+    x : (n, 3) markers relative to the stature, by StandingPose.seen
     """
     right, left = (side_costs(x * np.array([1.0, 1.0, sign])) for sign in SIDES.values())
     shared = np.minimum(right[MIDDLE_ROWS], left[MIDDLE_ROWS])
@@ -215,8 +223,10 @@ def all_costs(x: Array) -> Array:
 
 
 def side_costs(x: Array) -> Array:
-    """Return the costs (n_role, n_marker) of assigning markers (n, 3) to the landmarks of a right leg, or
-    a mirrored left one.
+    """Return the costs (n_role, n) of assigning markers to the landmarks of a right leg, or a mirrored left
+    one: squared distances from the typical positions in standard deviations, plus a cost for rare roles.
+
+    x : (n, 3) markers relative to the stature, by StandingPose.seen; mirrored for a left leg
     """
     result = np.full((len(PLACES), len(x)), np.inf)
     frames = leg_frames(x)
@@ -230,16 +240,18 @@ def side_costs(x: Array) -> Array:
 
 
 def on_side(x: Array) -> Bools:
-    """Return which markers (n, 3) can be on the right leg, or a mirrored left one, or on its half of the
-    pelvis.
+    """Return a mask (n,) of the markers that can be on the right leg, or a mirrored left one, or on its half
+    of the pelvis. x : (n, 3) markers relative to the stature, by StandingPose.seen
     """
     able: Bools = (x[:, 2] > INWARDS) & (x[:, 2] < OUTSIDE)
     return able
 
 
 def leg_frames(x: Array) -> dict[str, Array] | None:
-    """Return markers (n, 3) in the frames of leg, foot and pelvis of a right leg, or a mirrored left one;
-    None if no foot is found.
+    """Return markers in three frames, "leg", "foot" and "pelvis", in which typical positions of landmarks are
+    given, (n, 3) each; None if no foot is found on the right side.
+
+    x : (n, 3) markers relative to the stature, by StandingPose.seen; mirrored for a left leg
     """
     line = leg_line(x, on_side(x))
     if line is None:
@@ -248,8 +260,11 @@ def leg_frames(x: Array) -> dict[str, Array] | None:
 
 
 def leg_line(x: Array, able: Bools) -> LegLine | None:
-    """Find the line of the leg whose markers are among x (n, 3); return None if no marker is near the floor
-    on its side. able : markers that may be used
+    """Estimate heel, direction of the foot, ankle and hip of a leg from its markers; None if no marker is
+    near the floor.
+
+    x : (n, 3) markers relative to the stature, by StandingPose.seen; able : (n,) markers that can be on this
+        leg
     """
     low = able & (x[:, 1] < LOW)
     if not low.any():

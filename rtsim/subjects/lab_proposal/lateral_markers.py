@@ -31,8 +31,12 @@ def lateral_roles(
     points: Array,
     exchanged: bool,
 ) -> list[MarkerRole]:
-    """Return the roles thigh_lateral and shank_lateral for legs that need them: the only candidate, or the
-    most probable of several.
+    """Return the roles thigh_lateral and shank_lateral for legs that need them, each with the only marker
+    that comes into question, or with the most probable of several.
+
+    names, points : names and positions (n, 3) [m] of all markers; roles : roles that were found already
+    followed : tracked markers with their segments; pose : standing pose of the person
+    exchanged : whether right and left labels are exchanged
     """
     x = pose.seen(points)
     found = []

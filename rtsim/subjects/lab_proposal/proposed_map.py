@@ -116,7 +116,10 @@ def lacks(table: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def consequences(tables: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """Return notes on the consequences of missing optional roles."""
+    """Return notes on what a map lacks because optional roles have no marker, and what follows from this.
+
+    tables : side -> role -> marker
+    """
     told = []
     for role, what in WITHOUT.items():
         sides = [side for side, table in tables.items() if role not in table]

@@ -191,7 +191,12 @@ def named_roles(readings: Sequence[NameReading], costs: Array, exchanged: bool) 
 def against_name(
     k: int, slot: tuple[str, str], costs: Array, x: Array, by_place: Mapping[int, PlacedMarker]
 ) -> str:
-    """Return a note on how the position of marker k contradicts its name, "" if it does not."""
+    """Return a note on how the position of marker k contradicts its name, "" if it does not.
+
+    slot : role and side of the body that the name means; by_place : roles of the markers by their positions
+    costs : (n_slot, n_marker) cost of each marker at each landmark; x : (n_marker, 3) markers relative to the
+        stature, along the person's axes
+    """
     role, side = slot
     if role in REGIONS:
         place = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))

@@ -55,7 +55,12 @@ def followed_markers(
     points: Array,
     exchanged: bool,
 ) -> tuple[list[FollowedMarker], list[str]]:
-    """Return the markers to track, and notes on omitted ones that could be on a leg."""
+    """Return the markers to track, with their segments, and notes on omitted ones that could be on a leg.
+
+    names, readings, points : name, meaning of the name, and position (n, 3) [m] of each marker
+    roles : roles that the markers have; pose : standing pose of the person
+    exchanged : whether right and left labels are exchanged
+    """
     x = pose.seen(points)
     by_marker = {role.marker: role for role in roles}
     heights = joint_heights(names, roles, x)
@@ -91,8 +96,10 @@ def followed_markers(
 
 
 def joint_heights(names: Sequence[str], roles: Sequence[MarkerRole], x: Array) -> dict[str, float]:
-    """Return the heights of knee and ankle divided by the stature, from their markers, or typical heights
-    without markers.
+    """Return the heights of knee and ankle divided by the stature, from the lateral markers of these joints,
+    or typical heights without them.
+
+    x : (n, 3) markers relative to the stature: forwards, up, to the right
     """
     heights = {"knee": 0.277, "ankle": 0.037}
     for joint, wanted in (("knee", "epicondyle_lateral"), ("ankle", "malleolus_lateral")):

@@ -29,7 +29,9 @@ CONDYLE_M = 0.05
 
 
 class Task(NamedTuple):
-    """A cyclic movement of the jaw; amplitudes are from closed to fully open or protruded."""
+    """A cyclic movement of the synthetic jaw, such as chewing: its frequency, and the rotation and
+    displacements of the mandible from closed to fully open or protruded.
+    """
 
     frequency_hz: float
     opening_deg: float

@@ -134,15 +134,19 @@ def best_step(
 
 
 def in_place(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> bool:
-    """Return whether most distances from a marker to others of its segment agree with those of the
+    """Return whether most distances from a marker to other points of its segment agree with those of the
     subject.
+
+    tracks : label in the trial -> (n, 3) [m]; label_of : marker of the subject -> label in the trial
     """
     return off(ruler, tracks, label_of, marker) <= TOLERANCE
 
 
 def off(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> float:
-    """Return the median difference between a marker's distances to others and the subject's [m]; infinite
-    if no distance is known.
+    """Return the median deviation of a marker's distances to other points of its segment from those of the
+    subject [m]; infinite if no distance is known.
+
+    tracks : label in the trial -> (n, 3) [m]; label_of : marker of the subject -> label in the trial
     """
     d = ruler.measure(ruler.segment_of[marker], {m: tracks[label] for m, label in label_of.items()})
     own = np.array([marker in pair for pair in zip(d.first, d.second, strict=True)], dtype=bool)

@@ -43,7 +43,9 @@ class Side(NamedTuple):
 
 
 def find_side(positions: Positions, labelled: str, where: str) -> Side:
-    """Find the side on which the markers labelled `labelled` are, from usable frames (n, 3) per role.
+    """Find the side of the body on which the markers labelled as the leg `labelled` really are.
+
+    positions : role, such as "asis" -> (n, 3) position of its marker in usable frames [m]
 
     ConfigError where pelvis and leg, or knee and ankle, contradict each other. Without a pelvis, foot and
     ankle determine the side.
