@@ -123,8 +123,13 @@ class DeviceClockCheck:
         self._n, self._least = 0, math.inf
 
     def _age(self, age_ns: float, goes_on: bool, passed_s: float) -> None:
-        """Check the age of the measurements; goes_on : whether the clock has advanced since the previous
-        message, as the age is meaningless after a step back"""
+        """Check the age of the measurements.
+
+        age_ns : by how much the transit time of the newest message exceeds the smallest one [ns]
+        goes_on : whether the clock has advanced since the previous message, as the age is meaningless after a
+            step back
+        passed_s : time since the previous message by this computer's clock [s]
+        """
         over = self._aged.add(self._is_old, passed_s)
         self._is_old = goes_on and age_ns > self._old_ns
         if not self._is_old:

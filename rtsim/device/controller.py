@@ -60,8 +60,10 @@ class Law(Protocol):
     """Interface of a controller's law, which computes the wanted torque."""
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """Compute the torque for parameters by name [N m]; called in every tick; ControllerError if that
-        fails.
+        """Compute the torque [N m]; called in every tick; ControllerError if that fails.
+
+        values : parameters of the controller by name
+        seen : measured angle and speed, gait phase, and other inputs in this tick
         """
 
 

@@ -305,7 +305,7 @@ class DeviceExchange:
         return wrong + self.sensors.hint(newest) if wrong else self.obedience.lifeless()
 
     def _compare(self, newest: Device) -> None:
-        """Compare a new measurement of the device with the angles that the model sent."""
+        """Compare a new measurement of the device with the joint angles that the model sent to it."""
         before, self._looked = self._looked, newest
         if newest is before:
             return

@@ -92,7 +92,11 @@ class Orthosis:
         return dropout > 0.0 and float(self._noise.random()) < dropout
 
     def _actuate(self, watchdog: Watchdog, period_s: float, passed_s: float) -> float:
-        """Compute the actuator's torque at the end of the tick [N m]."""
+        """Compute the actuator's torque at the end of the tick [N m].
+
+        period_s : nominal length of the tick [s], which limits how far the torque may rise
+        passed_s : time that counts for it [s], in which a torque that is no longer commanded falls
+        """
         spec, output = self.spec.actuator, watchdog.output
         commanded, most, time_s = 0.0, 0.0, passed_s
         if watchdog.state == "armed" and output is not None:

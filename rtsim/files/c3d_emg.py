@@ -51,7 +51,10 @@ class C3dEmg(NamedTuple):
 
 
 def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
-    """Read channels of a C3D file by their names, separated by commas; see `find_channels`.
+    """Read the electromyograms in the analog channels of a C3D file.
+
+    source : path of the file
+    wanted : names of channels, separated by commas; a name may be a pattern such as `EMG*`
 
     ConfigError for a file without analog channels, a name without or with several matches, a channel of a
     force plate, and units other than voltages.

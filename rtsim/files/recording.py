@@ -1,4 +1,4 @@
-"""Reads our own recordings (MCAP): the marker trial and the results."""
+"""Reads recordings that rtsim made (MCAP): the marker trial and the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RecordedForces(NamedTuple):
 
     session : the descriptor
     fields : sample_times (n, n_sample), force and moment (n, n_plate, n_sample, 3), as sent
-    source, notes : as in MarkerTrial
+    source, notes : the file, and sentences on lost or omitted parts
     """
 
     session: Session

@@ -37,8 +37,8 @@ class NewPoint(NamedTuple):
     """A point to add to a C3D file.
 
     label, description : entries in POINT:LABELS and DESCRIPTIONS
-    kind : the parameter of the group POINT that lists it as a model output (USUAL_TYPES); "" = none, as for
-        a marker
+    kind : the parameter of the group POINT that lists it as a model output, for example ANGLES; "" = none, as
+        for a marker
     values : (n_frame, 3), in units of the file; NaN = missing
     """
 
@@ -55,7 +55,9 @@ def widened_file(
 
     data : bytes of the source
     section : its parameter section, with or without earlier changes; the added points are entered into it
+    layout : layout of its frames
     n_frame : number of its frames
+    points : the points to add
 
     ConfigError if a C3D file has no room for so many points.
     """
@@ -90,8 +92,14 @@ def widened_file(
 
 
 def _move_ranges(head: bytearray, order: str, n_before: int, data_start: int, n_moved: int) -> None:
-    """Correct the position of the section of labels and ranges in the header, if that section stands between
-    parameters and data and so has moved.
+    """Correct in the header the position of an optional section of labels and ranges, if that section stands
+    between parameters and data and has moved together with the data.
+
+    head : bytes of the header, changed in place
+    order : byte order as in the module struct, "<" or ">"
+    n_before, data_start : block at which the parameters ended, and block at which the data began, before the
+        change
+    n_moved : number of blocks by which the data have moved
     """
     key, block = struct.unpack_from(f"{order}HH", head, AT_RANGES)
     if key == KEY and n_before < block < data_start:
@@ -99,7 +107,9 @@ def _move_ranges(head: bytearray, order: str, n_before: int, data_start: int, n_
 
 
 def _list_points(section: Section, n_before: int, points: Sequence[NewPoint]) -> None:
-    """Enter labels, descriptions and kinds of the added points into the parameters."""
+    """Enter labels, descriptions and kinds of the added points into the parameters; n_before : number of
+    points that the file had
+    """
     if not points:
         return
     extend(section, "POINT", "LABELS", n_before, [point.label for point in points])

@@ -27,12 +27,15 @@ REMEDY = "export the trial again, as C3D or as TRC"
 
 
 def check_frames(copy: Path, head: Head, content: Content, path: Path) -> Content:
-    """Check the frame and number sizes of a file; return its content with notes on differences between
-    header and parameters.
+    """Check the frame and number sizes of a file; return its content with notes on differences between header
+    and parameters.
 
     ConfigError if the sizes that the reader used do not fit the length of the file.
 
-    copy : the file in Intel format, with its header; path : path of the file, for messages
+    copy : the file in Intel format
+    head : fields of its header
+    content : what the reader returned
+    path : path of the file, for messages
     """
     with open(copy, "rb") as file:
         start = file.read(BLOCK)
@@ -54,6 +57,9 @@ def check_frames(copy: Path, head: Head, content: Content, path: Path) -> Conten
 def _check_frame_size(head: Head, content: Content, size: int, path: Path) -> None:
     """Raise ConfigError where the numbers of a frame differ between header and parameters, unless the length
     of the file shows that the reader, which follows the parameters, is right.
+
+    head, content : fields of the header, and what the reader returned
+    size : size of a number as the reader takes it [bytes], 2 or 4
     """
     n_frame, n_point, _ = content.points.shape
     by_header = WORDS_OF_POINT * head.n_point + head.n_value
@@ -72,10 +78,13 @@ def _check_frame_size(head: Head, content: Content, size: int, path: Path) -> No
 
 
 def _check_number_size(head: Head, content: Content, size: int, path: Path) -> None:
-    """Raise ConfigError if only one of header and POINT:SCALE says that numbers are integers.
+    """Raise ConfigError because only one of header and POINT:SCALE says that numbers are integers, so that
+    their size is unknown.
 
     There is no error if the file has no analog values, whose size the reader takes from the header, and the
-    file's length fits the points.
+    file's length fits the points with the reader's size only.
+
+    size : size of a number as the reader takes it [bytes], 2 or 4
     """
     n_frame, n_point, _ = content.points.shape
     n_number = n_frame * WORDS_OF_POINT * n_point
@@ -92,8 +101,8 @@ def _check_number_size(head: Head, content: Content, size: int, path: Path) -> N
 
 
 def fits(head: Head, n_byte: int) -> bool:
-    """Return whether frames of n_byte bytes account for all of the data, except for padding of the last
-    blocks.
+    """Return whether frames that take n_byte bytes in total account for all of the file's data, except for
+    padding of the last blocks; head : fields of the file's header
     """
     return 0 <= head.n_byte - BLOCK * (head.data_start - 1) - n_byte < SPARE
 

@@ -44,7 +44,11 @@ class Layout(NamedTuple):
 
 
 def rows_of(data: bytes, start: int, n_frame: int, layout: Layout, where: str) -> Bytes:
-    """Return the frames (n_frame, n_byte) from byte `start` on."""
+    """Return the frames of a C3D file as rows of bytes, (n_frame, n_byte), from byte `start` of the file on.
+
+    layout : layout of a frame, which determines n_byte
+    where : name of the file, for the error if it is too short
+    """
     n_byte = n_frame * layout.n_byte
     if start <= 0:
         raise ConfigError(
@@ -57,11 +61,14 @@ def rows_of(data: bytes, start: int, n_frame: int, layout: Layout, where: str) -
 
 
 def as_reals(rows: Bytes, layout: Layout, words: Words) -> tuple[Bytes, Layout]:
-    """Convert frames from integers to real numbers of 32 bits; return them and their layout. Real numbers
-    are unchanged.
+    """Convert frames from integers to real numbers of 32 bits; return them and their layout. Real numbers are
+    unchanged.
 
     Positions are scaled. The fourth word (residual and cameras) and analog counts keep their values, so
     ANALOG:SCALE and OFFSET remain valid.
+
+    rows : (n_frame, n_byte) bytes of the frames
+    words : number format of the file's processor
     """
     if not layout.is_integer:
         return rows, layout
@@ -77,7 +84,12 @@ def as_reals(rows: Bytes, layout: Layout, words: Words) -> tuple[Bytes, Layout]:
 
 
 def points_of(rows: Bytes, layout: Layout, words: Words) -> FloatArray:
-    """Return the points of frames, (n, n_point, 4): position in the unit of the file, and the fourth word."""
+    """Return the points of frames, (n_frame, n_point, 4): position in the unit of the file, and the fourth
+    word, which holds residual and cameras.
+
+    rows : (n_frame, n_byte) bytes of the frames
+    words : number format of the file's processor
+    """
     n_byte = (2 if layout.is_integer else 4) * 4 * layout.n_point
     raw = np.ascontiguousarray(rows[:, :n_byte])
     if layout.is_integer:
@@ -88,10 +100,12 @@ def points_of(rows: Bytes, layout: Layout, words: Words) -> FloatArray:
 
 
 def widened(rows: Bytes, layout: Layout, values: FloatArray, words: Words) -> bytes:
-    """Return the bytes of frames of real numbers with points (n, n_new, 3) appended.
+    """Return the bytes of frames of real numbers with new points appended to the points of each frame.
 
-    NaN = missing, written as zeros with the fourth word -1; other points get the fourth word 0 (no residual,
-    as they are computed)
+    rows, layout : (n_frame, n_byte) bytes of the frames, and their layout
+    values : (n_frame, n_new, 3) positions of the new points. NaN = missing, written as zeros with the fourth
+        word -1; other points get the fourth word 0 (no residual, as they are computed)
+    words : number format of the file's processor
     """
     n_frame, n_new, _ = values.shape
     missing = np.isnan(values.sum(axis=2)) | np.isinf(values).any(axis=2)

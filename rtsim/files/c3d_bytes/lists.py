@@ -8,7 +8,9 @@ from rtsim.files.c3d_bytes.section import LONGEST_RECORD, MOST_ENTRIES, Section
 
 
 def list_of(section: Section, group: str, name: str) -> list[str]:
-    """Return all entries of a list of texts, including the entries of its continuations NAME2, NAME3, ..."""
+    """Return all entries of the text parameter GROUP:NAME, including those of its continuations NAME2, NAME3,
+    ...
+    """
     return [text for key in keys_of(section, group, name) for text in section.texts(group, key)]
 
 
@@ -21,8 +23,8 @@ def keys_of(section: Section, group: str, name: str) -> list[str]:
 
 
 def extend(section: Section, group: str, name: str, n_before: int, added: Sequence[str]) -> None:
-    """Set the entries of a list after its first `n_before` entries. If the list is shorter, it is padded
-    with empty texts; if longer, its surplus entries are removed first.
+    """Set the entries of a list after its first `n_before` entries to the texts `added`. If the list is
+    shorter, it is padded with empty texts; if longer, its surplus entries are removed first.
 
     Parameters and entries that do not change keep their bytes, in whatever encoding. Texts that would make a
     parameter longer than readers accept are truncated.

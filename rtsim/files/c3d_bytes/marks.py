@@ -21,7 +21,7 @@ SECONDS_A_MINUTE = 60.0
 
 
 class AnalysisValue(NamedTuple):
-    """A spatio-temporal value.
+    """A spatio-temporal value of the gait, such as cadence or step length.
 
     side : right, left or ""
     unit : unit in words
@@ -113,8 +113,8 @@ def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str
 
 
 def _more_texts(section: Section, group: str, name: str, n_before: int, texts: Sequence[str]) -> None:
-    """Write texts after the first n_before entries of a parameter, which is padded with empty texts if it
-    has fewer.
+    """Replace the entries of the text parameter `group`:`name` after its first n_before entries by `texts`;
+    if it has fewer entries, it is padded with empty texts first.
     """
     said = section.raw_texts(group, name)[:n_before]
     new = [shortened_bytes(text.encode("utf-8"), LONGEST_TEXT) for text in texts]
@@ -124,8 +124,10 @@ def _more_texts(section: Section, group: str, name: str, n_before: int, texts: S
 def _more_numbers(
     section: Section, group: str, name: str, n_before: int, numbers: Sequence[int], kind: int
 ) -> None:
-    """Write integers after the first n_before entries of a parameter, which is padded with zeros if it has
-    fewer.
+    """Replace the entries of the parameter `group`:`name` after its first n_before entries by `numbers`; if
+    it has fewer entries, it is padded with zeros first.
+
+    kind : type of a new parameter, 1 byte or 2 integer; an existing one keeps its type
     """
     found = section.parameter(group, name)
     kind = found.kind if found is not None and found.kind in (BYTE, INTEGER) else kind

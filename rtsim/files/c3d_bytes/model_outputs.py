@@ -164,8 +164,10 @@ def _units(source: C3dSource, mass: float) -> tuple[dict[str, tuple[str, float]]
 
 
 def _columns(labels: Sequence[str], own: str) -> Iterator[tuple[str, str, list[int]]]:
-    """Yield joint, side and the column indices of the three components among labels of angles (-1 = no such
-    component).
+    """Find the components of each joint among labels of angles such as `knee_flexion_r`. Yield joint, side
+    and the column indices of flexion, adduction and rotation (-1 = there is no such component).
+
+    own : side of labels that state none, right or left; other texts = no side
     """
     rows: dict[tuple[str, str], list[int]] = {}
     place = {label: k for k, label in enumerate(labels)}
@@ -194,8 +196,12 @@ def _named(joint: str, side: str, what: str) -> str:
 def _of_angles(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Yield the joint angles by the ISB definitions, and by the conventional gait model if the run has
+    """Yield the joint angles by the ISB definitions, and those by the conventional gait model if the run has
     them.
+
+    specs : descriptions of the fields of the results, by name
+    own : side of labels that state none
+    units : for each kind of result unit and factor from SI
     """
     factor = units["ANGLE_UNITS"][1]
     if (spec := specs.get("joint_angles")) is not None and spec.unit == "rad":
@@ -233,7 +239,12 @@ def _of_angles(
 def _of_moments(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Yield the joint moments about the axes of the angles."""
+    """Yield the joint moments, in the order flexion, adduction, rotation, about the axes of the ISB angles.
+
+    specs : descriptions of the fields of the results, by name
+    own : side of labels that state none
+    units : for each kind of result unit and factor from SI
+    """
     spec = specs.get("joint_moments")
     if spec is None:
         return
@@ -253,7 +264,13 @@ def _of_moments(
 def _of_joint_vectors(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Yield joint powers, in the third component as in Plug-in Gait, and joint forces."""
+    """Yield joint forces, and joint powers, which are stored as the third of three numbers as Plug-in Gait
+    does.
+
+    specs : descriptions of the fields of the results, by name
+    own : side of labels that state none
+    units : for each kind of result unit and factor from SI
+    """
     side_of = own if own in SIDES else ""
     for name, what, kind in (("joint_powers", "Power", "POWERS"), ("joint_forces", "Force", "FORCES")):
         spec = specs.get(name)
@@ -285,7 +302,11 @@ def _of_joint_vectors(
 def _of_places(
     results: Results, specs: dict[str, FieldSpec], own: str, source: C3dSource
 ) -> Iterator[_NamedOutput]:
-    """Yield joint centres and markers of the model, in the file's unit of length."""
+    """Yield joint centres and markers of the fitted model, in the file's unit of length.
+
+    specs : descriptions of the fields of the results, by name
+    own : side of labels that state none
+    """
     per_metre, side_of = 1.0 / source.scale, own if own in SIDES else ""
     both = CONVENTIONAL_CENTRES in specs
     for name, ending in (("joint_centres", OURS), (CONVENTIONAL_CENTRES, "cgm")):

@@ -22,8 +22,11 @@ def read_all(path: Path) -> bytes:
 
 
 def for_processor(data: bytes, code: int, where: str) -> bytes:
-    """Return the file with the numbers of header, parameters and data in the format of another processor;
-    everything keeps its position.
+    """Return the bytes of a file with the numbers of header, parameters and data in the format of another
+    processor; everything keeps its position.
+
+    code : the other processor, 84 Intel, 85 DEC or 86 MIPS
+    where : name of the file, for errors
     """
     start = BLOCK * (data[0] - 1)
     section = Section(data[start:], where)

@@ -67,7 +67,8 @@ def _parameters(path: Path, head: Head) -> Section:
 
 
 def _check_conversion(section: Section, path: Path) -> None:
-    """Raise ConfigError if a parameter that converts analog values is missing for a channel.
+    """Raise ConfigError if a parameter that converts analog counts to values (such as ANALOG:SCALE) is
+    missing for a channel.
 
     The reader crashes on such a file, so that what is missing would not be named.
     """

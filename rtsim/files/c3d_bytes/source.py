@@ -39,7 +39,7 @@ class C3dSource(NamedTuple):
     first : index of the first frame, from 0
     rate : frame rate [Hz]
     scale : metres per unit of length
-    up : the axis that points up, a key of ROTATIONS
+    up : the axis of the file that points up, such as "+Z"
     labels : labels of the points
     content : content as returned by the reader
     notes : sentences for the user

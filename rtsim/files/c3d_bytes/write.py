@@ -25,8 +25,8 @@ CLOSE = 1e-6
 
 
 def check_source(source: str | Path, out: Path, option: str) -> None:
-    """Raise ConfigError if results cannot be appended to a C3D source, or if `out` would replace the
-    source.
+    """Raise ConfigError if results cannot be appended to a C3D source, or if `out` would replace the source;
+    option : command-line option that states `out`, for the error
     """
     path = Path(source)
     if path.suffix.lower() != SUFFIX:

@@ -172,7 +172,12 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], FloatArray]:
 
 
 def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, other: _Frames) -> None:
-    """Compare two sessions that belong together and add the result to `found`."""
+    """Compare two sessions that belong together and add the differences of their frames and values to
+    `found`.
+
+    stream, number : name of the stream, and number of the session in it, for notes
+    one, other : frames of the session in the first and in the second run
+    """
     found.n_session += 1
     first, second = _paired(one.times, other.times)
     found.n_frame += len(first)

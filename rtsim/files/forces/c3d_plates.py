@@ -64,10 +64,13 @@ class _Plate(NamedTuple):
 
 @np.errstate(invalid="ignore", over="ignore")  # infinite and absurd samples are told by force_trial
 def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | None = None) -> ForceTrial:
-    """Read the force plates of a C3D file as forces in ground; `up` and `units` are as for its markers.
+    """Read the force plates of a C3D file as forces in ground.
 
     Plates of types 1 to 4 are supported. Assumptions, corrections and omissions are listed in the notes.
     ConfigError for a file without readable plates.
+
+    up, units : axis that points up and unit of length, if they are to override those of the file; also one
+        unit of moments after a comma
     """
     path = Path(path)
     content, announced = whole_content(path, with_analogs=True)
@@ -167,7 +170,12 @@ def _numbers(content: Content, name: str, n: int, index: int, stride: int = 0) -
 def _plate(
     content: Content, index: int, scale: float, up: str, asked: str
 ) -> tuple[_Plate | None, list[str]]:
-    """Read a plate; return None if it cannot be read, and notes. asked : requested unit of moments."""
+    """Read one force plate; return it, None if it cannot be read, and notes.
+
+    index : number of the plate from 0
+    scale, up : metres per unit of length, and axis of the file that points up
+    asked : unit of moments that the user requested; "" = as in the file
+    """
     name = f"force plate {index + 1}"
     code = _numbers(content, "TYPE", 1, index)
     kind = TYPES.get(int(code[0])) if code is not None else None
@@ -203,7 +211,14 @@ def _plate(
 def _factors(
     content: Content, columns: NDArray[np.int64], kind: PlateType, name: str, asked: str
 ) -> tuple[FloatArray, list[str]]:
-    """Return the factors that convert each channel to N, N m or m, and notes on unknown units."""
+    """Return the factors (n_channel,) that convert the channels of a plate to N, N m or m, and notes on
+    unknown units.
+
+    columns : indices of the plate's channels among the analog channels
+    kind : type of the plate, which says what each channel measures
+    name : name of the plate, for notes
+    asked : unit of moments that the user requested; "" = as in the file
+    """
     length = _length_unit(content)
     said = [str(text).strip() for text in content.parameters["ANALOG"].get("UNITS", [])]
     factors, odd = [], []
@@ -227,8 +242,12 @@ def _factors(
 
 
 def _unit_factor(what: str, unit: str, length: float) -> tuple[float, float | None]:
-    """Return the factor to SI for a channel without a unit, and the factor for the unit `unit`; None if
-    that is no unit of this quantity.
+    """Return two factors to SI for a channel of a force plate: the one to use if the channel states no unit,
+    and that of the unit that it states; the second is None if that is no unit of this quantity.
+
+    what : quantity that the channel measures: "force", "moment" or "length"
+    unit : unit as stated
+    length : metres per unit of length of the file, by which moments are assumed to be in N times this length
     """
     if what == "moment":
         return length, newton_metres_per_unit(unit)

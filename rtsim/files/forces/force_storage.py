@@ -72,8 +72,7 @@ def read_storage_forces(
     Columns of a plate are ..vx ..vy ..vz (force), ..px ..py ..pz (point of application) and the moment about
     that point, for example `ground_force_1_vx`, `1_ground_force_px`, `ground_torque_x`, `ground_force_1_mx`,
     `ground_moment_1_mx`; or `f1_x`, `p1_x`, `m1_x` (also `f1_1`), as OpenSim's C3D adapter flattens them.
-    ConfigError for a file without such columns.
-    """
+    ConfigError for a file without such columns."""
     path = Path(path)
     table = read_storage(path)
     plates = _named(table.columns, named, str(path)) if named else _plates(table.columns, str(path))
@@ -123,7 +122,8 @@ def read_external_forces(
     units: str | None = None,
     markers: MarkerTrial | None = None,
 ) -> ForceTrial:
-    """Read the forces whose columns OpenSim's external loads (.xml) name; cf. `read_storage_forces`."""
+    """Read the forces of a .mot or .sto file that OpenSim's external loads (.xml) at `path` name, with the
+    columns that they name; up, units and markers have the same meaning as for `read_storage_forces`."""
     loads = read_external_loads(path)
     if not is_file(loads.forces):
         raise ConfigError(
@@ -170,7 +170,9 @@ def _plates(columns: Sequence[str], where: str) -> list[_Columns]:
 
 
 def _moment(stems: Sequence[str], by_plain: dict[str, str], axes: str, name: str, where: str) -> list[str]:
-    """Return the labels of a plate's moment, or none; ConfigError for an incomplete moment or two moments."""
+    """Return the labels of the three columns of a plate's moment, or none; ConfigError for an incomplete
+    moment or two moments. stems : possible beginnings of the labels, each followed by one of the three
+    `axes`; by_plain : label in lower case -> label in the file; name : name of the plate, for errors"""
     there = {s: [a for a in axes if f"{s}{a}".lower() in by_plain] for s in dict.fromkeys(stems)}
     there = {s: found for s, found in there.items() if found}
     lacking = [f"{s}{a}" for s, found in there.items() for a in axes if a not in found]
@@ -209,7 +211,7 @@ def _named(columns: Sequence[str], named: Sequence[ForceColumns], where: str) ->
 
 
 def _three(stem: str, by_plain: dict[str, str], axes: str = "xyz") -> list[str]:
-    """Return the file's labels for a stem with each axis, or [] if one of the three is missing."""
+    """Return the labels of a stem with each axis, or [] if one lacks; by_plain : lower-case label -> label"""
     wanted = [f"{stem}{axis}".lower() for axis in axes]
     return [by_plain[label] for label in wanted] if all(label in by_plain for label in wanted) else []
 
@@ -221,8 +223,7 @@ def _stack(table: Table, triples: Sequence[Sequence[str]]) -> FloatArray:
 
 def _in_seconds(times: FloatArray, markers: MarkerTrial | None) -> tuple[FloatArray, list[str]]:
     """Return the times in seconds, and notes. Times are taken as milli- or microseconds if their steps are
-    longer than force plates use, or if they last a thousand times longer than those of the markers.
-    """
+    longer than force plates use, or if they last a thousand times longer than those of the markers."""
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     longer = 1.0
     if step > 0.0 and markers is not None and len(markers.times) > 1:
@@ -236,7 +237,9 @@ def _in_seconds(times: FloatArray, markers: MarkerTrial | None) -> tuple[FloatAr
 
 
 def _are_about_origin(point: FloatArray, force: FloatArray, torque: FloatArray) -> NDArray[np.bool_]:
-    """Return (n_plate,): whether moments are about the origin (points 0, 0, 0; moments of several axes)."""
+    """Return for each plate, (n_plate,), whether its moments are about the ground origin, not about the
+    points of application: the points are 0, 0, 0, and the moments have several axes. Arrays: (n, n_plate, 3).
+    """
     heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & (point == 0.0).all(axis=2)
     second = np.sort(np.abs(torque), axis=2)[..., 1] / np.maximum(np.linalg.norm(force, axis=2), THRESHOLD)
     return np.array(
@@ -250,9 +253,8 @@ def _are_about_origin(point: FloatArray, force: FloatArray, torque: FloatArray) 
 def _without_places(
     point: FloatArray, heavy: NDArray[np.bool_], names: Sequence[str], where: str
 ) -> list[str]:
-    """Replace points at exactly 0, 0, 0 under a load by NaN in place, as some programs write unknown points
-    so; return notes. ConfigError for a plate that has no other points.
-    """
+    """Set points (n, n_plate, 3) at exactly 0, 0, 0 under a load (`heavy`, (n, n_plate)) to NaN in place, as
+    some programs write unknown points so; return notes. ConfigError for a plate without other points."""
     nowhere = heavy & (point == 0.0).all(axis=2)
     notes = []
     for p, name in enumerate(names):
@@ -277,11 +279,10 @@ def _lengths(
     units: str | None,
     markers: MarkerTrial | None,
 ) -> tuple[float, list[str]]:
-    """Return metres per unit of the points, and notes for the user.
+    """Return metres per unit of the points (n, n_plate, 3), and notes; heavy : (n, n_plate) under a load
 
     The unit is the requested one, else metres unless the points would be too far away. If markers show where
-    the feet are, a unit with which the points lie near the feet has priority.
-    """
+    the feet are, a unit with which the points lie near the feet has priority."""
     length = length_unit(units)
     notes = [f"unit of the points: {length}, as requested by --units"] if length else []
     scale = metres_per_unit(length, "--units") if length else 1.0
@@ -317,11 +318,10 @@ def _moments(
     units: str | None,
     where: str,
 ) -> tuple[float, list[str]]:
-    """Return newton metres per unit of the moments, and notes for the user.
+    """Return newton metres per unit of moments (n, n_plate, 3), and notes; heavy : (n, n_plate) under a load
 
     The unit is the requested one, else the one that matches the points, whose unit is `scale` [m], unless no
-    foot could produce such moments. ConfigError if the requested one is impossible.
-    """
+    foot could produce such moments. ConfigError if the requested one is impossible."""
     arms = np.linalg.norm(torque, axis=2)[heavy] / np.linalg.norm(force, axis=2)[heavy]
     known = arms[np.isfinite(arms)]
     arm = float(np.percentile(known, 95)) if known.size else 0.0
@@ -359,9 +359,9 @@ def _rotation(
 ) -> tuple[FloatArray, list[str]]:
     """Return the rotation from the file's axes to Y up, and notes.
 
-    The up axis is that of the median of the larger forces; if these are not clear, the requested one, else
-    Y. ConfigError if the points of application contradict the direction of the forces.
-    """
+    The up axis is that of the median of the larger forces; if these are not clear, the requested one (`up`),
+    else Y. ConfigError if the points of application contradict the direction of the forces. force, point :
+    (n, n_plate, 3) in the file's axes; heavy : (n, n_plate) whether a plate is loaded"""
     asked = parse_up(up, "--up") if up is not None else ""
     said = [f"up axis: {asked}, as requested by --up"] if asked else []
     usual = (

@@ -96,8 +96,11 @@ def _read_fields(session: Session) -> tuple[int, tuple[str, ...], list[str]]:
 
 
 def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
-    """Read corners (n_plate, 4, 3) in ground [m]; NaN and a message where they are invalid. said : value in
-    the descriptor.
+    """Read the corners of plates from a descriptor: (n_plate, 4, 3) in ground [m]; NaN and a message where
+    they are invalid.
+
+    said : value in the descriptor
+    z_up : whether Z points up in the stream's axes, else Y
     """
     corners = np.full((n_plate, 4, 3), np.nan)
     if not said:
@@ -124,8 +127,11 @@ def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, l
 
 
 def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
-    """Read the zero offsets (n_plate, 6) in ground [N, N m], with a message if they are invalid. said :
-    value in the descriptor.
+    """Read the offsets of the plates that the sender has subtracted, (n_plate, 6) in ground [N, N m], with a
+    message if they are invalid.
+
+    said : value in the descriptor
+    z_up : whether Z points up in the stream's axes, else Y
     """
     if not said or not n_plate:
         return np.zeros((n_plate, 6)), []
@@ -151,7 +157,8 @@ def force_channel(
 
     The time of a message is that of its last sample.
 
-    speed : playing speed
+    t_start : clock at the start of the session [ns]
+    speed : factor by which the trial is played faster than recorded
     time_base : id of the time base, also stated in the markers' session, so that the two streams are paired
         by `time`
     """

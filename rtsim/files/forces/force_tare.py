@@ -21,12 +21,11 @@ LEAST_TARE_S = 0.1
 
 
 def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
-    """Return the trial with the mean force and moment from start to stop [s] subtracted from each plate,
-    with notes.
+    """Return the trial with the mean force and moment from start to stop [s] subtracted from each plate, with
+    notes.
 
     A plate whose normal force varies by more than 20 N in this time, or exceeds 50 N, is not empty; it is
-    left unchanged, which is reported. ConfigError if the samples cover less than LEAST_TARE_S, or no plate
-    is empty.
+    left unchanged, which is reported. ConfigError if the samples cover less than 0.1 s, or no plate is empty.
     """
     inside = (trial.times >= start) & (trial.times <= stop)
     if not inside.any():
@@ -84,10 +83,11 @@ def normal_of(plates: Plates, wrench: FloatArray) -> FloatArray:
 
 
 def name_tared(names: Sequence[str], found: NDArray[np.int64], normal: FloatArray) -> tuple[str, str]:
-    """Return the names of the tared plates with their normal forces [N], and of the other plates, as texts;
-    "" if there are none.
+    """Return two texts: the names of the tared plates with their normal forces [N], and the names of the
+    plates that were not tared; "" if there are none.
 
-    found : (n_plate,) status of each plate as from kernels.plates.plate_contact.settle_tare
+    found : (n_plate,) - 0 = tared, 1 = not tared, as a load was on the plate, -1 = not tared without a sample
+    normal : (n_plate,) - subtracted normal forces [N]
     """
     empty = found == EMPTY
     done = [f"{name} {off:.3g} N" for name, off, is_so in zip(names, normal, empty, strict=True) if is_so]

@@ -66,10 +66,13 @@ class ForceTrial(NamedTuple):
 class RawForces(NamedTuple):
     """Forces from a file, in ground axes, metres and newtons, before contacts are found.
 
-    names, times, rate, corners, force, moment, source, notes : as in ForceTrial
+    names, times, rate, source, notes : names of the plates, times of the samples [s], rate [Hz], file, notes
+    corners : (n_plate, 4, 3) [m]; NaN if the file does not state them
+    force, moment : (n, n_plate, 3) force [N] and moment about the ground origin [N m]; NaN = missing
     level : (n_plate,) float64 height of the surface if corners do not state it [m]
-    zero : as in ForceTrial; None = nothing was subtracted
-    origins : as in ForceTrial
+    zero : (n_plate, 6) offsets that taring has subtracted [N, N m]; None = nothing was subtracted
+    origins : (n_plate, 3) vectors by which moments were shifted [m], from the plate's measuring origin to the
+        middle of its surface; None = for no plate
     """
 
     names: tuple[str, ...]
@@ -86,9 +89,10 @@ class RawForces(NamedTuple):
 
 
 def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "") -> ForceTrial:
-    """Find the contacts of forces; return the trial. Forces that push the person down are reversed, which is
-    reported.
+    """Find when each plate is loaded, and return the forces as a trial. Forces that push the person down are
+    reversed, which is reported.
 
+    threshold : smallest normal force that counts as a load [N]
     or_else : another possible reason for forces that point down, appended to the message
 
     ConfigError for a trial without samples or plates, and for implausible rates and times.
@@ -142,8 +146,11 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
 def find_contacts(
     plates: Plates, force: FloatArray, moment: FloatArray, threshold: float = THRESHOLD
 ) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
-    """Compute centre of pressure, free moment and loaded samples (kernels/plates/plate_contact) in new
-    arrays.
+    """Compute the centre of pressure (n, n_plate, 3) [m], the free moment (n, n_plate) [N m], and whether
+    each plate is loaded (n, n_plate; 1 loaded, 0 empty, -1 not measured), in new arrays.
+
+    force, moment : (n, n_plate, 3) about the ground origin [N, N m]
+    threshold : smallest normal force that counts as a load [N]
     """
     n, n_plate = force.shape[:2]
     centre, free_moment = np.empty((n, n_plate, 3)), np.empty((n, n_plate))
@@ -209,7 +216,11 @@ def are_corners(corners: FloatArray) -> bool:
 
 
 def _tell_halves(names: tuple[str, ...], halves: NDArray[np.bool_], loaded: NDArray[np.bool_]) -> list[str]:
-    """Return notes on loaded plates whose moment is unknown. halves, loaded : (n, n_plate)"""
+    """Return notes on plates with a force but an unknown moment, whose samples were treated as missing.
+
+    names : names of the plates
+    halves, loaded : (n, n_plate) whether the force alone is known, and whether the plate is loaded
+    """
     return [
         f"{name} has no moment or no point of application in {n} of {n_loaded} samples with a load; "
         "these samples were treated as missing, so the load of the foot on this plate is unknown "

@@ -16,12 +16,12 @@ __all__ = ["ForceTrial", "read_forces"]
 def read_forces(
     path: str | Path, up: str | None = None, units: str | None = None, markers: MarkerTrial | None = None
 ) -> ForceTrial:
-    """Read the force plates of a file with a suffix in `rtsim.files.formats.FORCES` as forces in ground, or
-    those that OpenSim's external loads name.
+    """Read the force plates of a file of any supported format (such as .c3d, .mot, .sto, .forces) as forces
+    in ground, or those that a file of OpenSim's external loads names.
 
     up : axis of the file that points up ("Y", "Z", "-Y", ...), which overrides the file and the guess
-    units : unit of length ("m", "cm", "mm", ...), which overrides that of the file; after a comma the unit
-        of moments ("mm,Nm")
+    units : unit of length ("m", "cm", "mm", ...), which overrides that of the file; after a comma the unit of
+        moments ("mm,Nm")
     markers : markers of the same recording, if any; their feet show where forces can act
 
     All conversions, assumptions and omissions are listed in `notes`. ConfigError for other suffixes and for

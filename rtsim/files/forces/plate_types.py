@@ -31,8 +31,8 @@ class PlateType(NamedTuple):
 
 
 def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Read type 1: force Fx Fy Fz, x and y of the centre of pressure relative to the middle of the surface,
-    and the free moment.
+    """Read the channels of a plate of type 1: force Fx Fy Fz, x and y of the centre of pressure relative to
+    the middle of the surface, and the free moment. `origin` is not needed.
     """
     force = channels[:, :3]
     point = np.column_stack([channels[:, 3:5], np.zeros(len(channels))])
@@ -42,8 +42,9 @@ def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
 
 
 def with_moments(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Read type 2, and type 4 after its calibration matrix: force Fx Fy Fz, and moment Mx My Mz about the
-    origin of the plate's sensors.
+    """Read the channels of a plate of type 2, or of type 4 after its calibration matrix: force Fx Fy Fz, and
+    moment Mx My Mz about the sensors' origin. `origin` is the vector from there to the centre of the surface
+    (3,) [m].
     """
     force = channels[:, :3]
     return force, channels[:, 3:6] + np.cross(force, origin)

@@ -1,4 +1,4 @@
-"""The forces stream of one of our own recordings (.mcap) as a force trial."""
+"""The forces stream of a recording that rtsim made (.mcap), as a force trial."""
 
 from __future__ import annotations
 

@@ -39,9 +39,9 @@ class GaitEvent(NamedTuple):
 
     time : time on the clock of the trial [s]
     side : right, left, or "" for an event without a side
-    kind : STRIKE, OFF, or "" for another
+    kind : "foot strike", "foot off", or "" for another
     label : label in its source
-    by : origin of the event, FILE, PLATES or MARKERS
+    by : origin of the event: "file", or detected from "plates" or "markers"
     subject : the person, if a file states it
     """
 

@@ -29,8 +29,8 @@ def mark_of(args: Mapping[str, Any]) -> GaitEvent | None:
 
 
 def marks_of(commands: Iterable[Command], session: str) -> tuple[GaitEvent, ...]:
-    """Return the marked events among commands of a results session, in the order of time; at most
-    MOST_MARKS.
+    """Return the marked events among commands of the results session with the id `session`, in the order of
+    time; at most 10 000.
     """
     found = [
         mark_of(command.args) for command in commands if (command.name, command.session) == (MARK, session)

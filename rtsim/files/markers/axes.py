@@ -30,7 +30,7 @@ ABOVE_FLOOR = 0.99  # share of the samples that must lie above the floor
 
 
 def parse_up(text: str, where: str) -> str:
-    """Parse an up axis such as "Y", "z", "-Y" and return it as a key of ROTATIONS; ConfigError naming
+    """Parse an up axis such as "Y", "z", "-Y" and return it with its sign, such as "+Y"; ConfigError naming
     `where` otherwise.
     """
     match = re.fullmatch(r"\s*([+-]?)([XYZxyz])\s*", text)

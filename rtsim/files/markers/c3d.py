@@ -91,7 +91,12 @@ def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, i
 def raw_markers(
     content: Content, path: Path, announced: int, virtual: bool = False, unnamed: bool = False
 ) -> RawTrial:
-    """Return the markers of a file's content; `announced` is the number of frames in its header."""
+    """Return the markers of a C3D file's content, in its own units and axes.
+
+    announced : number of frames in its header
+    virtual : whether positions that a model computed are kept
+    unnamed : whether trajectories without a name are kept
+    """
     n_frame, n_point, _ = content.points.shape
     if n_point == 0 or n_frame == 0:
         raise ConfigError(
@@ -135,8 +140,9 @@ def _choose(
     point: Group, points: NDArray[np.float64], kept: tuple[bool, bool], path: Path
 ) -> tuple[list[int], tuple[str, ...], str, list[str]]:
     """Select the points (n, n_point, 3) that are markers: return their indices, unique names, the only named
-    person, and notes for the user.
+    person ("" = none or several), and notes for the user.
 
+    point : parameters of the group POINT
     kept : whether computed positions, and whether unnamed trajectories, are kept
     """
     virtual, unnamed = kept
@@ -174,8 +180,8 @@ def _texts(group: Group, name: str) -> list[str]:
 
 
 def _type_groups(point: Group) -> Sequence[str]:
-    """Return the names of the parameters that list model outputs: those declared in the file, else the
-    usual names.
+    """Return the names of the parameters of the group POINT that list model outputs: the usual ones (ANGLES,
+    FORCES, ...), and further ones that the file declares in TYPE_GROUPS.
     """
     said = _texts(point, "TYPE_GROUPS")[::2]
     usual = ["ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS", "MODELED_MARKERS"]
@@ -203,8 +209,8 @@ def _tell_dropped(labels: Sequence[str], kinds: Sequence[str], virtual: bool) ->
 
 
 def _up(parameters: Mapping[str, Group]) -> tuple[str, str]:
-    """Return the up axis and its origin: the vertical axis of the screen, else the manufacturer's
-    convention, else none.
+    """Return the axis that points up, and the parameter that says so: the vertical axis of the screen
+    (POINT:Y_SCREEN), else the convention of the manufacturer; two empty texts if neither is known.
     """
     screen = _texts(parameters["POINT"], "Y_SCREEN")
     if screen and AXIS.fullmatch(screen[0]):

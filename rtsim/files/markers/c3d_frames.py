@@ -144,8 +144,11 @@ def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[in
 
 
 def _is_found_again(content: Content, rows: NDArray[np.generic], is_integer: bool) -> bool:
-    """Return whether positions decoded from the bytes of the frames agree with those that the reader
+    """Return whether the positions decoded from the bytes of the frames agree with those that the reader
     returned.
+
+    rows : words of the file, one row for each frame
+    is_integer : whether words are 16-bit integers, else 32-bit real numbers
     """
     ours = _points(rows[: len(content.points)], content, is_integer)
     same = np.abs(ours - content.points) <= ALIKE

@@ -32,13 +32,16 @@ OXFORD = re.compile(
 def strip_subjects(
     labels: Sequence[str], groups: Mapping[str, Sequence[str]], seen: Sequence[int] = ()
 ) -> tuple[list[str], dict[str, list[str]], str, list[str]]:
-    """Remove the "subject:" prefix from labels and group lists; return them, the only subject, and notes
-    about it.
+    """Remove the "subject:" prefix from the labels of a C3D file, such as `Anna:LASI`, if they have only one
+    subject.
 
     If the file has several subjects, the prefix distinguishes their markers and is kept. It is also kept if
     markers without a prefix have the same names, unless they have no data.
 
+    groups : labels of model outputs by parameter name (ANGLES, ...), which have the prefix, too
     seen : number of samples with data of each label, if known
+
+    Returns labels, groups, the only subject ("" = none or several), and notes about it.
     """
     subjects = sorted({label.split(":", 1)[0] for label in labels if ":" in label})
     kept = {name: list(members) for name, members in groups.items()}

@@ -102,8 +102,10 @@ def content_of(out: bytes) -> Content:
 
 
 def failure(path: Path, code: int, words: str, memory: int) -> ConfigError:
-    """Return the error for a reader's process that ended with an exit code, or by a signal (negative
-    code).
+    """Return the error for a reader's process that ended with an exit code, or by a signal (negative code).
+
+    words : what the process wrote to its error output
+    memory : memory that it was allowed [bytes]
     """
     reason = " ".join(words.split())[:200]
     if code == -getattr(signal, "SIGXCPU", 0) != 0:

@@ -31,7 +31,11 @@ def check_extent(raw: RawTrial) -> None:
 
 
 def check_clock(times: NDArray[np.float64], rate: float, rate_name: str, source: str) -> None:
-    """Raise ConfigError for implausible times (n,) [s] and rates [Hz]."""
+    """Raise ConfigError for implausible times (n,) [s] or an implausible rate [Hz].
+
+    rate_name : what the rate is called in the error, such as "frame rate"
+    source : name of the file, for the error
+    """
     if not RATES[0] <= rate <= RATES[1]:
         raise ConfigError(
             f"the {rate_name} is {rate:g} Hz",
@@ -53,7 +57,7 @@ class Settled(NamedTuple):
 
     positions : (n, n_marker, 3) float64 - axes of the file [m]; NaN = missing
     scale : metres per unit of the file
-    up : axis of the file that points up, a key of rtsim.files.markers.axes.ROTATIONS
+    up : axis of the file that points up, such as "+Z"
     notes : sentences on conversions and assumptions
     doubted : another axis along which the person seems to stand upright, else ""
     """
@@ -105,8 +109,9 @@ def to_ground(
 
     person : the person whose markers are used, if there are several; "" = all
 
-    Gaps that were filled by lines or cubics become missing values. All conversions and assumptions are
-    listed in the notes. Raises ConfigError as `check_extent` and `settle` and `of_person`.
+    Gaps that were filled by lines or cubics become missing values. All conversions and assumptions are listed
+    in the notes. Raises ConfigError for a trial without markers, implausible times or rates, an unknown axis,
+    an unknown or impossible unit, and a person who is not in the trial.
     """
     raw = of_person(raw, person)
     check_extent(raw)

@@ -21,7 +21,8 @@ def read_markers(
     virtual: bool = False,
     unnamed: bool = False,
 ) -> MarkerTrial:
-    """Read the marker trial of a file with a suffix in `rtsim.files.formats.MARKERS` in the ground frame.
+    """Read the marker trial of a file of any supported format (such as .trc, .c3d, .mcap) in the ground
+    frame.
 
     up : axis of the file that points up ("Y", "Z", "-Y", ...), which overrides the file and the guess
     units : unit of length of the file ("m", "cm", "mm", ...), which overrides that of the file

@@ -31,8 +31,10 @@ def parted(label: str, separators: str = COLON) -> tuple[str, str]:
 def persons_of(names: Sequence[str], separators: str = COLON) -> dict[str, list[int]]:
     """Return the indices of the markers of each person, in the order of their first markers.
 
-    Markers without a person's name are UNNAMED; if there is only one person, they belong to that person,
-    unless both have a marker with the same name.
+    Markers without a person's name are listed under "unnamed"; if there is only one person, they belong to
+    that person, unless both have a marker with the same name.
+
+    separators : characters that may stand between person and marker
     """
     found: dict[str, list[int]] = {}
     for k, name in enumerate(names):

@@ -65,8 +65,8 @@ def _joined(path: Array, known: NDArray[np.bool_]) -> Array:
 
 
 def _frequency_below(path: Array, rate: float) -> float:
-    """Return the frequency below which the fraction PART of the power of the acceleration of a path (n, 3)
-    lies [Hz].
+    """Return the frequency below which 90 % of the power of the acceleration of a path (n, 3) lies [Hz]; rate
+    : of the samples [Hz]
     """
     acceleration = np.diff(path, n=2, axis=0) * np.hanning(len(path) - 2)[:, None]
     power = np.cumsum((np.abs(np.fft.rfft(acceleration, axis=0)) ** 2).sum(axis=1))

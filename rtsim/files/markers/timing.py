@@ -95,7 +95,11 @@ def _some_in_milliseconds(times: NDArray[np.float64], rate: float) -> NDArray[np
 def _settle_increasing(
     times: NDArray[np.float64], declared_rate: float
 ) -> tuple[NDArray[np.float64], float, list[str]]:
-    """Apply `settle_times` to at least two increasing times."""
+    """Return times [s], rate [Hz] and notes from a column of at least two increasing times: exactly even
+    times if the column is evenly spaced within its rounding.
+
+    declared_rate : rate of the header [Hz], 0 = none
+    """
     n = times.shape[0]
     measured = (n - 1) / float(times[-1] - times[0])
     tolerance = _rounding(times)

@@ -119,8 +119,11 @@ def _read_raw(path: Path) -> RawTrial:
 
 
 def _check_width(lines: Sequence[str], start: int, n_marker: int, n_on_axes: int, path: Path) -> None:
-    """Raise ConfigError if the rows agree with the coordinate line but not with the number of marker
-    names, because values would be assigned to wrong markers.
+    """Raise ConfigError if a TRC file names another number of markers than its rows have, because values
+    would be assigned to wrong markers.
+
+    lines, start : lines of the file, and index of the first row of data
+    n_marker, n_on_axes : number of marker names, and of markers in the line X1 Y1 Z1 X2 ... below them
     """
     rows = lines[start:]
     if n_on_axes > n_marker:
@@ -137,7 +140,11 @@ def _check_width(lines: Sequence[str], start: int, n_marker: int, n_on_axes: int
 
 
 def _tell_counts(header: _TrcHeader, n_marker: int, n_on_axes: int, n_frame: int) -> list[str]:
-    """Return notes on counts in the header that differ from the content of the file."""
+    """Return notes on counts in the header that differ from the content of the file.
+
+    n_marker, n_on_axes : number of marker names, and of markers in the line X1 Y1 Z1 X2 ... below them
+    n_frame : number of rows of data
+    """
     notes = []
     if header.n_marker is not None and header.n_marker != n_marker:
         notes.append(
@@ -157,7 +164,8 @@ def _tell_counts(header: _TrcHeader, n_marker: int, n_on_axes: int, n_frame: int
 
 
 def _read_header(lines: Sequence[str], path: Path) -> tuple[_TrcHeader, int]:
-    """Read the DataRate block; return it and the index of the line after it.
+    """Read the header block of a TRC file, whose line of keys begins with DataRate; return it and the index
+    of the line after it.
 
     Values are matched to keys with any separators. If their numbers differ because a value was left out, the
     rate is the first number and the unit the only word.
@@ -187,8 +195,8 @@ def _read_header(lines: Sequence[str], path: Path) -> tuple[_TrcHeader, int]:
 
 
 def _read_names(lines: Sequence[str], after: int, path: Path) -> tuple[list[str], int, int]:
-    """Return marker names, number of markers on the coordinate line (0: none), and index of the first data
-    line.
+    """Return marker names, number of markers in the line X1 Y1 Z1 X2 ... below them (0: no such line), and
+    index of the first data line; after : index of the line after the header block
     """
     row = _find(lines, "frame", after)
     if row is None:

@@ -43,7 +43,12 @@ class MarkerTrial(NamedTuple):
 
 
 class RawTrial(NamedTuple):
-    """A marker trial as stored in its file, in its own units and axes."""
+    """A marker trial as stored in its file, in its own units and axes.
+
+    positions : (n, n_marker, 3); NaN = missing
+    units, up : unit of length, and axis that points up, as the file states them; "" = not stated
+    up_key : where the file states the up axis, for messages
+    """
 
     names: tuple[str, ...]
     times: NDArray[np.float64]
@@ -102,7 +107,12 @@ def unique_names(names: Sequence[str], seen: Sequence[int] = ()) -> tuple[tuple[
 
 
 def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequence[int]) -> str:
-    """Return the note on a name that occurs again at `index`; the marker `keeper` keeps the name."""
+    """Return the note that a marker whose name had occurred before was renamed.
+
+    renamed : its new name
+    index, keeper : index of this marker, and of the one that keeps the name
+    seen : number of frames with data of each marker; () = not known
+    """
     said = f"the name {name!r} {REPEATED}"
     if not seen or seen[index] == seen[keeper]:
         return f"{said}; a later marker of this name was renamed {renamed}"
@@ -155,9 +165,9 @@ def samples_seen(positions: NDArray[np.float64]) -> list[int]:
 def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
     """Return a copy in which every unusable marker is NaN in all three coordinates, and notes about it.
 
-    Unusable are: markers at exactly 0, 0, 0 or with all three coordinates at one of FILLERS (both used by
-    capture systems for gaps), infinite coordinates, coordinates beyond FARTHEST, and markers with only one
-    or two coordinates.
+    Unusable are: markers at exactly 0, 0, 0, or with all three coordinates 9999, 99999 and so on (both used
+    by capture systems for gaps), infinite coordinates, coordinates beyond 1e9, and markers with only one or
+    two coordinates.
 
     positions : (n, n_marker, 3), any unit
     """

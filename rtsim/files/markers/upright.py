@@ -30,7 +30,7 @@ LOWEST = 1.0
 class Upright(NamedTuple):
     """The axis of a file that was taken as up.
 
-    axis : a key of rtsim.files.markers.axes.ROTATIONS
+    axis : the axis with its sign, such as "+Z"
     notes : sentences on the choice of the axis
     doubted : another axis along which the person seems to stand upright; "" = none
     """
@@ -75,7 +75,9 @@ def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) 
     """Return notes if the body is not upright along an axis that is stated to point up.
 
     positions : (n, n_marker, 3) in the axes of the file [m]
-    axis : the stated axis, a key of ROTATIONS; who : origin of the statement; remedy : advice, for the notes
+    axis : the stated axis with its sign, such as "+Z"
+    who : origin of the statement, for the notes
+    remedy : advice, for the notes
     """
     seen = up_by_names(raw.names, positions)
     if not seen or seen[0] == axis:

@@ -1,4 +1,4 @@
-"""Gait norms in our own file format (TOML): mean and deviation of angles at 101 points of the cycle."""
+"""Gait norms in rtsim's own file format (TOML): mean and deviation of angles at 101 points of the cycle."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NormCurve(NamedTuple):
 class NormSet(NamedTuple):
     """Norms of one convention of angles.
 
-    convention : isb or cgm
+    convention : isb (joint coordinate systems of the ISB) or cgm (conventional gait model)
     source, licence : origin of the norms, and permitted use
     n_person, n_stride : number of persons and strides, 0 = not known
     curves : name of a variable -> its norm

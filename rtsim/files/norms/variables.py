@@ -1,6 +1,6 @@
 """The nine angles of a gait report and of the movement analysis profile, by convention.
 
-Conventions: `isb`, the joint coordinate systems of our own model, and `cgm`, the conventional gait model as
+Conventions: `isb`, the joint coordinate systems of rtsim's model, and `cgm`, the conventional gait model as
 Plug-in Gait computes it. Angles of one convention are never compared with those of the other.
 """
 

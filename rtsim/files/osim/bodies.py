@@ -118,8 +118,10 @@ def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[
 
 
 def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> None:
-    """Add notes on properties of an ellipsoidal joint that rtsim does not support; ConfigError if an
-    element of the file depends on such a property.
+    """Add notes on properties of an ellipsoidal joint that rtsim does not support; ConfigError if an element
+    of the file depends on such a property.
+
+    followers : coordinates that a coupler determines; named : names that other elements refer to
     """
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:
@@ -136,7 +138,9 @@ def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collec
 
 
 def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> Table:
-    """Return the table of a coordinate: name, start value and range, in degrees or millimetres."""
+    """Return the table of a coordinate: name, start value and range, in degrees or millimetres; followers :
+    coordinates that a coupler determines
+    """
     node, name = coordinate.node, coordinate.name
     unit, scale = ("deg", math.degrees(1.0)) if coordinate.angular else ("mm", 1e3)
     table: Table = {"name": name}

@@ -96,13 +96,13 @@ class Node:
         return None
 
     def members(self, tag: str) -> list[Node]:
-        """Return the objects of a set; empty where there is no such set."""
+        """Return the objects of the set that the property `tag` holds; empty where there is no such set."""
         found = self.child(tag)
         objects = found.child("objects") if found else None
         return list(objects.children()) if objects else []
 
     def children_of(self, tag: str) -> list[Node]:
-        """Return the elements of a list; empty where there is no such list."""
+        """Return the elements of the list in the property `tag`; empty where there is no such list."""
         found = self.child(tag)
         return list(found.children()) if found else []
 
@@ -111,7 +111,9 @@ class Node:
         return " ".join((found.element.text or "").split()) if found else default
 
     def flag(self, tag: str, default: bool = False) -> bool:
-        """Return a boolean property; any other text is reported and read as the default, as in OpenSim."""
+        """Return the boolean property `tag`; any other text is reported and read as the default, as in
+        OpenSim.
+        """
         said = self.text(tag)
         if said and said.lower() not in FLAGS:
             taken = str(default).lower()
@@ -122,8 +124,8 @@ class Node:
         return FLAGS.get(said.lower(), default)
 
     def numbers(self, tag: str, finite: bool = True) -> list[float] | None:
-        """Return the numbers in a property, None if the property is missing; NaN is rejected, and with
-        `finite` also values beyond LARGEST.
+        """Return the numbers in the property `tag`, None if the property is missing; NaN is rejected, and
+        with `finite` also values beyond 1e100.
         """
         found = self.child(tag)
         if found is None:
@@ -144,8 +146,9 @@ class Node:
         return values
 
     def vector(self, tag: str, n: int = 3, default: float | None = 0.0) -> NDArray[np.float64]:
-        """Return a property of n numbers; default : value of each number if the property is missing, None
-        = it is required.
+        """Return the property `tag` of n numbers.
+
+        default : value of each number if the property is missing; None = it is required
         """
         values = self.numbers(tag)
         if values is None and default is not None:
@@ -191,10 +194,10 @@ def read_document(path: Path, comments: bool = False) -> Node:
 
 
 def read_part(path: Path, tag: str, remedy: str) -> Node:
-    """Read the only element of a class in a document of any version, such as the setup of a tool or a marker
-    set.
+    """Read the only element of class `tag` in a document of any version, such as the setup of a tool or a
+    marker set.
 
-    Property names of these classes have not changed since OpenSim 2.
+    Property names of these classes have not changed since OpenSim 2. remedy : advice in errors
     """
     root, document = read_root(path, remedy)
     found = root.findall(tag)

@@ -13,8 +13,8 @@ LOADS = "ExternalLoads"
 
 
 class ForceColumns(NamedTuple):
-    """Prefixes of the labels of three columns each, as in force_identifier, point_identifier and
-    torque_identifier; "" = none.
+    """Prefixes of the labels of three columns each, for force, point of application and moment, as external
+    loads state them in force_identifier, point_identifier and torque_identifier; "" = none.
     """
 
     force: str
@@ -96,6 +96,10 @@ def check_columns(force: Node, body: str, named: ForceColumns, before: Mapping[F
     """Raise ConfigError for columns that an earlier force uses, as its force, its point or its moment.
 
     Otherwise one plate would act twice, and the intended one not at all.
+
+    force, body : the element, and the body on which it acts
+    named : prefixes of its columns
+    before : prefixes of the columns of earlier forces, each with its body
     """
     for other, its_body in before.items():
         for what, own, its in zip(ForceColumns._fields, named, other, strict=True):

@@ -141,9 +141,12 @@ class OsimFrames:
         return OsimFrame(name)
 
     def named(self, owner: Node, path: str, *tags: str) -> OsimFrame:
-        """Return the frame that a property of an element names; path : path of the element.
+        """Return the frame that a property of an element names.
 
         OpenSim 4.x states a path, absolute or relative to the owner; 3.x states a body's name.
+
+        owner, path : the element, and its path in the model
+        tags : possible names of the property
         """
         name = owner.text(*tags)
         if not name:
@@ -181,5 +184,9 @@ class OsimFrames:
 
 
 def offset_of(node: Node, position: str, orientation: str) -> Transform:
-    """Return the transform given by two properties: a position [m] and body-fixed x-y-z angles [rad]."""
+    """Return the transform that an element states by two properties.
+
+    position, orientation : names of the properties; they hold a position [m] and body-fixed x-y-z angles
+        [rad]
+    """
     return Transform(turned(node.vector(orientation)), node.vector(position))

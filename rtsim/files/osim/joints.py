@@ -160,7 +160,9 @@ def read_joint(node: Node, parent: OsimFrame, child: OsimFrame) -> OsimJoint:
 
 
 def spatial_transform(node: Node, own: list[str]) -> list[Motion]:
-    """Return the motions of a custom joint, without those that are always zero."""
+    """Return the motions of a custom joint, rotations and translations along its six axes, without those that
+    are always zero; own : names of the joint's coordinates
+    """
     transform = node.child("SpatialTransform")
     if transform is None:
         node.fail("SpatialTransform is missing", remedy="correct this element in the file")

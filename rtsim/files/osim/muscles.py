@@ -139,7 +139,7 @@ class Paths:
 
 
 def shifted(function: Table, by: float) -> Table:
-    """Return a function, as the keys of a model file, plus a constant."""
+    """Return a function, as the keys of a model file, to whose values the constant `by` is added."""
     if by == 0.0:
         return function
     if "constant" in function:

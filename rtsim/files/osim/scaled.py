@@ -92,7 +92,9 @@ def offset_frames(frames: OsimFrames, factors: Mapping[str, Array]) -> list[Chan
 
 
 def old_joint_frames(joints: list[OsimJoint], factors: Mapping[str, Array]) -> list[Change]:
-    """Return the changes to the frames that OpenSim 3.x writes into the joint."""
+    """Return the changes to the positions of joint frames that OpenSim 3.x writes into the joint: they are
+    multiplied by the scale factors (3,) of their bodies.
+    """
     changes = []
     for joint in joints:
         if joint.node.element.find("parent_body") is not None:
@@ -144,8 +146,10 @@ def wraps_of(frames: OsimFrames) -> list[tuple[Node, OsimFrame]]:
 
 
 def scale_wrap_sizes(frames: OsimFrames, factors: Mapping[str, Array]) -> None:
-    """Scale sizes of wrap objects like the surfaces of a model: by the scale factors along the object's
-    axes.
+    """Scale the radii, lengths and dimensions of wrap objects in the file by the scale factors of their
+    bodies along the objects' own axes.
+
+    factors : body -> scale factors (3,) along its axes
     """
     for node, frame in wraps_of(frames):
         R = frame.transform.rotation @ pose_of(node).rotation
@@ -164,7 +168,9 @@ def scale_wrap_sizes(frames: OsimFrames, factors: Mapping[str, Array]) -> None:
 
 
 def scale_joints(joints: list[OsimJoint], factors: Mapping[str, Array]) -> None:
-    """Scale the translation functions of custom joints, and the radii of ellipsoidal joints."""
+    """Scale the translation functions of custom joints, and the radii of ellipsoidal joints; factors : body
+    -> scale factors (3,) along its axes
+    """
     for joint in joints:
         if joint.kind == "ellipsoidal":
             put(joint.node, "radii_x_y_z", factors.get(joint.parent.body, ONE) * joint.radii)
@@ -180,7 +186,9 @@ def scale_joints(joints: list[OsimJoint], factors: Mapping[str, Array]) -> None:
 
 
 def scale_couplers(model: Node, joints: list[OsimJoint], factors: Mapping[str, Array]) -> None:
-    """Scale couplers whose dependent coordinate is a length."""
+    """Scale couplers whose dependent coordinate is a length; factors : body -> scale factors (3,) along its
+    axes
+    """
     along = {
         motion["of"]: (joint, np.array(motion["translates"]))
         for joint in joints

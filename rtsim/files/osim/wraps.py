@@ -63,8 +63,12 @@ class WrapObjects:
     def add_to(
         self, muscle: str, path: list[Table], points: Sequence[PathPoint], wraps: Sequence[Node]
     ) -> list[Table]:
-        """Insert the wrapping surfaces between the points of a muscle's path and return its points and
-        surfaces.
+        """Insert the wrapping surfaces of a muscle into its path; return path points and surfaces in their
+        order.
+
+        path, points : tables of the path points, and the same points with their positions at the default
+            coordinates
+        wraps : the PathWrap elements of the muscle
         """
         found = [wrap for node in wraps for wrap in self.find(muscle, node, path, points)]
         stations: list[Table] = []
@@ -74,7 +78,13 @@ class WrapObjects:
         return stations
 
     def find(self, muscle: str, node: Node, path: list[Table], points: Sequence[PathPoint]) -> list[Wrap]:
-        """Find the positions of a PathWrap on the path; [] if its wrap object is disabled."""
+        """Find where on a muscle's path the surface of a PathWrap element acts; [] if its wrap object is
+        disabled.
+
+        node : the element
+        path, points : tables of the path points, and the same points with their positions at the default
+            coordinates
+        """
         name = node.text("wrap_object")
         if name not in self.nodes:
             node.fail(f"unknown wrap object {name!r}", allowed=", ".join(self.nodes) or "none")
@@ -115,7 +125,12 @@ class WrapObjects:
         return found
 
     def tell_inside(self, muscle: str, node: Node, within: list[int]) -> None:
-        """Add notes on path points that lie inside a surface."""
+        """Add a note on path points of a muscle that lie inside a wrapping surface, where the path does not
+        wrap.
+
+        node : the PathWrap element
+        within : indices of these points, from 0
+        """
         if within:
             numbers = ", ".join(str(k + 1) for k in within)
             node.document.note(

@@ -54,8 +54,8 @@ class Measures(NamedTuple):
 
 
 def usual_name(name: str) -> str:
-    """Return the name of a measure as in PROCESSING, from any spelling: LeftKneeWidth, $LKneeWidth,
-    bodyMass; an unknown name is unchanged.
+    """Return the name of a measure as Plug-in Gait writes it into the group PROCESSING of C3D files
+    (LKneeWidth), from any spelling: LeftKneeWidth, $LKneeWidth, bodyMass; an unknown name is unchanged.
     """
     bare = name.strip().lstrip("$")
     for word in ("Left", "Right"):

@@ -35,8 +35,9 @@ class TriangleSurface(NamedTuple):
 def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> TriangleSurface:
     """Read the surface of a file, in metres.
 
-    unit : unit of the file's numbers, a key of METRES
+    unit : unit of the file's numbers, such as m or mm
     flipped : whether the file's triangles are inside out
+
     Raises ConfigError with a remedy if the file cannot be read or is not a valid contact surface.
     """
     kind = path.suffix.lower().lstrip(".")

@@ -83,7 +83,12 @@ def cells_of_field(spec: FieldSpec, side: str) -> list[CurveCell]:
 
 
 def title_of(spec: FieldSpec, group: SideGroup, part: str = "") -> str:
-    """Return the title of a curve: `Hip flexion moment`, or `Knee displacement: lateral`."""
+    """Return the title of a curve, such as `Hip flexion moment`, or `Knee displacement: lateral`.
+
+    spec : the field that the curve belongs to
+    group : the entry of the field's first axis, without its side
+    part : the entry of its second axis, "" = none
+    """
     name = words_of(f"{group.name} {part}".strip())
     if spec.curves is None:
         field = words_of(spec.name)

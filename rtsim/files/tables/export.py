@@ -58,9 +58,15 @@ def export(
     frames: str = "marked",
     columns: str = "all",
 ) -> tuple[str, ...]:
-    """Write a file with the content of a recording, by `exported`; return the notes.
+    """Write a file with the content of a recording, in the format of another program; return notes on what is
+    left out.
 
     suffix : names the format, by default the suffix of `out_path`
+    model_markers : for .trc files: write the markers of the fitted model, not the measured ones
+    up, units : axis that points up, and unit of length, of the markers, where the recording states them
+        wrongly
+    frames : frames that tables have: marked (all, with a column `status`), all (without it), or ok
+    columns : columns of tables: all, motion, or kinetics
 
     ConfigError for an unsupported suffix, missing content, or a file that cannot be written. An existing file
     is replaced.
@@ -212,8 +218,10 @@ def without_holes(table: Table) -> Table:
 
 
 def of_kinetics(table: Table, kept: Table) -> list[str]:
-    """Return notes on how to get moments and powers that a table leaves out because of gaps, or frames that
-    it leaves out because moments are missing there.
+    """Return notes on options that would write values which a table has lost with its gaps: moments and
+    powers whose columns were left out, or rows that were left out because moments are missing there.
+
+    table, kept : the table with its gaps, and the part of it that is written
     """
     names = tuple(f"{field}." for field in KINETIC)
     if any(name.startswith(names) and name not in kept.columns for name in table.columns):
@@ -242,7 +250,7 @@ def described(results: Results) -> tuple[str, ...]:
 
 
 def event_lines(rows: object) -> list[str]:
-    """Return header lines for the gait events of a run: time, side, kind and source of each."""
+    """Return header lines for the gait events of a run; rows : (time [s], side, kind, source) of each"""
     lines = []
     for row in rows if isinstance(rows, (list, tuple)) else ():
         if isinstance(row, (list, tuple)) and len(row) == 4 and isinstance(row[0], (int, float)):

@@ -191,7 +191,11 @@ def _usual_width(lines: Sequence[Line]) -> int:
 def _is_torn(text: str, n_filled: int, n_column: int, usual: int, step: int) -> bool:
     """Return whether cells are missing from a row, or surplus, somewhere in its middle.
 
-    n_filled : number of its cells without empty ones at its end; usual : number of cells of most rows
+    text : the row
+    n_filled : number of its cells without empty ones at its end
+    n_column : number of columns of the table
+    usual : number of cells of most rows
+    step : number of columns of a marker; 0 = a table without markers
     """
     n_cell = _n_cell(text)
     if n_filled > n_column:

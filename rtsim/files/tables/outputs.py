@@ -20,6 +20,7 @@ C3D = ".c3d"
 def check_outputs(paths: Sequence[Path], option: str = "--out", whole_c3d: bool = False) -> None:
     """Raise ConfigError before a run if a file could not be written after it.
 
+    option : command-line option that states the files, for the error
     whole_c3d : whether results may be appended to a copy of the run's recording
     """
     suffixes = (*SUFFIXES, C3D) if whole_c3d else SUFFIXES
@@ -42,10 +43,11 @@ def check_outputs(paths: Sequence[Path], option: str = "--out", whole_c3d: bool 
 def write(
     path: Path, results: Results, name: str, frames: str = "marked", columns: str = "all"
 ) -> tuple[str, ...]:
-    """Write the results of a run called `name` in the format of the suffix; return notes on what is left
-    out.
+    """Write the results of a run called `name` in the format of the suffix; return notes on what is left out.
 
-    frames, columns : selected frames and columns of a table (see `export.table_parts`)
+    frames : frames that a table has: marked (all, with a column `status`), all (without it), or ok (reliable
+        ones)
+    columns : columns that a table has: all, motion, or kinetics (moments and powers)
     """
     suffix = path.suffix.lower()
     if suffix == RECORDING:

@@ -36,10 +36,11 @@ SMALL = 1e-3
 class FigurePanel(NamedTuple):
     """Curves over a common horizontal axis.
 
+    x, curves : (len(x),) values on the horizontal axis, and name of a curve -> (len(x),) its values
     enlarged : an enlarged part of the time, with its own axis
     deviations : name of a curve -> (len(x),) its standard deviation, drawn as a band, or (2, len(x)) the
         extent of the band below and above; None = none
-    band : meaning of the band in the key, DEVIATION or RANGE
+    band : meaning of the band in the key: one standard deviation, or the range of all runs
     whole_band : whether the vertical axis includes the bands, which are otherwise cut off
     flagged : (len(x),) bool, values that are not reliable, shaded; None = none
     row : panels with the same row are side by side; "" = it has a row of its own
@@ -47,8 +48,7 @@ class FigurePanel(NamedTuple):
         number
     least : smallest useful range of the vertical axis, in its unit
     from_zero : whether the vertical axis begins at zero
-    marks : gait events on the horizontal axis: position, right or left or "", and whether it is a foot
-        strike
+    marks : gait events on the horizontal axis: position, right or left or "", and whether it is a foot strike
     group : panels of one group are kept on one page if possible; "" = none
     """
 
@@ -78,8 +78,10 @@ class FigureContent(NamedTuple):
 
 
 def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None) -> dict[str, Array]:
-    """Return the curves of a field by name, in the units of the figure, for all labels or only those in
-    `only`.
+    """Return the curves of a field by name, in the units of the figure.
+
+    values : (n, ...) values of the field
+    only : labels whose curves are returned; None = all
     """
     _, scale = face_of(spec.unit, ON_PAPER)
     flat = scale * values.reshape(len(values), -1)
@@ -104,8 +106,9 @@ def peaks_of(curves: Mapping[str, Array]) -> dict[str, float]:
 def panels_of_results(results: Results, chosen: str = "") -> FigureContent:
     """Return panels over time: a cell for each quantity, with the curves of both sides.
 
-    chosen : names of curves and groups separated by commas, as in `curve_choice.chosen_cells`; "" = every
-        field that states how it is drawn; of a field with many cells, those with the largest values
+    chosen : names separated by commas, of fields (joint_moments), kinds (angles), joints (knee) or quantities
+        (knee_flexion); "" = every field that states how it is drawn; of a field with many cells, those with
+        the largest values
 
     Standard deviations are drawn as bands; frames in which a curve has a flag other than `late` are shaded;
     gait events in the descriptor are marked. ConfigError for a name that selects nothing.
@@ -260,8 +263,9 @@ def with_bands(
     """Return curves and their bands of uncertainty.
 
     A curve whose band is wider than the range of all curves together, such as a coordinate that markers do
-    not determine, is replaced by a note.
+    not determine, gets no band, and a remark in its name instead.
 
+    deviations : name of a curve -> its standard deviation
     width : range of all curves of their kind, if there are more
     """
     if not deviations:

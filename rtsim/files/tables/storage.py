@@ -122,8 +122,8 @@ def known_part(table: Table) -> tuple[Table, list[str]]:
     """Return the part of a table without NaN, and notes on the columns and rows that are left out.
 
     OpenSim's Storage stops reading at a NaN, and its TimeSeriesTable accepts no empty cell. So columns with
-    NaN in more than the fraction MOST_UNKNOWN of the rows are left out, then the rows that still contain
-    NaN. No value is invented.
+    NaN in more than a quarter of the rows are left out, then the rows that still contain NaN. No value is
+    invented.
     """
     unknown = np.isnan(table.data)
     if not unknown.any():

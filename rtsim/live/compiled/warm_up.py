@@ -22,7 +22,8 @@ def warm_up(stages: Sequence[Stage], session: Session, data: Mapping[str, np.nda
     compilation.
 
     session : descriptor of the input, which names the arrays of a frame and their shapes
-    data : arrays by name, the same in every frame, for example marker positions; None = zeros
+    data : arrays by name, the same in every frame, for example marker positions; values that are not given
+        are NaN
     """
     for stage in stages:
         stage.warm()

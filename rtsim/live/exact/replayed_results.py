@@ -136,8 +136,8 @@ class ReplayedResults:
         return None
 
     def _next_result(self, mine: Result) -> RecordedAnswer | None:
-        """Return the recorded result with the same session and sequence number; None if the recorder did not
-        receive it.
+        """Return the recorded result with the same session and sequence number as the recomputed result
+        `mine`; None if the recorder did not receive it.
         """
         while True:
             if not self._waiting:
@@ -157,7 +157,7 @@ class ReplayedResults:
                 return None
 
     def _compare(self, mine: Result, theirs: Any) -> None:
-        """Collect the differences between a result and the recorded one."""
+        """Collect the differences between a recomputed result `mine` and the recorded one."""
         number, layout = self._layouts[mine.session]
         self.status.add(number, [mine.seq], [mine.time], [theirs.status], [mine.status])
         for spec in OF_MESSAGE:

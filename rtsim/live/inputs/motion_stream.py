@@ -42,7 +42,7 @@ class MotionStream:
 
     @property
     def silent(self) -> bool:
-        """Whether no usable frame has come for SILENT_S by this computer's clock."""
+        """Whether no usable frame has come for some time, by this computer's clock."""
         return is_over(self.heard_ns, round(1e9 * SILENT_S), now_ns())
 
     def open(self) -> None:

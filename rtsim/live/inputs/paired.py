@@ -68,6 +68,9 @@ class PairedInput(StreamInput):
         """Build the input for a stream of markers and a stream of forces from their addresses, which may be
         equal.
 
+        backlog : number of marker frames that may wait; beyond it the oldest are dropped
+        feed : receiver of the force samples
+        wait_ms : longest wait of a frame for the force sample after it [ms]
         securities : client keys for each of the two streams; the key for one server is not used for the other
         """
         markers, forces = addresses
@@ -158,8 +161,6 @@ class PairedInput(StreamInput):
 
 
 def slowness(session: Session) -> float:
-    """Return the factor by which a stream is played slower than recorded, as its sender states: at least 1,
-    and at most the inverse of SLOWEST.
-    """
+    """Return the factor by which a stream is played slower than recorded, as its sender states: 1 to 20."""
     faster = session.rate / time_rate(session) if session.rate > 0.0 else 1.0
     return 1.0 / min(1.0, max(SLOWEST, faster))
