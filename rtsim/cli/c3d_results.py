@@ -21,7 +21,9 @@ def is_c3d(path: Path) -> bool:
 
 
 def check_into(outputs: Sequence[Path], source: str) -> None:
-    """Raise ConfigError before a run if its results could not be appended to its recording."""
+    """Raise ConfigError before a run if an output is a C3D file and the results could not be appended to a
+    copy of the recording, for example because the recording is no C3D file.
+    """
     from rtsim.files.c3d_bytes.write import check_source
 
     for path in outputs:
@@ -34,7 +36,8 @@ def write_beside(
 ) -> tuple[str, ...]:
     """Write the whole C3D source and the results into a new C3D file; return notes for the user.
 
-    up, units : as given for the markers of the source
+    gait : gait events and spatio-temporal parameters, which are written too
+    up, units : vertical axis and unit of length, as given for the markers of the source
     """
     from rtsim.files.c3d_bytes.marks import AnalysisValue
     from rtsim.files.c3d_bytes.source import open_source
@@ -55,6 +58,7 @@ def export_beside(recording: Path, out: Path, into: Path | None, up: str | None,
     """Write the results in a recording (.mcap) into a copy of the C3D file that was solved, and report it.
 
     into : path of the solved C3D file, if the recording does not name it or it was moved
+    up, units : vertical axis and unit of length of its markers, if given
     """
     import click
 

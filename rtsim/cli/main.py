@@ -218,7 +218,7 @@ def is_short_of_memory(error: Exception) -> bool:
 
 
 def say_last(text: str, code: int) -> int:
-    """Print the last message of a command; return its exit code."""
+    """Print the last message of a command, such as an error; return the exit code."""
     with contextlib.suppress(OSError):  # nobody reads any more
         print(f"rtsim: {text}", file=sys.stderr, flush=True)
     return code

@@ -1,4 +1,4 @@
-"""The benchmark that feeds damaged input to readers and decoders."""
+"""The benchmark that feeds damaged input to the readers of files and the decoders of messages."""
 
 from __future__ import annotations
 

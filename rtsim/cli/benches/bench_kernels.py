@@ -22,11 +22,12 @@ from rtsim.cli.terminal.types import Config, MethodName
 )
 @click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each measurement.")
 def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
-    """Measure the speed of the methods zero, minimised and prescribed: the kernel alone, and whole frames.
+    """Measure the speed of the solution methods zero, minimised and prescribed: the kernel alone, and whole
+    frames.
 
     Reported are frames per second, percentiles of the time, iterations and residual. Results whose names
-    begin with live_ are of whole frames, from the bytes of a marker message to those of a result, with
-    faulty markers left out.
+    begin with live_ are of whole frames, from the bytes of a marker message to those of a result, with faulty
+    markers left out.
     """
     from rtsim.bench import figures
     from rtsim.bench.markers import mbo
@@ -78,7 +79,9 @@ def moment_arms(as_json: bool, model: str | None) -> None:
 @command.command("recruitment")
 @AS_JSON
 def recruitment(as_json: bool) -> None:
-    """Time the recruitment of 24 to 92 muscles in one frame, by every criterion, beside daqp if installed."""
+    """Time the recruitment of 24 to 92 muscles in one frame, by every criterion, beside the solver daqp if
+    installed.
+    """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import recruitment
 
@@ -109,8 +112,8 @@ def fdk(as_json: bool, seconds: float, data: Path | None) -> None:
     help="Folder of recordings with force plates.",
 )
 def knee_fdk(as_json: bool, data: Path | None) -> None:
-    """Time force-dependent kinematics of a person's knee, on the walker and on recordings with force
-    plates.
+    """Time force-dependent kinematics of a person's knee, on the synthetic walker and on recordings with
+    force plates.
     """
     from rtsim.bench import figures
     from rtsim.bench.contacts import knee_fdk
@@ -126,8 +129,8 @@ def knee_fdk(as_json: bool, data: Path | None) -> None:
     help="Folder with the surfaces of a knee (default: the folder of the test data, else generated ones).",
 )
 def mesh(as_json: bool, data: Path | None) -> None:
-    """Time the contact of meshes: spheres beside OpenSim if installed, a knee's cartilage; and errors of the
-    force.
+    """Time the contact of meshes (spheres beside OpenSim if installed, a knee's cartilage), and measure the
+    errors of the force.
     """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import mesh
@@ -249,7 +252,9 @@ def friction(as_json: bool, quick: bool) -> None:
 @command.command("foot")
 @AS_JSON
 def foot(as_json: bool) -> None:
-    """Time a foot on the ground: one contact, a recorded step, its pressure, and a drop onto the ground."""
+    """Time a foot contact model on the ground: one contact, a recorded step, its pressure, and a drop onto
+    the ground.
+    """
     from rtsim.bench import figures
     from rtsim.bench.contacts import foot
 
@@ -264,8 +269,8 @@ def foot(as_json: bool) -> None:
     help="Folder with the recording gait_bmc, whose footsteps are fitted as well.",
 )
 def foot_fit(as_json: bool, data: Path | None) -> None:
-    """Identify the contact of a foot from synthetic steps with known parameters: computing time, errors,
-    undetermined parameters.
+    """Identify the contact parameters of a foot from synthetic steps made with known ones: computing time,
+    errors, undetermined parameters.
     """
     from rtsim.bench import figures
     from rtsim.bench.contacts import foot_fit

@@ -40,7 +40,7 @@ def replay(as_json: bool, folder: Path) -> None:
 
 
 def row_of(path: Path) -> dict[str, Any]:
-    """Replay one recording and return its row of the table."""
+    """Replay one recording and return its row of the table: equal or not, and frames per second."""
     from rtsim.cli.runs.exact_replay import computed, verdict
     from rtsim.live.exact.reading import read_run
     from rtsim.live.exact.replay import ROUNDING

@@ -85,7 +85,7 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
               help="Instead, measure the memory of a window over hours of a walk, played fast.")  # fmt: skip
 @click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="Playing speed of --replay.")
 def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float | None, speed: float) -> None:
-    """The monitor window off screen: redraws, processor time and memory, and the loop with and without it."""
+    """Measure the monitor window off screen: redraws, CPU, memory, and the loop with and without it."""
     from rtsim.bench import figures
     from rtsim.bench.runs import monitor, monitor_endurance
 
@@ -114,7 +114,7 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
 def hil(
     as_json: bool, seconds: float, config: str, rate: float, urgent: bool, hostile: bool, only: str
 ) -> None:
-    """`rtsim hil` in lockstep with the simulated device: durations of a tick, round trips, missed ticks.
+    """Measure `rtsim hil` in lockstep with a simulated device: tick durations, round trips, missed ticks.
 
     Alternately, the same messages are exchanged without a model, which shows the ticks that the machine
     misses by itself.
@@ -151,7 +151,7 @@ def hil(
               help="Number of simulations to find a torque spline; 0: none.")  # fmt: skip
 @QUICK
 def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
-    """`rtsim tune --auto` offline: regret of each search relative to a fine grid, without and with noise.
+    """Run `rtsim tune --auto` offline: regret of each search relative to a fine grid, without and with noise.
 
     With --quick there are two seeds, few trials on a coarse grid, no splines, and no limits.
     """
@@ -183,7 +183,7 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
     help="Factor by which the estimator is slowed: other processes use the rest of its processor.",
 )
 def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
-    """Attacks on a running estimator during a stream at 200 Hz: answered frames, growth of its memory."""
+    """Attack a running estimator during a stream at 200 Hz: answered frames, growth of its memory."""
     need_checkout()
     from benchmarks.strangers import hostile
     from rtsim.bench import figures
@@ -216,7 +216,7 @@ def ground_reaction(as_json: bool, folder: Path) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def stoop_lift(as_json: bool, folder: Path | None) -> None:
-    """The stoop lift of Millard et al. (2019) in FOLDER (default: tests' data): analysis, fit, simulation."""
+    """Analyse, fit and simulate the stoop lift of Millard et al. (2019) in FOLDER (default: tests' data)."""
     from rtsim.bench import figures
     from rtsim.bench.contacts import stoop_lift
     from rtsim.cli.terminal.compiling import compile_first
@@ -233,7 +233,7 @@ def stoop_lift(as_json: bool, folder: Path | None) -> None:
 @click.option("--only", default="*", show_default=True, help="Pattern of file names, such as *.c3d.")
 @click.option("--side", type=click.Choice(["right", "left", "both"]), help="Leg (default: both).")
 def recordings(as_json: bool, folder: Path, live: bool, only: str, side: str | None) -> None:
-    """Known recordings with force plates under FOLDER: pressure under feet, peaks, weight, residual."""
+    """Analyse recordings with force plates under FOLDER: pressure under feet, peaks, weight, residual."""
     from rtsim.bench import figures
     from rtsim.bench.markers import recordings
 
@@ -256,10 +256,9 @@ def unnamed_markers(as_json: bool, folder: Path, only: str) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def marker_sets(as_json: bool, folder: Path | None) -> None:
-    """Compare the conventional gait model with the centres and angles of Vicon Nexus in recordings under
-    FOLDER.
+    """Compare the conventional gait model with the results of Vicon Nexus in recordings under FOLDER.
 
-    It also prints how our own angles change with fewer markers, and the marker RMS of every set. FOLDER
+    It also prints how rtsim's own angles change with fewer markers, and the marker RMS of every set. FOLDER
     defaults to the tests' data.
     """
     from rtsim.bench import figures
@@ -371,7 +370,7 @@ def damage(
     as_json: bool, folder: Path | None, quick: bool, only: str, method: str, side: str | None,
     table_path: Path | None, worst: int, words: str,
 ) -> None:  # fmt: skip
-    """Damage markers of the walker and of recordings under FOLDER: errors of angles, warnings in the status.
+    """Damage markers of the synthetic walker and of recordings under FOLDER: errors of angles, warnings.
 
     Ctrl-C ends the benchmark early; results so far are reported.
     """

@@ -24,7 +24,7 @@ SEED = click.option(
                   "the usual benchmark.")  # fmt: skip
 @SEED
 def study(as_json: bool, kills: int, seed: int | None) -> None:
-    """`rtsim study`: 256 weights of ligaments over one gait cycle, on one process and on two."""
+    """Run `rtsim study` with 256 weights of ligaments over one gait cycle, on one process and on two."""
     from rtsim.bench import figures
     from rtsim.bench.runs import study
     from rtsim.studies.threads import one_thread
@@ -69,7 +69,7 @@ def kills(as_json: bool, count: int, seed: int | None) -> None:
 
 
 def need_kills() -> None:
-    """Raise ConfigError if processes cannot be killed and forked, or the benchmark is not installed."""
+    """Raise ConfigError if this system cannot fork and kill processes, or the benchmark is not installed."""
     need_checkout()
     if sys.platform == "win32":
         raise ConfigError(
@@ -80,7 +80,7 @@ def need_kills() -> None:
 
 
 def seed_of(seed: int | None) -> int:
-    """Return the given seed, or a new one; print it in either case."""
+    """Return the given seed of the random numbers, or a new one; print it in either case."""
     found = secrets.randbelow(2**31) if seed is None else seed
     click.echo(f"seed {found}", err=True)
     return found

@@ -1,4 +1,4 @@
-"""`rtsim analyse`: the stages of a live run over a recording, as fast as possible."""
+"""`rtsim analyse`: solves a recording by the computing stages of a live run, as fast as possible."""
 
 from __future__ import annotations
 
@@ -129,13 +129,15 @@ def command(
 
 
 class AnalysedRecording(NamedTuple):
-    """A recording that the stages have solved, with its results.
+    """A recording that was solved, with its results.
 
     seconds : computing time [s]
     reason : why the run ended
+    gauges : last numbers that the run reported about itself, such as its marker RMS
     sentences : messages reported during the run
-    wrong, notes : as in Ready
+    wrong : reason why no force plate can be used; "" = they can be used
     plates : whether force plates were requested
+    notes : sentences on the run that are stored with the results
     """
 
     results: Results
@@ -151,6 +153,9 @@ class AnalysedRecording(NamedTuple):
 def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> AnalysedRecording:
     """Check a run, solve its recording and report the notes on it; ConfigError if no frame has a result, or
     if curves are requested that the results do not have.
+
+    anyway : whether to accept a recording that does not fit the subject
+    curves : names of the requested curves
     """
     from rtsim.live.inputs.prescribed_motion_run import is_driven
 
@@ -159,7 +164,9 @@ def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> Analy
 
 
 def driven(run: RunConfig, console: Any) -> Ready:
-    """Prepare a run with a prescribed motion."""
+    """Prepare a run in which a recorded motion prescribes coordinates: check it, report notes, compile its
+    stages; return what the loop over the frames needs.
+    """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.live.inputs.prescribed_motion_run import check_driven, groups_of_motion, session_of, stage_of
 
@@ -180,7 +187,11 @@ def driven(run: RunConfig, console: Any) -> Ready:
 
 
 def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
-    """Prepare a run of a recording of markers, with or without force plates."""
+    """Prepare a run over a recording of markers, with or without force plates: check it, report notes,
+    compile its stages; return what the loop over the frames needs.
+
+    anyway : whether to accept a recording that does not fit the subject
+    """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.live.checks import check_run
     from rtsim.live.compiled.group_table import groups_of
@@ -211,7 +222,7 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
 def gone_through(
     run: RunConfig, ready: Ready, console: Any, curves: str = "", anyway: bool = False
 ) -> AnalysedRecording:
-    """Run the loop over all frames, until the last one or an interruption.
+    """Solve all frames of a prepared run, until the last one or an interruption.
 
     curves : names of curves to check before the run
     anyway : whether to accept markers without names that belong to another person
@@ -290,7 +301,7 @@ def deliver(
 
 
 def summary(solved: AnalysedRecording) -> dict[str, Any]:
-    """Return the summary of a run, with null in place of NaN."""
+    """Return the summary of a solved recording for --json, with null in place of NaN."""
     from rtsim.files.tables.sound import flags_by_joint
     from rtsim.methods.plates.kinetic_figures import kinetic_figures
     from streams.messages import Status
@@ -334,7 +345,7 @@ def implausible(results: Results) -> dict[str, int]:
 
 
 def in_words(told: dict[str, Any]) -> str:
-    """Return the summary as text for users."""
+    """Return the summary of a solved recording as text for users."""
     from rtsim.methods.plates.kinetic_figures import in_sentences
     from rtsim.report.tally import in_full, pace
 

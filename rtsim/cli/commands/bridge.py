@@ -1,4 +1,6 @@
-"""`rtsim bridge`: conversion of results to the protocols of other programs, and of their signals to ours."""
+"""`rtsim bridge`: conversion of results to the protocols of other programs, and of their signals to
+rtsim's.
+"""
 
 from __future__ import annotations
 

@@ -176,7 +176,15 @@ def subject_of(
     moving: MarkerTrial, asked: AskedMeasures, static: str | None, lab: str | None, side: str,
     units: str | None, up: str | None, *, anyway: bool,
 ) -> Subject:  # fmt: skip
-    """Calibrate the subject of a trial; its notes report how well the trial fits its static trial."""
+    """Calibrate a subject model from a trial; its notes report how well the trial fits its static trial.
+
+    moving : trial, the static one itself if `static` is None
+    asked : measures of the person that the options give
+    static : file of the static trial
+    lab, side : marker map ("" or None = found by the marker names), leg or legs
+    up, units : vertical axis and unit of length, if the files do not state them
+    anyway : whether to accept a trial that does not fit the static one
+    """
     from rtsim.files.markers.markers import read_markers
     from rtsim.live.subjects.subject_check import notes_on_fit
     from rtsim.models.tracked import tracked_person
@@ -196,7 +204,12 @@ def subject_of(
 def with_ligaments(
     subject: Subject, trial: Path, model: str, person: str, units: str | None, up: str | None
 ) -> Subject:
-    """Add the mean lengths of the ligaments to the subject, if the knee moves in the trial."""
+    """Return the subject with the mean lengths of the knee ligaments over the trial added, if the knee moves
+    in it.
+
+    model : knee model whose ligaments these are
+    up, units : vertical axis and unit of length, if the trial does not state them
+    """
     from rtsim.methods.kinematics.mean_lengths import with_mean_lengths
     from rtsim.models.load import load_model, model_for
 
@@ -250,8 +263,12 @@ def calibrate_mandible(
 def on_surfaces(
     spec: ModelSpec, scan: JawScan, frame: RigidMotion, scan_path: Path, path: Path, force: bool
 ) -> tuple[ModelSpec, list[str]]:
-    """Return the mandible with the scan's surfaces, which are written to the folder of the model, and notes
-    for the user.
+    """Return the mandible model with the condyle and fossa surfaces of a scan, and notes for the user; the
+    surfaces are written to the folder of the model.
+
+    spec, path : the model, and the file to which it will be written
+    frame : position of the model's frame in the scan
+    force : whether files may be replaced
     """
     from rtsim.files.output import write_text
     from rtsim.files.surfaces.surfaces import obj_text

@@ -215,7 +215,9 @@ def no_config(path: Path) -> ConfigError:
 
 
 def check_generators(path: Path) -> str:
-    """Describe a set of torque generators, after building those of its joints, or else all of them."""
+    """Build a set of joint torque generators, which detects impossible values: those of its joints, or all of
+    them if it names no joints. Return a description of the set.
+    """
     from rtsim.models.generator_sets import generators_of, load_set
     from rtsim.models.packing.torque_generators import pack_curves, pack_generators
 
@@ -228,7 +230,9 @@ def check_generators(path: Path) -> str:
 
 
 def check_study(path: Path) -> list[str]:
-    """Describe a study, with notes on values that a schema rejects; ConfigError for an impossible study."""
+    """Read a parameter study; return a description and notes on parameter values that a config would reject;
+    ConfigError for an impossible study.
+    """
     from rtsim.files.markers.trial import count_of
     from rtsim.studies.checks import refused_values
     from rtsim.studies.plan import read_plan
@@ -361,10 +365,12 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
 
 
 def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None) -> None:
-    """Build every method of the model, which detects missing landmarks and targets, and joints that a method
-    lacks.
+    """Build a model for each of its solution methods, which detects missing landmarks and targets, and joints
+    that a method lacks.
 
     A model that needs a person's anatomy is built with the shipped subject.
+
+    note : function called with each note on the model
     """
     from rtsim.config.models.model_checks import check_inertias
     from rtsim.models.model import build_each

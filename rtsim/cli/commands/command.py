@@ -74,7 +74,9 @@ def command(
 def stop(address: str, keys: tuple[str | None, str | None]) -> None:
     """Send the emergency stop by datagram and by command at once, and report which of them took effect.
 
-    ConfigError if neither did. Keys are read after the first datagrams were sent.
+    keys : files of the client's key and of the server's public key, None = none
+
+    ConfigError if neither took effect. Keys are read after the first datagrams were sent.
     """
     from concurrent.futures import ThreadPoolExecutor, as_completed
 

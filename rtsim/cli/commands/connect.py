@@ -1,4 +1,4 @@
-"""`rtsim connect`: relays a capture system as our streams, and lists the systems that answer on this
+"""`rtsim connect`: relays a capture system as streams of rtsim, and lists the systems that answer on this
 network.
 """
 
@@ -103,7 +103,7 @@ def command(
 
 
 def told_as_state(told: Telemetry) -> None:
-    """Print counters and gauges for the parent process."""
+    """Print the counters and gauges of the relay as a line of JSON for the parent process."""
     say({"state": "counted", "counters": told.counters, "gauges": told.gauges})
 
 
@@ -159,8 +159,8 @@ def list_found(system: str | None, as_json: bool) -> None:
 
 
 def markers_lacking(lab: str) -> Callable[[Sequence[str]], list[str]]:
-    """Return a function that gives notes on the tracked markers of a map that are missing among the labels
-    of a session.
+    """Return a function that is called with the marker labels of a stream and returns notes on the markers of
+    a laboratory's marker map that they lack; lab : file or name of the map.
     """
     from rtsim.files.markers.trial import name_some
     from rtsim.subjects.markers.labs import SIDES, cover, load_lab

@@ -49,8 +49,8 @@ def command(one: Path, other: Path, tolerance: float, within: tuple[str, ...], a
 
 
 def amounts_of(within: tuple[str, ...]) -> dict[str, float]:
-    """Return the permitted differences by the names of quantities; ConfigError for a text that states
-    none.
+    """Return the permitted differences, name of a quantity -> amount in its unit, from words NAME=AMOUNT of
+    the command line; ConfigError for other words.
     """
     amounts = {}
     for text in within:
@@ -69,7 +69,12 @@ def amounts_of(within: tuple[str, ...]) -> dict[str, float]:
 
 
 def compare(one: Path, other: Path, tolerance: float, amounts: dict[str, float], as_json: bool) -> int:
-    """Compare two runs and print the differences; return the exit code."""
+    """Compare the results in two files and print the differences; return the exit code: 0 if they are equal,
+    else 1.
+
+    tolerance : permitted difference of all quantities
+    amounts : name of a quantity -> permitted difference of its own
+    """
     from rtsim.files.comparison.runs import compared
 
     found = compared(one, other)
@@ -91,7 +96,9 @@ def compare(one: Path, other: Path, tolerance: float, amounts: dict[str, float],
 
 
 def settings_of_journals(one: Path, other: Path) -> list[str]:
-    """Return the differences in settings and builds of two recordings with journals."""
+    """Return sentences on the settings and builds that differ between the runs of two recordings; [] if a
+    recording does not contain its settings (its journal).
+    """
     from rtsim.live.exact.build import differences_of_builds
     from rtsim.live.exact.reading import read_run
     from rtsim.live.hardware.device_replay import flat
@@ -115,7 +122,11 @@ def settings_of_journals(one: Path, other: Path) -> list[str]:
 
 
 def row_of(found: RunDifferences, settings: list[str], equal: bool) -> dict:
-    """Return the differences as a dictionary, for programs."""
+    """Return the differences of two files as a dictionary, for programs.
+
+    settings : sentences on settings that differ
+    equal : whether the results are equal within the tolerances
+    """
     return {
         "equal": equal,
         "sessions": found.n_session,
@@ -132,7 +143,12 @@ def row_of(found: RunDifferences, settings: list[str], equal: bool) -> dict:
 
 
 def lines_of(found: RunDifferences, settings: list[str], equal: bool, names: tuple[str, str]) -> list[str]:
-    """Return the differences as text, with the verdict last."""
+    """Return the differences of two files as lines of text; the last line states whether they are equal.
+
+    settings : sentences on settings that differ
+    equal : whether the results are equal within the tolerances
+    names : names of both files
+    """
     told = [f"{count_of(found.n_frame, 'frame')} in {count_of(found.n_session, 'session')} were compared."]
     for title, sentences in (
         ("Settings that differ:", settings),

@@ -105,7 +105,11 @@ def keys_of_streams(
 
 
 def run_and_markers(markers: str | None, options: dict[str, str]) -> tuple[RunConfig, str]:
-    """Return the run of these options, and the address of its marker stream; ConfigError if there is none."""
+    """Return the run that the options of the command line describe, and the address of its marker stream;
+    ConfigError if there is none.
+
+    markers : address given by --markers, None = that of the run's config
+    """
     if markers and not options["config"] and not options["source"]:
         options["source"] = markers  # not the walker, whose subject would be taken
     run = make_run(**options)

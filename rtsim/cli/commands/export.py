@@ -129,7 +129,12 @@ def command(
 
 
 def to_text(recording: Path, out: Path, suffix: str, force: bool, options: dict[str, Any]) -> None:
-    """Write markers or a table to a file or to standard output; options : options of `exported`."""
+    """Write markers or a table of a recording to a file or to standard output.
+
+    suffix : suffix of the format
+    force : whether the file may be replaced
+    options : further arguments of `exported`: frames, columns, model markers
+    """
     from rtsim.files.output import check_free
     from rtsim.files.tables.export import export, exported
 
@@ -206,7 +211,11 @@ def check_other(recording: Path, out: Path, force: bool) -> None:
 
 
 def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, names: bool) -> None:
-    """Draw the stick figure at some instants."""
+    """Draw the stick figure of a recording at some instants [s] into the file OUT.
+
+    view : name of the direction of view
+    names : whether the names of joints are written
+    """
     import numpy as np
 
     from rtsim.files.recording import read_results
@@ -231,7 +240,9 @@ def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, nam
 
 
 def draw_curves(recording: Path, out: Path, curves: str) -> None:
-    """Draw the curves that these names select from a recording into a figure."""
+    """Draw curves of a recording as a figure into the file OUT; curves : their names, as given by
+    --curves.
+    """
     from rtsim.files.recording import read_results
     from rtsim.monitor.figures.paper import paper_of
 
@@ -246,7 +257,8 @@ def check_options(
 ) -> None:
     """Raise ConfigError for an option without effect on a file of this suffix.
 
-    usual : whether the options for tables have their default values
+    model_markers, units, up : values of these options
+    usual : option for tables -> whether it has its default value
     """
     if suffix not in TABLES:
         for option, fits in usual.items():

@@ -1,4 +1,6 @@
-"""`rtsim hil`: a simulated limb and a device in the loop."""
+"""`rtsim hil`: a limb, simulated or a person's, and a device exchange motion and torque in a loop (hardware
+in the loop).
+"""
 
 from __future__ import annotations
 
@@ -167,7 +169,11 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
 
 
 def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
-    """Run with a person who wears the device; source : source of markers in place of the run's own."""
+    """Run with a person who wears the device, whose motion is estimated from markers.
+
+    source : source of markers in place of the run's own, "" = its own
+    ways : options of the command line
+    """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.load import load_toml
@@ -183,8 +189,8 @@ def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
 
 
 def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
-    """Print a note if the device that is started with the run is made for another joint than the one it acts
-    on.
+    """Print a note if the simulated device that is started with the run is made for another joint than the
+    one on which it acts.
     """
     from rtsim.live.hardware.device_loop import of_another_joint
 
@@ -193,7 +199,11 @@ def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
 
 
 def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSpec:
-    """Apply the options of the command line to the config; ConfigError for an impossible one."""
+    """Return the config of a run with the options of the command line applied; ConfigError for an impossible
+    one.
+
+    device : name or file of the device, None = that of the config
+    """
     from rtsim.config.load import check_record
     from rtsim.config.runs.hil_schema import LONGEST_MS, HilSpec
 
@@ -230,7 +240,9 @@ def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
 
 
 def recorded(path: Path, spec: HilSpec) -> RecordedPort:
-    """Read the recording of a run of this config for a replay; notes say which parts are not replayed."""
+    """Return a port that plays the device's messages from the recording of a run of this config, for an exact
+    replay; notes say which parts are not replayed.
+    """
     from rtsim.live.hardware.device_replay import RecordedPort
 
     port = RecordedPort(path)
@@ -250,10 +262,15 @@ def check_processor(cpu: int | None) -> None:
 
 
 class HilOptions(NamedTuple):
-    """Options of a run with a device: whether a simulated device is started with it, the time of automatic
-    arming [s], and others.
+    """Options of `rtsim hil` on how a run with a device is carried out.
 
+    with_device : whether a simulated device is started with the run
+    arm_s : time of automatic arming [s], None = by command
     first : whether the loop goes before ordinary programs, where the system permits it
+    record : file of the recording, None = none
+    again : recording that is replayed instead of a device, None = none
+    urgently : whether the loop goes before all other programs, where the system permits it
+    cpu : processor to which the loop is pinned, None = any
     signal : signal for its emergency stop
     keys : keys of the run, None = there are none
     """
@@ -280,9 +297,11 @@ def run(
     loop_with: Callable[..., Loop],
     summarise: Callable[[Loop], dict[str, Any]],
 ) -> None:
-    """Run the loop until it ends, and report the outcome.
+    """Run the loop of limb and device until it ends, with the processes that accompany it, and report the
+    outcome.
 
     loop_with : function that builds the loop from a port, a publisher and further arguments
+    summarise : function that returns the summary of the finished loop
     """
     from rtsim.device.arming import EMERGENCY
     from rtsim.device.rights import RunRights
@@ -351,7 +370,7 @@ def run(
 def conclude(
     spec: HilSpec, ways: HilOptions, loop: Loop, summary: dict[str, Any], of_child: str, failed: bool
 ) -> None:
-    """Report the outcome of a run, and exit with its exit code.
+    """Report the outcome of a run with a device, and exit with its exit code.
 
     of_child : reason why the simulated device ended
     failed : whether another process of the run failed

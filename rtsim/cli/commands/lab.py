@@ -1,4 +1,6 @@
-"""`rtsim lab`: proposes the marker map of a laboratory from a static trial."""
+"""`rtsim lab`: proposes the marker map of a laboratory, which assigns its markers to anatomical landmarks,
+from a static trial.
+"""
 
 from __future__ import annotations
 
@@ -111,8 +113,12 @@ def new(
 
 
 def paper_of_map(path: Path, plot: Path | None, no_plot: bool, force: bool) -> Paper | None:
-    """Return the destination of the picture of a map; None if none is requested, or if by default none
-    can be drawn.
+    """Return the file in which a marker map is drawn as a picture; None if no picture is requested, or if by
+    default none can be drawn.
+
+    path : file of the map
+    plot : file given by --plot; no_plot : whether the picture is left out
+    force : whether a file may be replaced
     """
     if no_plot and plot is not None:
         raise ConfigError(
@@ -134,14 +140,16 @@ def paper_of_map(path: Path, plot: Path | None, no_plot: bool, force: bool) -> P
 
 
 def read_person(path: Path, person: str | None, up: str | None, units: str | None) -> MarkerTrial:
-    """Read the markers of one person from a file, even if no map matches them."""
+    """Read the markers of one person from a file, even if no shipped marker map matches them."""
     from rtsim.subjects.markers.persons import read_one, share_of_labs
 
     return read_one(path, share_of_labs(), person or "", up, units, strict=True)
 
 
 def print_roles(found: LabProposal) -> None:
-    """Print a table of roles and markers, then notes on uncertain, missing and omitted ones."""
+    """Print a table of the roles (anatomical landmarks) and the markers proposed for them, then notes on
+    uncertain, missing and omitted ones.
+    """
     from rtsim.subjects.lab_proposal.landmark_places import PLACES
     from rtsim.subjects.lab_proposal.proposed_roles import CERTAIN, UNSURE
 
@@ -181,7 +189,9 @@ def print_roles(found: LabProposal) -> None:
 
 
 def remarks(static: Path, found: LabProposal) -> list[str]:
-    """Return the comments for the head of the map file."""
+    """Return the comments for the head of a proposed marker map: from which trial it is, and what its marks
+    mean.
+    """
     return [
         f"Proposed by `rtsim lab new` from {static.name}: check every role before use.",
         "Roles without a comment follow from both name and position; `check` marks roles that only "
@@ -192,7 +202,7 @@ def remarks(static: Path, found: LabProposal) -> list[str]:
 
 
 def draw(paper: Paper, static: Path, found: LabProposal) -> None:
-    """Draw the picture of the markers with their roles."""
+    """Draw the markers of the static trial with the roles (anatomical landmarks) proposed for them."""
     from rtsim.monitor.figures.marker_figure import DrawnMarker, save_markers
     from rtsim.subjects.lab_proposal.proposed_roles import BY_PLACE, CERTAIN, UNSURE
 

@@ -137,8 +137,8 @@ def command(
 
 
 def checked(run: RunConfig, player: bool) -> tuple[RunConfig, Sequence[str]]:
-    """Return the run with the tracked person, and notes on the choice; ConfigError if the person cannot be
-    tracked.
+    """Check a run; return it with the person whose markers are tracked, and notes on how that person was
+    chosen; ConfigError if the run is impossible or the person cannot be tracked.
 
     player : whether a process of this run sends the markers
     """
@@ -153,7 +153,9 @@ def checked(run: RunConfig, player: bool) -> tuple[RunConfig, Sequence[str]]:
 
 
 def tell_outcome(console: LastingConsole, summary: dict[str, Any], reason: str | None) -> None:
-    """Print the summary of a run: as JSON with the reason why it ended, or as a table."""
+    """Print the summary of a live run: as JSON with the reason why it ended, or as a table if `reason` is
+    None.
+    """
     from rtsim.report.table import print_summary
 
     if reason is None:
@@ -175,7 +177,14 @@ def check_beside(record: Path | None, monitor: bool, page: str | None) -> None:
 def started_beside(
     stack: contextlib.ExitStack, ready: dict[str, Any], record: Path | None, monitor: bool, page: str | None
 ) -> list[Child]:
-    """Start the requested processes that read the results: recorder, window and page."""
+    """Start the requested processes that read the results, and return them: recorder, monitor window and
+    page.
+
+    ready : addresses that the estimator has reported, of its results and for commands
+    record : file of the recording, None = none
+    monitor : whether the window is opened
+    page : address of the browser page, None = none
+    """
     children = []
     if record is not None:
         children.append(start(stack, "recorder", ["record", ready["results"], str(record)]))
@@ -217,7 +226,11 @@ def played_forces(run: RunConfig) -> str:
 
 
 def start(stack: contextlib.ExitStack, name: str, arguments: list[str], asked_later: bool = False) -> Child:
-    """Start a child process that ends with the stack; asked_later : whether it waits for a request"""
+    """Start a child process of rtsim with these arguments, which ends with the stack.
+
+    name : name of the process in messages
+    asked_later : whether the process waits for a request
+    """
     from rtsim.live.processes.children import Child
 
     child = Child(name, arguments, asked_later)
@@ -226,8 +239,8 @@ def start(stack: contextlib.ExitStack, name: str, arguments: list[str], asked_la
 
 
 def asked_of_player(request: PlayerRequest, forces: str) -> bytes:
-    """Return the request to a player for the run's source, with forces in addition to the markers, "" =
-    none.
+    """Return the request, as bytes, to the process that plays the run's source as a stream; forces : source
+    of forces that it plays with the markers, "" = none.
     """
     run = msgspec.structs.replace(request.run, forces=forces)
     if run.source == WALKER:  # whose units and axes are known: what is given is of the static trial
@@ -253,8 +266,13 @@ def check_captured_forces(run: RunConfig) -> None:
 def asked_of_estimator(
     run: RunConfig, markers: str, *, recorded: bool, loop: bool, notes: Sequence[str], anyway: bool
 ) -> EstimatorRequest:
-    """Return the request to the estimator of a run; recorded : whether a recorder also subscribes to its
-    results.
+    """Return the request to the estimator process of a run.
+
+    markers : address of the marker stream
+    recorded : whether a recorder also subscribes to its results; the first frame then waits for it
+    loop : whether the source is played repeatedly
+    notes : notes on the run that are stored with the results
+    anyway : whether to accept markers that do not fit the subject
     """
     # a made-up source of that length ends by itself, and then no frame of it may be cut off
     duration_s = run.duration_s if loop or run.source not in MADE_UP else 0.0

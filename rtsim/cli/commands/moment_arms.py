@@ -139,7 +139,9 @@ def command(
 
 
 def ways_of(arms: MomentArms) -> tuple[str, ...]:
-    """Return all methods that the model allows for moment arms; report why one is left out."""
+    """Return the names of all methods by which moment arms of the model can be computed; report why one is
+    left out.
+    """
     rolls = arms.model.names.rolls
     if not rolls:
         return WAYS
@@ -151,7 +153,11 @@ def ways_of(arms: MomentArms) -> tuple[str, ...]:
 
 
 def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[str, str]]) -> None:
-    """Raise ModelError if none of the requested muscle paths exists in any pose."""
+    """Raise ModelError if none of the requested muscle paths exists in any pose.
+
+    rows : indices of the muscles
+    failed : for each pose, name of a muscle -> why its path does not exist
+    """
     names = [arms.model.names.muscles[m] for m in rows]
     if all(name in there for there in failed for name in names):
         raise arms.error(names[0], failed[0][names[0]])
@@ -194,8 +200,11 @@ def given_at(places: tuple[str, ...]) -> dict[str, float]:
 
 
 def values_of(arms: MomentArms, angle: str, low: float | None, high: float | None, steps: int) -> Any:
-    """Return the values of an angle for a sweep, (n,) [rad, m]; the ends [deg, mm] default to the
-    coordinate's range.
+    """Return the values of an angle (or displacement) at which moment arms are computed in a sweep, (n,)
+    [rad, m].
+
+    low, high : first and last value [deg, mm]; None = end of the coordinate's range
+    steps : number of values
     """
     import numpy as np
 
@@ -219,8 +228,8 @@ def values_of(arms: MomentArms, angle: str, low: float | None, high: float | Non
 
 
 def plausible(arms: MomentArms, angle: str, value: float, where: str) -> float:
-    """Convert a value of an angle from the command line [deg, mm] to rad or m; ConfigError for an impossible
-    one.
+    """Convert a value of an angle (or displacement) from the command line [deg, mm] to rad or m; ConfigError
+    for an impossible one; where : name of the option.
     """
     from rtsim.config.bounds import UNITS
 
@@ -237,7 +246,11 @@ def plausible(arms: MomentArms, angle: str, value: float, where: str) -> float:
 
 
 def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint], paper: Paper) -> None:
-    """Draw the moment arms over the sweep as a figure."""
+    """Draw the moment arms of muscles over a sweep of one angle as a figure.
+
+    rows : indices of the muscles
+    points : moment arms at successive values of the angle
+    """
     import numpy as np
 
     from rtsim.files.tables.panels import FigureContent, FigurePanel

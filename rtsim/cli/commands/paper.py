@@ -110,8 +110,10 @@ def command(
 
 
 def with_recording(items: Sequence[PaperItem], recording: Path, are_named: bool) -> list[PaperItem]:
-    """Return the figures and tables that can use the user's recording; ConfigError if none can, or if the
-    user has named one that cannot.
+    """Return those of the figures and tables of a paper that can be computed from the user's recording;
+    ConfigError if none can, or if the user has named one that cannot.
+
+    are_named : whether the user has named the figures and tables
     """
     if not recording.is_file():
         raise ConfigError(f"{recording}: no such file", where="--recording")
@@ -126,8 +128,11 @@ def with_recording(items: Sequence[PaperItem], recording: Path, are_named: bool)
 def papers_for(
     items: Sequence[PaperItem], out: Path | None, look: tuple[str, str | None, int | None], force: bool
 ) -> dict[str, Paper]:
-    """Return the output file for the drawing of each item by its name; look : file format, size and
-    resolution from the options.
+    """Return for each figure or table of a paper, by name, the file in which it is drawn.
+
+    out : file or folder given by --out
+    look : file format, size and resolution from the options
+    force : whether files may be replaced
 
     ConfigError before anything is computed if a drawing cannot be written, or would replace a file.
     """
@@ -155,7 +160,11 @@ def papers_for(
 
 
 def reproduce(item: PaperItem, given: ItemInput, paper: Paper | None) -> ReproducedItem:
-    """Compute an item, and draw it if it has an output file."""
+    """Compute a figure or table of a paper, and draw it if it has an output file.
+
+    given : data and functions that its computation needs
+    paper : output file, None = it is not drawn
+    """
     from rtsim.monitor.figures.stack import save_panels
     from rtsim.papers.comparison_table import ReproducedItem, notes_of
 

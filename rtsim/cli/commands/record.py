@@ -62,7 +62,7 @@ def command(
 
 
 def last_line(path: Path, done: RecordingSummary) -> str:
-    """Return a line on what the recording contains and what it lacks."""
+    """Return a line on how many messages the recording contains, and how many were refused or lost."""
     words = f"{path}: {done.n_message} messages, {done.n_refused} refused"
     lost = f", {count_of(done.n_lost, 'frame')} lost before they were received" if done.n_lost else ""
     return words + lost

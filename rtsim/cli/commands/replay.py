@@ -154,7 +154,9 @@ def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
 
 
 def trial_of(request: PlayerRequest) -> MarkerTrial:
-    """Return the part of the run's source that is played; ConfigError if it contains no frame."""
+    """Return the part of a marker recording that is played as a stream; ConfigError if it contains no
+    frame.
+    """
     run, units, up = request.run, request.run.units or None, request.run.up or None
     trial = load_trial(
         run.source, request.duration_s, request.rate, units=units, up=up, side=side_of_walker(run),
@@ -170,8 +172,8 @@ def trial_of(request: PlayerRequest) -> MarkerTrial:
 
 
 def play_request(request: PlayerRequest, security: Security | None, states: bool) -> None:
-    """Play the run's source at its address for markers, with forces; states : whether to print states as
-    JSON lines.
+    """Play a recording of markers, with forces if it has any, as live streams; states : whether to print
+    states as JSON lines for the parent process, instead of messages.
     """
     from rtsim.files.forces.force_stream import force_channel
     from rtsim.files.markers.trial import subject_meta

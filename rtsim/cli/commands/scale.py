@@ -121,7 +121,11 @@ def command(
 def body_of(
     model: str, sex: str | None, mass_kg: float | None, stature_mm: float | None, static: object
 ) -> str:
-    """Return the text of the planar body of a person; ConfigError if an option is missing."""
+    """Return the text of a model file with the planar body of a person; ConfigError if an option is missing
+    or does not apply.
+
+    static : value of --static, which this model does not use
+    """
     from rtsim.files.model_toml import model_text
     from rtsim.models.planar_body import NAME, planar_body
     from rtsim.subjects.calibration.masses import notes_on_size
@@ -163,7 +167,9 @@ def body_of(
 
 
 def as_table(scaled: Scaled) -> dict:
-    """Return all results of a scaling, as a dictionary."""
+    """Return the results of scaling a model (factors, marker distances, masses, marker errors) as a
+    dictionary.
+    """
     return {
         "factors": {body: S.tolist() for body, S in scaled.factors.items()},
         "measurements": {
@@ -182,7 +188,7 @@ def as_table(scaled: Scaled) -> dict:
 
 
 def as_lines(scaled: Scaled) -> str:
-    """Return a scaling as text for people."""
+    """Return the results of scaling a model as text for people."""
     lines = []
     for m in scaled.measured:
         for a, b, before, after in m.pairs:

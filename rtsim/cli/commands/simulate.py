@@ -153,8 +153,8 @@ def command(
 
 
 def warmed_up(simulator: Simulator, over: str) -> None:
-    """Compile kernels that are not compiled yet; a wrong name for the horizontal axis of the figure is
-    reported before the run.
+    """Compile the kernels of a simulation that are not compiled yet; ConfigError for a wrong name of the
+    figure's horizontal axis (over), before the run.
     """
     from rtsim.simulation.panels import abscissa
     from rtsim.simulation.run import warm_up
@@ -165,7 +165,11 @@ def warmed_up(simulator: Simulator, over: str) -> None:
 
 
 def run_told(console: Console, simulator: Simulator, n_step: int, rows: int) -> SimulatedRun:
-    """Compute the steps of a simulation with a progress bar, until all are done or the user interrupts."""
+    """Compute the steps of a simulation with a progress bar, until all are done or the user interrupts.
+
+    n_step : number of integration steps
+    rows : number of steps between two stored rows
+    """
     from rtsim.simulation.run import run
 
     came: list[int] = []
@@ -181,7 +185,10 @@ def finish(
     over: str,
     as_json: bool,
 ) -> None:
-    """Report, write and draw the results; faults of the outputs are reported last."""
+    """Report, write and draw the results of a simulation; faults of the outputs are reported last.
+
+    over : name of the quantity on the figure's horizontal axis, "" = time
+    """
     from rtsim.files.tables.outputs import write
     from rtsim.report.simulation import summary, text
     from rtsim.simulation.results import results_of
@@ -208,8 +215,8 @@ def finish(
 
 
 def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
-    """Return the changes that options make to the model's [simulation]; a live run continues after its
-    model's duration.
+    """Return the settings that options of the command line change in the model's [simulation]; None =
+    unchanged. A live run continues after its model's duration.
     """
     step_ms, duration_s, split = options["step_ms"], options["duration_s"], options["split"]
     for value, option, unit in ((step_ms, "--step", "ms"), (duration_s, "--duration", "s")):
@@ -240,7 +247,11 @@ def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
 
 
 def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
-    """Return the number of steps between two stored rows."""
+    """Return the number of integration steps between two stored rows of the results; ConfigError if these
+    would be too large.
+
+    every : the number that the user gave, None = chosen for a moderate number of rows
+    """
     every = every or -(-n_step // MOST_ROWS)
     n_value = (n_step // every + 2) * sum(x[0].size for x in simulator.trace(1)[:-2])
     if n_value > MOST_VALUES:

@@ -71,7 +71,7 @@ def command(
     config: str | None, settings: tuple[str, ...], over_s: float | None, auto: str | None, validate: bool,
     control: str | None, port_offset: int, client_key: str | None, server_key: str | None, **asked: Any,
 ) -> None:  # fmt: skip
-    """Set parameters within the ranges of the config; without an option all are listed.
+    """Set parameters of a running `rtsim hil` within the ranges of its config; without an option, list them.
 
     With --auto or --validate CONFIG, a .toml or a shipped name, states the tuned parameters and their cost
     function (table [tuning]). Ctrl-C ends a search: parameters return to their former values, and the best
@@ -114,7 +114,12 @@ def command(
 
 
 def wanted(settings: tuple[str, ...], asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the command for the given options, and its arguments."""
+    """Return the name of the command to the running model (list, set, undo, save or switch) for the given
+    options, and its arguments.
+
+    settings : words NAME=VALUE of --set
+    asked : values of the other options, by name
+    """
     given = [key for key, value in asked.items() if value] + (["set"] if settings else [])
     if len(given) > 1:
         raise ConfigError(

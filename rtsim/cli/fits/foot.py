@@ -196,8 +196,10 @@ def command(
 
 
 def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> list[WalkedSteps]:
-    """Return the steps of each trial; assumptions and omissions are reported. said : further arguments of
-    walked_steps.
+    """Return the complete footsteps on force plates of each trial; assumptions and omissions are reported.
+
+    forces : files of the force plates, one for each trial; () = they are in the trials
+    said : further arguments of `walked_steps`, such as static trial and marker map
     """
     from rtsim.methods.foot.walked_steps import walked_steps
 
@@ -251,7 +253,7 @@ def check_options(
 
 
 def check_together(context: click.Context) -> None:
-    """Raise ConfigError for options that have no effect in combination with the others."""
+    """Raise ConfigError for options of the command that have no effect in combination with the others."""
     given = [
         name
         for name in context.params
@@ -270,12 +272,16 @@ def _refuse(given: Sequence[str], options: Mapping[str, str], said: str, remedy:
 
 
 def all_steps(walks: list[WalkedSteps]) -> list[FootTrial]:
-    """Return every complete step of all trials."""
+    """Return every complete footstep on a force plate of all trials."""
     return [step for walk in walks for step in walk.steps.values()]
 
 
 def chosen(walks: list[WalkedSteps], plates: tuple[str, ...]) -> tuple[list[FootTrial], list[FootTrial]]:
-    """Return the steps to be fitted, and the others; ConfigError for a plate without a complete step."""
+    """Return the footsteps to which the contact parameters are fitted, and the others; ConfigError for a
+    plate without a complete step.
+
+    plates : names of the plates whose steps are fitted; () = the first step
+    """
     steps = all_steps(walks)
     names = list(dict.fromkeys(name for walk in walks for name in walk.steps))
     unknown = next((name for name in plates if name not in names), None)
@@ -294,8 +300,12 @@ def chosen(walks: list[WalkedSteps], plates: tuple[str, ...]) -> tuple[list[Foot
 def with_pressure(
     fitted: list[FootTrial], mat: PressureTrial, delay: float, scaled: bool, placed: bool
 ) -> FootTrial:
-    """Return the only step to be fitted, with its measured pressure added; ConfigError if there are several
-    steps.
+    """Return the only footstep to be fitted, with its measured pressure added; ConfigError if there are
+    several steps.
+
+    delay : time of the trial at which the time of the pressure file is 0 [s]
+    scaled : whether pressures are scaled to the force of the plate
+    placed : whether the mat is moved so that its centre of pressure is that of the plate
     """
     from rtsim.methods.foot.foot_pressure import lay_pressure
 

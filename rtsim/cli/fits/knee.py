@@ -102,7 +102,7 @@ def command(
 
 
 def check_bounds(bound_mm: float, bound_deg: float) -> None:
-    """Raise ConfigError for implausible bounds."""
+    """Raise ConfigError for implausible bounds on the adjustment of lengths [mm] and angles [deg]."""
     for option, value, most, unit in (
         ("--bound-mm", bound_mm, MOST_MM, "mm"),
         ("--bound-deg", bound_deg, MOST_DEG, "degrees"),

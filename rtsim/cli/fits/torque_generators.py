@@ -243,7 +243,9 @@ def command(
 
 
 class FitOutcome(NamedTuple):
-    """Results of the fits, bounds of the strength if requested, and whether the fits were interrupted."""
+    """Results of fitting joint torque generators: the fits, bounds of the strength if requested, and whether
+    the user interrupted them.
+    """
 
     fits: list[FittedGenerator]
     of_bounds: list[StrengthBounds]
@@ -261,7 +263,12 @@ def fitted(
     settings: FitSettings,
     measured: dict[str, IsometricTorque] | None,
 ) -> FitOutcome:
-    """Fit all generators, and report each when its fit begins."""
+    """Fit joint torque generators one after the other, and report each when its fit begins.
+
+    weak : the generators before the fit
+    found : the motion and the joint moments to which they are fitted
+    measured : name of a joint -> measured isometric torque, for bounds of the strength; None = not requested
+    """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.live.processes.signals import noting_requests

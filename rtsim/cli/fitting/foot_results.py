@@ -1,4 +1,6 @@
-"""Results of the fit of a foot: comparison with other steps, the model, footprints and figures."""
+"""Results of `rtsim fit foot`, the fit of a foot contact model: comparison with further steps, the model,
+footprints and figures.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArr
 
 
 def source_of(fitted: list[FootTrial], weights: Weights) -> str:
-    """Return a note on the measurements behind a fitted model."""
+    """Return the text on the origin of a fitted model's contact parameters: method, footsteps, and what was
+    measured.
+    """
     steps = "; ".join(trial.short for trial in fitted)
     kind = "with friction" if weights.rubs else "without friction"
     felt = "with pressure" if weights.pressure and fitted[0].pressure is not None else "without pressure"
@@ -71,7 +75,12 @@ def source_of(fitted: list[FootTrial], weights: Weights) -> str:
 
 
 def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence[str]) -> None:
-    """Write the fitted model with its errors; an interruption of the fit is noted in it."""
+    """Write the model of a foot with fitted contact parameters and its errors; an interruption of the fit is
+    noted in it.
+
+    steps : steps that were fitted or compared
+    left : names of steps that were not reached
+    """
     from rtsim.files.model_toml import model_text
     from rtsim.files.output import write_text
 
@@ -88,7 +97,9 @@ def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence
 
 
 def check_figures(paper: Paper | None, n_step: int, force: bool) -> None:
-    """Raise ConfigError before the fit if the figure of a further step would replace a file."""
+    """Raise ConfigError before the fit if the figure of any but the first of n_step steps would replace a
+    file.
+    """
     from rtsim.files.output import check_free
 
     if paper is None:
@@ -102,8 +113,10 @@ def _figure_of(first: Path, k: int) -> Path:
 
 
 def draw_steps(paper: Paper, steps: Sequence[FittedStep], parameters: NDArray[np.float64]) -> None:
-    """Draw a figure of each step: the first into the file of the option, the others into files with -2, -3
-    appended.
+    """Draw a figure of each step with the fitted foot contact model: the first into the file of the option,
+    the others into files with -2, -3 appended.
+
+    parameters : (30,) parameters of the contact model
     """
     from rtsim.monitor.figures.foot_figure import FootFigureContent, save_foot
     from rtsim.report.foot_drawn import drawn

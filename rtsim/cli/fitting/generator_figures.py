@@ -24,9 +24,13 @@ def figures_of(
     parameters: Path | None,
     muscles: tuple[str, ...],
 ) -> dict[str, Paper]:
-    """Return the output file of the figure of each option; ConfigError for generators without a figure, and
-    for two figures in one file.
-    """  # fmt: skip
+    """Return for each option that names a figure its output file; ConfigError for --muscle without a figure,
+    and for two figures in one file.
+
+    plot, curves, parameters : files of the figures
+    size, dpi : size and resolution of the figure of --plot
+    muscles : names of the generators to draw
+    """
     given = {"--plot": plot, "--curves": curves, "--parameters": parameters}
     papers = {
         "--plot": paper_for(plot, size, dpi), "--curves": paper_for(curves, None, None, "--curves"),
@@ -47,7 +51,12 @@ def figures_of(
 def draw(
     figures: dict[str, Paper], fits: list[FittedGenerator], chosen: list[str], title: str
 ) -> list[FittedGenerator]:
-    """Draw the requested figures; return the chosen generators that have no fit."""
+    """Draw the requested figures of fitted torque generators; return the chosen generators that have no fit.
+
+    figures : option -> output file
+    chosen : names of the generators to draw; [] = by default
+    title : name of the motion, for titles
+    """
     missed = []
     if "--plot" in figures:
         missed = draw_fits(figures["--plot"], fits, chosen, title)
@@ -61,8 +70,11 @@ def draw(
 def draw_fits(
     paper: Paper, fits: list[FittedGenerator], chosen: list[str], title: str
 ) -> list[FittedGenerator]:
-    """Draw both panels of figure 5 of the paper for some generators, before and after the fit; return the
-    chosen ones that were not fitted.
+    """Draw torque over angle and over speed before and after the fit, as in figure 5 of Millard et al.
+    (2019), for some torque generators; return the chosen ones that were not fitted.
+
+    chosen : names of the generators; [] = those that changed most
+    title : name of the motion
     """
     from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_fit
@@ -87,8 +99,8 @@ def draw_fits(
 
 
 def draw_curves(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) -> None:
-    """Draw the torque of generators over angle and speed, as in figure A.6 of the paper: for the joints of
-    the chosen generators, or for all.
+    """Draw the torque of generators over angle and speed, as in figure A.6 of Millard et al. (2019): for the
+    joints of the chosen generators, or for all if `chosen` is empty.
     """
     from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_curves
@@ -103,8 +115,8 @@ def draw_curves(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) ->
 
 
 def draw_parameters(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) -> None:
-    """Draw the effect of the parameters on the curves of the first chosen generator, or of the one that
-    changed most.
+    """Draw how the fitted parameters change the torque curves of the first chosen generator, or of the one
+    that changed most.
     """
     from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_parameters

@@ -1,5 +1,5 @@
-"""Files of `rtsim fit torque-generators`: the set of generators or the model, the motion, and the written
-set of the person.
+"""Files of `rtsim fit torque-generators`: the set of generators or the model that names it, the motion, and
+the written set of the person.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def set_of(model: str) -> tuple[str, str]:
-    """Return the set of generators, and the model that names it; the latter is empty for a set alone."""
+    """Return the name or file of the set of torque generators that --model gives, and the model that uses it;
+    the latter is "" if --model gives a set alone.
+    """
     from rtsim.config.paths import shipped_names
     from rtsim.models.load import load_model
 
@@ -59,7 +61,12 @@ def is_set(path: Path) -> bool:
 def motion_of(
     path: Path, body: GeneratorSet, spec: str, forces: Path | None, config: str | None
 ) -> JointMotion:
-    """Read the motion in a file; a file of markers is analysed first."""
+    """Read joint angles and moments from a file; a file of markers is analysed first.
+
+    body : set of torque generators, which names the joints
+    spec : model with which markers are analysed, "" = none
+    forces, config : files of force plates and run config for that analysis
+    """
     from rtsim.cli.runs.analysed import analysed
     from rtsim.methods.generators.joint_motion import read_joint_motion
 
@@ -88,7 +95,7 @@ def motion_of(
 
 
 def check_config_name(out: Path) -> None:
-    """Raise ConfigError for a file name that no command could read."""
+    """Raise ConfigError for a name of the output file that no command could read as a config."""
     if out.suffix.lower() != ".toml":
         raise ConfigError(
             f"{out} cannot be written as a set of generators",
@@ -105,7 +112,13 @@ def write_set(
     placed: tuple[PlacedGenerator, ...],
     body: GeneratorSet,
 ) -> None:
-    """Write the person's set: the generators of the model with the fitted values."""
+    """Write a person's set of torque generators: those of the base set with the fitted values.
+
+    model : name or file of the base set
+    motion : file of the motion to which they were fitted
+    placed : the generators at the joints of the model before the fit
+    body : the base set
+    """
     from rtsim.files.output import write_text
     from rtsim.methods.generators.torque_generator_fit import INTERRUPTED
     from rtsim.report.torque_generators import config_text

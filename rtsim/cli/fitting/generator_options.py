@@ -62,8 +62,12 @@ def numbers(
 
 
 class Said(NamedTuple):
-    """The options of `rtsim fit torque-generators` that require or contradict each other, as given by the
-    user.
+    """Options of `rtsim fit torque-generators` that require or contradict each other, as given by the user.
+
+    a_max : greatest activations, NAME=NUMBER; emg : table of EMG; within : distance of activations from it
+    against, against_table : co-contraction, as fractions of the joint torque, or over time in a table
+    most_passive : greatest passive torque; strength : factors of strength; bounds : whether they are bounded
+    measured : isometric torques, COORDINATE=TORQUE@ANGLE
     """
 
     a_max: tuple[str, ...]
@@ -78,8 +82,12 @@ class Said(NamedTuple):
 
 
 class FitRequests(NamedTuple):
-    """Values requested by the options of the command. The keys of the dictionaries are names of generators or
-    coordinates; the key WHOLE stands for all of them.
+    """Values requested by the options of `rtsim fit torque-generators`. The keys of the dictionaries are
+    names of generators or coordinates; the key WHOLE stands for all of them.
+
+    a_max : greatest activations; emg : table of EMG; within : distance of activations from it
+    against, against_table : co-contraction, as fractions of the joint torque, or over time in a table
+    most_passive : greatest passive torque; strength : strengths; measured : isometric torques
     """
 
     a_max: dict[str, float]
@@ -93,8 +101,11 @@ class FitRequests(NamedTuple):
 
 
 def asked_of(said: Said, placed: Sequence[PlacedGenerator]) -> FitRequests:
-    """Return the requested values of the options; ConfigError for options without effect or that contradict
+    """Return the values requested by the options; ConfigError for options without effect or that contradict
     each other, before anything is read.
+
+    said : the options
+    placed : the torque generators at the joints of the model
     """
     names, joints = [one.name for one in placed], list(dict.fromkeys(one.joint.coordinate for one in placed))
     check_together(said)
@@ -167,9 +178,10 @@ def check_together(said: Said) -> None:
 
 
 def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> dict[str, IsometricTorque]:
-    """Isometric torques of the leg joints from words COORDINATE=TORQUE@ANGLE of the command line.
+    """Return the measured isometric torques of the leg joints, coordinate -> torque and angle, from words
+    COORDINATE=TORQUE@ANGLE of the command line.
 
-    flexors : flexor generators; the words may name their joints
+    flexors : flexor generators, for whose joints torques may be given
     """
     found: dict[str, IsometricTorque] = {}
     for text in measured:
@@ -196,7 +208,9 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> 
 
 
 def settings_of(motion: JointMotion, placed: Sequence[PlacedGenerator], asked: FitRequests) -> FitSettings:
-    """Return the settings of the fits according to the options; placed : the generators before the fit."""
+    """Return the settings of the fits of torque generators (bounds of activation, co-contraction) from the
+    requested values; placed : the generators before the fit.
+    """
     if not len(motion.times):  # nothing is known, which every generator is told by its fault
         return FitSettings(most_passive=asked.most_passive)
     names = [one.name for one in placed]
@@ -221,7 +235,9 @@ def settings_of(motion: JointMotion, placed: Sequence[PlacedGenerator], asked: F
 
 
 def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
-    """Return the co-contraction of every joint, as a fraction of its torque, or over time [N m]."""
+    """Return the co-contraction of every joint: coordinate -> fraction of its torque, or torque over the
+    frames of the motion [N m].
+    """
     where, parts, path = "--co-contraction", asked.against, asked.against_table
     for name in parts:
         if name != WHOLE:
@@ -248,21 +264,25 @@ def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
 
 
 def peaks_of(path: Path, names: list[str]) -> dict[str, float]:
-    """Return the greatest activation of each generator that a table of EMG contains."""
+    """Return the greatest activation of each torque generator that a table of EMG contains; names : names of
+    the generators.
+    """
     found = columns_of(read_emg(path, names), str(path), names)
     check_activations(found, str(path))
     return {name: float(np.nanmax(values)) for name, values in found.items()}
 
 
 def emg_of(path: Path, names: list[str], motion: JointMotion) -> dict[str, Any]:
-    """Interpolate EMG at the frames of a motion."""
+    """Return EMG of torque generators at the frames of a motion, interpolated from a table; names : names of
+    the generators.
+    """
     found = at_frames(read_emg(path, names), str(path), names, motion.times)
     check_activations(found, str(path))
     return found
 
 
 def read_emg(path: Path, names: list[str]) -> Table:
-    """Read a table of EMG; columns that belong to no generator are reported."""
+    """Read a table of EMG; columns that belong to none of the torque generators `names` are reported."""
     table = read_storage(path)
     if others := [column for column in table.columns if column not in ("time", *names)]:
         tell(

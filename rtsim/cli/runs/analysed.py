@@ -15,8 +15,11 @@ from rtsim.cli.commands import analyse
 
 @contextlib.contextmanager
 def analysed(markers: Path, model: str, forces: Path, config: str | None) -> Iterator[Path]:
-    """Analyse markers with the default options of `analyse` and yield a temporary recording of the results;
-    messages go to standard error.
+    """Analyse markers with the default options of `rtsim analyse` and yield a temporary recording of the
+    results; messages go to standard error.
+
+    forces : file of the force plates
+    config : run config, None = the default
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{markers.stem}.mcap"

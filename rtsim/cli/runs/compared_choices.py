@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 
 def compared(run: RunConfig, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
-    """Solve all choices under the compared name and return the agreement of their results; report every
-    choice as it is solved.
+    """Solve a recording once with every choice of the run config that --compare varies (such as knee models),
+    and return the agreement of their results; report every choice as it is solved.
+
+    options : options of the command line, to which the choices are added
+    anyway : whether to accept a recording that does not fit the subject
     """
     from rtsim.cli.commands.analyse import INTERRUPTED, N_TOLD, check_usable, solve
 

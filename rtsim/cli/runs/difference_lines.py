@@ -36,7 +36,9 @@ def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: s
 
 
 def status_line(status: StatusDifferences, one: str, other: str) -> list[str]:
-    """Return a line on frames whose statuses differ."""
+    """Return a line on frames whose statuses differ, in a list that is empty if there are none; one, other :
+    names of the two runs.
+    """
     if status.first is None:
         return []
     session, frame, time, mine, theirs = status.first

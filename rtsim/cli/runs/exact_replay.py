@@ -38,8 +38,8 @@ def replay_exactly(path: Path, tolerance: float | None, as_json: bool) -> int:
 
 
 def computed(recorded: RecordedRun, tolerance: float) -> ReplayOutcome:
-    """Compute a replay with a progress bar in a terminal and return its outcome; kernels are compiled if
-    necessary.
+    """Recompute a recorded run with a progress bar in a terminal, and compare the results; kernels are
+    compiled if necessary.
     """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole

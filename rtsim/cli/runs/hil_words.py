@@ -11,8 +11,12 @@ if TYPE_CHECKING:
 
 
 def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
-    """Return messages for the beginning of a run: on options that the system did not grant, and on the
-    emergency key.
+    """Return messages for the beginning of a run with a device: on options that the system did not grant, and
+    on the emergency key.
+
+    urgent : whether the system lets the loop go before all other programs
+    is_pinned : whether the loop is pinned to the requested processor
+    has_key : whether keys of the terminal are the emergency stop
     """
     told = []
     if ways.urgently and not urgent:
@@ -46,7 +50,11 @@ def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
 
 
 def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
-    """Return the first line that a run prints, on its limb, device and addresses."""
+    """Return the first line that a run with a device prints: config, rate, and addresses of results,
+    commands, device and emergency stop.
+
+    told : addresses by name
+    """
     ways = [told["stop"], f"{told['signal']} to process {told['pid']}" if told["signal"] else ""]
     stops = " or ".join(filter(None, ways)) if told["stop"] else ""
     return (
@@ -57,8 +65,8 @@ def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
 
 
 def latched(summary: dict[str, Any]) -> str:
-    """Return a message on a latched fault or emergency stop that was not cleared by arming again; "" if
-    there is none.
+    """Return a message if a run with a device ended in a fault or emergency stop that was not cleared by
+    arming again; "" if it did not.
     """
     if summary["arming"] != "fault":
         return ""
@@ -71,7 +79,7 @@ def latched(summary: dict[str, Any]) -> str:
 
 
 def in_words(summary: dict[str, Any]) -> list[str]:
-    """Return the closing lines of a run."""
+    """Return the closing lines of a run with a device from its summary."""
     known = [key for key in ("p50", "p99", "p99_9", "max") if f"round_trip_us.{key}" in summary]
     trip = ", ".join(f"{key} {summary[f'round_trip_us.{key}']:.0f}" for key in known)
     lost = f"{summary['missed']} missed" if "missed" in summary else f"{summary['unusable']} unusable"

@@ -27,10 +27,10 @@ def check_recorded(record: Path | None) -> None:
 
 
 def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
-    """Return the error for a run without any usable frame, with its flags and their meanings; None if some
-    frame is usable, or if none arrived, which is reported during the run.
+    """Return the error for a live run without any usable frame, with its flags and their meanings; None if
+    some frame is usable, or if none arrived, which is reported during the run.
 
-    summary : summary of `StreamSummary`
+    summary : summary of `StreamSummary`, which counts the statuses of the frames
     """
     if summary["usable"] or not summary["statuses"]:
         return None
@@ -51,7 +51,11 @@ def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
 def reason_of(
     source: str, summary: dict[str, Any], fault: ConfigError | None, failures: Sequence[str]
 ) -> str:
-    """Return the reason for the JSON why a run has no usable results; "" if it has some."""
+    """Return why a live run has no usable results, for --json; "" if it has some.
+
+    fault : error for a run without any usable frame
+    failures : messages on processes that failed
+    """
     if fault is not None or failures:
         return str(fault) if fault is not None else "; ".join(failures)
     return "" if summary["statuses"] else f"{source}: no frame came while the run lasted"

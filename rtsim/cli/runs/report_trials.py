@@ -55,7 +55,12 @@ def solved_results(
 
 
 def solve_anew(source: str, options: dict[str, Any], anyway: bool, quiet: bool) -> Results:
-    """Solve a recording and return its results, with its gait events in their descriptor."""
+    """Solve a recording with the options of a run and return its results, with its gait events in their
+    descriptor.
+
+    anyway : whether to accept a recording that does not fit the subject
+    quiet : whether messages of the run are not printed
+    """
     from rtsim.cli.commands.analyse import check_usable, solve
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.cli.terminal.options import make_run

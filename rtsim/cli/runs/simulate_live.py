@@ -30,7 +30,9 @@ FASTEST = 10_000.0
 
 
 class PacedRun(NamedTuple):
-    """Options of a simulation in real time."""
+    """Options of a simulation in real time: duration, rates of ticks and of published frames, addresses,
+    priority.
+    """
 
     duration_s: float | None = None  # length of the run on the clock; None = until it is stopped
     rate_hz: float = 1000.0  # ticks a second
@@ -80,15 +82,18 @@ LIVE_OPTIONS = (
 
 
 def live_options(command: Command) -> Command:
-    """Add the options of live runs, except --live itself."""
+    """Add the options of `rtsim simulate --live` to a command, except --live itself."""
     for option in reversed(LIVE_OPTIONS):
         command = option(command)
     return command
 
 
 def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
-    """Raise ConfigError for output files of a live run, which is published and not stored, and for options
-    that need --live.
+    """Raise ConfigError for output files of a live simulation, which is published and not stored, and for
+    options that need --live.
+
+    motion : address given by --motion
+    kept : options that name output files -> their values
     """
     for option, value in kept.items():
         if live and value:
@@ -111,8 +116,8 @@ def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
 
 
 def paced_by(options: Mapping[str, Any]) -> PacedRun:
-    """Return the paced run that the options describe; impossible options are reported before anything is
-    compiled.
+    """Return the options of a simulation in real time from those of the command line; impossible ones are
+    reported before anything is compiled.
     """
     addresses = placed(
         {"--results": options["results"], "--control": options["control"]},
@@ -217,7 +222,9 @@ def in_words(summary: dict) -> str:
 
 
 def motion_in_words(counted: dict[str, int]) -> str:
-    """Return a further line on the motion from a stream; "" if no stream was used."""
+    """Return a further closing line on the coordinates that a stream of results moved; "" if no stream was
+    used; counted : numbers of frames taken, unusable and missing.
+    """
     if not counted:
         return ""
     if not counted["motion_taken"]:

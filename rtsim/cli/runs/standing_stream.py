@@ -91,7 +91,13 @@ def followed(
     within_s: float,
     stop: threading.Event,
 ) -> StandingSoFar:
-    """Collect frames until there are enough, the time is over, or the stream has ended."""
+    """Collect frames of a standing person from a stream until there are enough, the time is over, or the
+    stream has ended; return what was found so far.
+
+    connector : process that relays a capture system, None = there is none
+    within_s : time limit [s]
+    stop : event that ends the collection
+    """
     begun = time.monotonic()
     look_due = tell_due = begun
     so_far, told = StandingSoFar(), ""

@@ -1,4 +1,4 @@
-"""Messages of `rtsim study` on plan, progress and results."""
+"""Runs a parameter study for `rtsim study`, with messages on plan, progress and results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,14 @@ MANY = 1_000_000
 def studied(
     path: Path, workers: int, scheduler: str, shard: tuple[int, int], plan_only: bool, out: Path | None
 ) -> None:
-    """Plan a study and, unless only the plan is requested, solve the open cases of one shard."""
+    """Plan a parameter study and, unless only the plan is requested, solve the open cases of one shard.
+
+    path : file of the study
+    workers : number of processes; 0 = this one
+    scheduler : name of a batch system that runs the workers, "" = none
+    shard : number of the part to solve, and number of parts
+    out : folder of the results, None = beside the study
+    """
     console = LastingConsole(stderr=True)
     with console.status("planning"):
         plan = read_plan(path)
@@ -80,7 +87,11 @@ def driven(
     plan: StudyPlan, store: StudyStore, workers: StudyWorkers, left: Sequence[int], shard: tuple[int, int],
     console: Any,
 ) -> bool:  # fmt: skip
-    """Solve the open cases with a progress bar; return whether all of them are done."""
+    """Solve the open cases of a study with a progress bar; return whether all of them are done.
+
+    left : numbers of the open cases
+    shard : number of the part that is solved, and number of parts
+    """
     name = f"{shard[0]}-of-{shard[1]}"
     with BenchProgress(f"study {plan.spec.name}", len(left), console) as progress:
         progress.begin()
@@ -95,7 +106,11 @@ def driven(
 def plan_in_words(
     plan: StudyPlan, cost: StudyCost, workers: int, shard: tuple[int, int], folder: Path
 ) -> str:
-    """Return a text on cases, cost and remaining time."""
+    """Return a text on the cases of a study, their cost and the remaining time.
+
+    shard : number of the part that is solved, and number of parts
+    folder : folder of the results
+    """
     names = [one.name for one in plan.spec.parameters]
     lines = [
         f"study {plan.spec.name}, hash {plan.digest}, in {folder}",

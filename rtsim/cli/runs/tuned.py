@@ -1,4 +1,6 @@
-"""Requests of `rtsim tune --auto` and `--validate`, and what these commands print."""
+"""Carries out `rtsim tune --auto` and `--validate`: a search for the controller parameters with the lowest
+cost, and a comparison of the setting found; and what these commands print.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,12 @@ Pair = tuple[Any, Any]
 class Asking(NamedTuple):
     """Options of `rtsim tune` for a search or a validation.
 
+    method : name of the search, "" = validation
+    offline : whether cost is measured in simulations, not in the running model
+    operator : whether a person types the costs
+    budget : number of settings to be tried
     file : file in which trials are stored, None = none
+    blocks : number of blocks of a validation
     """
 
     method: str
@@ -66,7 +73,13 @@ class Asking(NamedTuple):
 def search(
     config: str, method: str, over_s: float | None, control: Pair, keys: Pair, options: dict[str, Any]
 ) -> None:
-    """Search, or validate if no method is given; control : address and port offset of the running model."""
+    """Search for the best setting of the tuned parameters, or validate a found one if no method is given.
+
+    over_s : how long each change of parameters takes in the running model [s], None = as configured
+    control : address and port offset of the running model
+    keys : files of the client's key and of the server's public key
+    options : further options of the command line
+    """
     spec = load_toml(find_config(config, "hil"), HilSpec)
     parts_of(spec)
     fields = fields_of(spec)
@@ -107,7 +120,11 @@ Measured = Callable[[Sequence[Setting | None], int], Iterator[RunCost]]
 
 
 def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.ExitStack) -> Measured:
-    """Return a function that measures the cost of settings in simulations, as the mean of repeats."""
+    """Return a function that measures the cost of parameter settings in simulations, as the mean of repeats.
+
+    processes : number of simulations at the same time, None = number of processors
+    stack : ends these processes
+    """
     for group in groups_of_limb(parts_of(spec)[0]):
         compile_first(LastingConsole(stderr=True), (group,))
     n_repeat = tuning_of(spec).repeats
@@ -125,7 +142,9 @@ def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.E
 
 
 def alive(live: LiveRuns) -> Measured:
-    """Return a function that measures the cost of settings in the running model by commands to it."""
+    """Return a function that measures the cost of parameter settings in the running model by commands
+    to it.
+    """
 
     def measure(settings: Sequence[Setting | None], noise: int) -> Iterator[RunCost]:
         return (live.cost(setting) for setting in settings)
@@ -134,7 +153,9 @@ def alive(live: LiveRuns) -> Measured:
 
 
 def check(asking: Asking, options: dict[str, Any], over_s: float | None, parameters: Parameters) -> None:
-    """Raise ConfigError for options that cannot be combined, before anything slow."""
+    """Raise ConfigError for options of a search or validation that cannot be combined, before
+    anything slow.
+    """
     wrong = {
         "--operator": (asking.operator and (asking.offline or not asking.method),
                        "an operator can judge runs with the device only, not simulations or the "
@@ -189,7 +210,14 @@ def searched(
     spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking, together: int,
     live: LiveRuns | None, paper: Any,
 ) -> None:  # fmt: skip
-    """Search, store and report; the best setting is saved as a snapshot of a running model."""
+    """Search the parameters with the lowest cost, store every trial and report the best setting, which is
+    saved as a snapshot of a running model.
+
+    measure : function that yields the costs of settings
+    together : number of settings tried at the same time
+    live : the running model, None = the search is in simulations
+    paper : output file of a figure, None = none
+    """
     kept = begun(spec, parameters, asking, together)
     method = searches(parameters, asking, kept.together)
 
@@ -229,8 +257,10 @@ def searched(
 
 
 def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) -> KeptTuning:
-    """Return the tuning stored in the file, or a new one; ConfigError if the file contains a tuning with
-    other settings.
+    """Return the unfinished search stored in the file of the options, or a new one; ConfigError if the file
+    contains a search with other options.
+
+    together : number of settings tried at the same time
     """
     ranges = {
         name: [float(low), float(high)]
@@ -260,7 +290,9 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
 
 
 def searches(parameters: Parameters, asking: Asking, together: int) -> TuningSearch:
-    """Return the search object of the method chosen by the user."""
+    """Return the search object of the method chosen by the user; together : number of settings tried at the
+    same time.
+    """
     n = len(parameters.names)
     if asking.method == "bayesian":
         return Bayesian(n, asking.seed, together)
@@ -286,8 +318,8 @@ def turned(parameters: Parameters) -> NDArray[np.float64]:
 def judged(
     settings: Sequence[Setting], measure: Measured, parameters: Parameters, pairwise: bool
 ) -> Iterator[RunCost]:
-    """Yield the costs that the operator types after each setting has run; for a pair, which setting was
-    better.
+    """Yield the costs that the operator types after each parameter setting has run; with `pairwise`, the
+    operator says which of two settings was better.
     """
     for k, setting in enumerate(settings):
         name = "AB"[k % 2] if pairwise else ""
@@ -303,7 +335,9 @@ def judged(
 
 
 def validated(spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking) -> None:
-    """Compare zero, default and tuned torque, and print the effects with their confidence intervals."""
+    """Compare zero torque, the default setting and the setting found by a search in blocks of random order,
+    and print the effects with their confidence intervals.
+    """
     assert asking.file is not None
     kept = read_kept(asking.file)
     if set(kept.best) != set(parameters.names):

@@ -55,7 +55,9 @@ class Beside:
                 self._look_at(child, "")
 
     def start(self, name: str, arguments: list[str]) -> Child:
-        """Start one process that accompanies the run, and check it until the run ends."""
+        """Start one process of rtsim that accompanies the run, and check it until the run ends; name : name
+        in messages.
+        """
         child = Child(name, arguments)
         self._children.append(child)
         return child

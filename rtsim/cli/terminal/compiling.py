@@ -1,5 +1,5 @@
-"""Compilation at the first start: what is compiled, its progress, and a remedy if the code cannot be
-stored.
+"""Compilation of numerical kernels at the first start: what is compiled, its progress, and a remedy if the
+code cannot be stored.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ WORDS = {
 
 
 def naming_formats(command: Command) -> Command:
-    """Insert file suffixes for the placeholders of this module into the docstring of a command, which click
-    prints as help.
+    """Insert the suffixes of file formats for placeholders such as MARKER_FILES into the docstring of a
+    command, which click prints as help.
     """
     text = command.__doc__ or ""
     for word, files in WORDS.items():

@@ -50,7 +50,9 @@ def _finite(value: Any) -> Any:
 
 
 def told_unusable(compare: Callable[[], int]) -> int:
-    """Run a comparison and return its exit code; if the inputs are unusable, print a message and return 2."""
+    """Call a function that compares inputs and return its exit code; if the inputs are unusable, print a
+    message and return 2.
+    """
     try:
         return compare()
     except (RtsimError, StreamError) as error:

@@ -1,4 +1,4 @@
-"""Options on the markers and channels of a source, and on its playback speed."""
+"""Command-line options on the markers and channels of a source, and on its playback speed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RATE_OPTION = click.option("--rate", type=float, help="Sampling rate of the synt
 
 
 def named_channels(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Return the value of the option; ConfigError if it is empty."""
+    """Return the value of an option that names channels of a recording; ConfigError if it is empty."""
     if value is not None and not value.strip():
         raise ConfigError("no channel is named", where="--emg", remedy="name one, or leave it out")
     return value

@@ -1,4 +1,4 @@
-"""Options for a person's measures, for marker sets that need them."""
+"""Command-line options for a person's measures, such as leg length, for marker sets that need them."""
 
 from __future__ import annotations
 

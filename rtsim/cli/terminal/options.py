@@ -223,7 +223,7 @@ def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that override statements of a marker file."""
+    """Add the options --units and --up, which override the unit and the vertical axis that files state."""
     for option in reversed(FILE_OPTIONS):
         function = option(function)
     return function
@@ -237,7 +237,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def method_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options on the person and the method, but not on the destination of results."""
+    """Add the options on the person and the solution method, but not on the destination of results."""
     for option in reversed(RUN_OPTIONS):
         if option is not SOURCE_OPTION:
             function = option(function)
@@ -245,7 +245,9 @@ def method_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_run(config: str | None = None, choices: Sequence[str] = (), **options: Any) -> RunConfig:
-    """Build the run of a config with its chosen alternatives and the options of the command line."""
+    """Return the run that a run config (None = none) describes, with the alternatives of it that `choices`
+    selects (NAME=CHOICE), changed by the options of the command line.
+    """
     check_of_use(
         "--set", bool(config) or not choices, "a run with choices", "add --config RUN, or leave it out"
     )
@@ -354,9 +356,8 @@ def check_addresses(run: RunConfig, config: str) -> None:
 
 
 def check_bound(run: RunConfig, security: Security | None = None, player: bool = False) -> None:
-    """Raise ConfigError before slow work for an address of the run that cannot be bound now.
-
-    player : whether the run has a player, which also binds an address
+    """Raise ConfigError before slow work for an address of the run that cannot be bound now; player : whether
+    the run has a player, which also binds an address.
     """
     named = {f"--{key}": getattr(run.ports, key) for key in BOUND}
     check_ports({"ports.markers": run.ports.markers, **named} if player else named, security)

@@ -1,5 +1,5 @@
-"""Output of the notes of a run on its source and its subject: few lines by default, all on request, missing
-results last.
+"""Output of the notes of a run on its recording or stream and its subject: few lines by default, all on
+request, missing results last.
 """
 
 from __future__ import annotations

@@ -141,8 +141,8 @@ class Span(click.ParamType):
 
 
 class Config(click.ParamType):
-    """A type of option values: a .toml file, or a shipped name from one folder (models, labs, subjects,
-    runs).
+    """A type of option values: a .toml file, or the name of a shipped config from one folder (models, labs,
+    subjects, runs).
     """
 
     name = "text"
@@ -176,6 +176,6 @@ class MethodName(click.ParamType):
 
 
 def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Return the names for shell completion that begin with the text so far; files if none does."""
+    """Return the names for shell completion that begin with the text typed so far; files if none does."""
     fitting = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return fitting or [CompletionItem(incomplete, type="file")]

@@ -197,7 +197,7 @@ class Watch:
             request(self.addresses["control"], "stop", timeout_s=1.0)
 
     def _see_off(self, over: bool) -> None:
-        """Wait for processes that end by themselves, and report the last failures.
+        """Wait for the processes of the run that end by themselves, and report the last failures.
 
         over : whether the run has ended by itself
         """
@@ -215,7 +215,9 @@ class Watch:
             self._tell_failure(child)
 
     def _hand_on(self) -> None:
-        """Print what recorder and connector report to the user, such as missing frames."""
+        """Print what the recorder and the relay of a capture system report to the user, such as missing
+        frames.
+        """
         for child in self.children:
             if child.name in ("recorder", "connector"):
                 for words in child.take_words():
