@@ -221,7 +221,7 @@ class Labeller:
         return foretold
 
     def _take(self, markers: Array, cloud: Array, pairs: list[tuple[int, int]]) -> None:
-        """Assign points to markers that have reappeared; these labels are uncertain."""
+        """Give hidden markers the points at which they reappeared, as uncertain; pairs : marker, point."""
         for marker, point in pairs:
             self._tracks.marker[point] = marker
             markers[marker] = cloud[point]
@@ -316,7 +316,8 @@ class Labeller:
         return True
 
     def _begin(self, markers: Array, cloud: Array, now: Indices, found: FoundPerson) -> None:
-        """Begin tracking with the labels that a search has found."""
+        """Begin tracking with the labels that the finished search `found`; now : (n_marker,) the point of
+        each marker in the present frame according to it, -1 = none."""
         seen = np.flatnonzero(now >= 0)
         self._tracks.marker[:] = -1
         self._tracks.near[:] = UNKNOWN
@@ -335,15 +336,16 @@ class Labeller:
 
     def _vote(self, agreed: NDArray[np.bool_], now: Indices) -> None:
         """Count a search that found the same labels for the markers `agreed` (n_marker,) as evidence for
-        them; now : points that it found.
-        """
+        them; now : (n_marker,) point of each marker by this search, -1 = none."""
         missing = self._followed & (now < 0)
         self.certainty.vote(np.flatnonzero(agreed & ~self.body.partly_seen(missing)))
 
     def _compare(
         self, markers: Array, cloud: Array, now: Indices, found: FoundPerson, search: PersonSearch
     ) -> None:
-        """Compare the tracked labels with those of a search, which does not use earlier frames."""
+        """Compare the tracked labels with those of a finished search, which does not use earlier frames, and
+        replace them where these fit better; now : (n_marker,) point of each marker by the search, -1 = none.
+        """
         tracks, current = self._tracks, self._tracks.points_of(self._n)
         moved = (now >= 0) & (now != current) & ((current >= 0) | np.isin(now, current[current >= 0]))
         new = (now >= 0) & (now != current)
@@ -375,9 +377,8 @@ class Labeller:
         new: NDArray[np.bool_],
         dearer: float,
     ) -> bool:
-        """Replace the labels of the markers `new` (n_marker,) by those of the search if that lowers the
-        cost by `dearer`; return whether they were replaced.
-        """
+        """Replace the labels of the markers `new` (n_marker,) by those of the search, `now` (n_marker,), if
+        that lowers the cost of the assignment by `dearer`; return whether they were replaced."""
         followed = search.named(self._tracks.numbers, self._tracks.marker)
         better = better_names(self._fits.learned_body(), followed, found, search.points, new, dearer)
         if better is not None:
@@ -386,9 +387,8 @@ class Labeller:
         return better is not None
 
     def _move(self, markers: Array, cloud: Array, moved: Indices, now: Indices) -> None:
-        """Assign to each marker in `moved` the point now[marker], -1 = none, in place of its present
-        point.
-        """
+        """Assign to each marker in `moved` (indices) the point now[marker], -1 = none, in place of its
+        present one."""
         self._again_s = min(self._again_s, CONFIRM_S)
         tracks, given = self._tracks, moved[now[moved] >= 0]
         left = np.setdiff1d(np.union1d(tracks.marker[now[given]], moved), [-1])

@@ -114,8 +114,9 @@ def naming_cost(body: MarkedBody, points: Indices, cloud: Array, trusted: NDArra
 
 
 def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypotheses) -> Hypotheses:
-    """Extend each hypothesis on the segments so far by the k-th segment: once for each pose found for this
-    segment, and once without it. Return the extended hypotheses with the lowest costs.
+    """Extend each hypothesis `ways` on the segments searched so far by the k-th segment: once for each pose
+    found for this segment (`seen`), and once without it. Return the extended hypotheses with the lowest
+    costs.
     """
     more = ways.chosen(seen.beside)
     more.points[:, shape.markers] = seen.points

@@ -128,7 +128,8 @@ def _search_segments(
     lost: list[int],
     cannot: NDArray[np.bool_],
 ) -> Generator[None, None, SegmentPoints]:
-    """Search for segments as in `search_lost_segments`; yields between steps.
+    """Search for segments with too few visible markers by starting from their adjacent segments; a generator
+    that yields between steps and returns the pairs of markers and points found.
 
     places : known poses of segments, updated; points : (n, 3) [m]
     chosen : (n_marker,) point of each marker, -1 = none; lost : segments to search for

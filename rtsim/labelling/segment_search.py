@@ -163,7 +163,7 @@ class _SegmentSearch:
 
     def _can(self, slack: Array) -> NDArray[np.bool_]:
         """Return whether each point may be each marker of the segment in each of h hypotheses, (h, k, n), by
-        the distances to joint centres and by existing labels.
+        labels and by distances to joint centres; slack : (n_joint,) additional tolerance of the latter [m].
         """
         shape, points = self.shape, self.before.points
         usual = np.linalg.norm(shape.local[:, None] - self.here[None], axis=2)
@@ -204,9 +204,8 @@ class _SegmentSearch:
         return np.where(self.anchored.any(axis=1), best, -1)
 
     def _base_sets(self, anchor: int) -> list[tuple[int, tuple[tuple[int, ...], ...]]]:
-        """Return the joint centre, -1 = none, and the bases for each step of the search. Three markers are
-        tried before two and a poorly determined centre, which may be up to 60 mm off.
-        """
+        """Return for each step of the search a joint centre (`anchor`, or -1 = none) and the bases (sets of
+        markers) to try with it. Three markers come before two and a poorly determined centre."""
         shape = self.shape
         corners = [anchor]
         if anchor >= 0 and shape.joints[anchor].vague and len(shape.markers) >= FEWEST:
@@ -215,9 +214,8 @@ class _SegmentSearch:
         return [(corner, some) for corner, some in sets if some]
 
     def _in_need(self, rows: Indices, found: list[SegmentHypotheses]) -> Indices:
-        """Return the hypotheses (indices) for which a marker of the segment is still without a point, and
-        that could be among the best.
-        """
+        """Return those of the hypotheses `rows` for which no pose of the segment in `found` gives every
+        marker a point, and whose cost is still below that of the best with all points."""
         best = np.inf
         for some in found:
             whole = (some.points >= 0).all(axis=1)
@@ -227,7 +225,7 @@ class _SegmentSearch:
         return rows[self.before.costs[rows] < best]
 
     def _sampled(self, rows: Indices, base: tuple[int, ...], anchor: int) -> Samples:
-        """Return the points that can be the markers of a base, for each hypothesis on the other segments."""
+        """Return the points that may be the markers of `base`, by hypothesis; anchor : joint, -1 = none."""
         hypothesis, p = np.nonzero(self.can[rows, base[0]])
         hypothesis, taken = rows[hypothesis], p[:, None]
         for k, marker in enumerate(base[1:], 1):

@@ -32,7 +32,9 @@ FORBIDDEN = 1e6
 
 
 class PairedPoints(NamedTuple):
-    """Pairs of a predicted position and a point, as rows and columns of a matrix of distances."""
+    """Pairs of a predicted position and the point that continues it, as row (position) and column (point) of
+    a matrix of their distances.
+    """
 
     rows: Indices
     columns: Indices
