@@ -52,7 +52,9 @@ class Point(NamedTuple):
 
 
 class Foot(NamedTuple):
-    """A foot: 0 right or 1 left, its bodies, the body on which plates act, and its line from heel to toes."""
+    """A foot of a model: its side (0 right, 1 left), the indices of its bodies, beginning with the one on
+    which plate forces act, and the heel and the tip of the toes as points fixed in bodies.
+    """
 
     side: int
     bodies: tuple[int, ...]
@@ -138,7 +140,11 @@ def points_of(model: Model) -> list[Point]:
 
 
 def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
-    """Find the most proximal body of each foot in the neutral pose; ConfigError if there is none."""
+    """Find the feet of a model in the neutral pose; return the index of the most proximal body of each,
+    ConfigError if there is none.
+
+    points, spots : points fixed in the model's bodies, and their positions in the neutral pose (n, 3) [m]
+    """
     tree, parents = model.tree, model.tree.parent.tolist()
     freedom = [int(tree.v_start[b + 1] - tree.v_start[b]) for b, p in enumerate(parents) if p < 0]
     joints, limb = joint_centres(model), np.zeros(len(parents))
@@ -165,7 +171,12 @@ def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
 
 
 def other_foot(model: Model, named: Sequence[int], points: Sequence[Point], spots: Array) -> list[int]:
-    """Find the most proximal body of the opposite foot; none for a model with one leg."""
+    """Find the foot of the opposite leg if the user has named one foot; return the index of its most proximal
+    body in a list, which is empty for a model with one leg, or if more than one foot is named.
+
+    named : indices of the named bodies
+    points, spots : points fixed in the model's bodies, and their positions in the neutral pose (n, 3) [m]
+    """
     if len(named) != 1:
         return []
     try:
@@ -236,7 +247,9 @@ def body_named(model: Model, name: str) -> int:
 
 
 def check_named(model: Model, roots: Sequence[int]) -> None:
-    """Raise ConfigError for named bodies that are not the low ends of different limbs."""
+    """Raise ConfigError if the bodies `roots` (indices) that the user names as feet belong to the same leg,
+    or if one of them carries the rest of the model.
+    """
     names, parents = model.names.bodies, model.tree.parent.tolist()
     for k, root in enumerate(roots):
         if parents[root] < 0 and root in parents:
@@ -253,7 +266,10 @@ def check_named(model: Model, roots: Sequence[int]) -> None:
 
 
 def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:
-    """Return 0 (right) or 1 (left) for each foot, by its name, else by its position: Z is to the right."""
+    """Return the side of each foot, 0 (right) or 1 (left), by its name, else by its position.
+
+    lateral : position of each foot along Z, to the right [m]
+    """
     told = [0 if RIGHT.search(name) else 1 if LEFT.search(name) else -1 for name in names]
     if len(names) == 1:
         return [max(told[0], 0)]

@@ -129,8 +129,10 @@ def pose_at(rows: Sequence[ScalarElement], anatomy: Anatomy, body: Body, flexion
 
 
 class Part(NamedTuple):
-    """A distance or plane constraint between a body and its parent, with points relative to the origin that
-    both share in the straight joint."""
+    """A distance or plane constraint between a body and its parent: its points relative to the origin that
+    both share in the straight joint, the normal of its plane, and its target (length, or distance from the
+    plane).
+    """
 
     of_parent: Array  # (3,) - point in the parent [m]
     of_body: Array  # (3,) - point in the body [m]

@@ -144,7 +144,9 @@ def scale_surface(surface: WrappingSurface, factors: Factors) -> WrappingSurface
 
 
 def surface_growth(R: Array, S: Array) -> Array:
-    """Return the growth factors (3,) along the axes of a frame that is rotated by R in its body."""
+    """Return the factors (3,) by which lengths grow along the axes of a wrapping surface, whose frame is
+    rotated by R (3, 3) in its body, if the body is scaled by S (3,) along its own axes.
+    """
     return np.linalg.norm(S[:, None] * R, axis=0)
 
 

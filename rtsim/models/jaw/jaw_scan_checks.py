@@ -24,8 +24,9 @@ other."""
 
 
 def check_spread(points: Array, where: str, what: str) -> None:
-    """Check that points : (n, 3) [m] are at least three, and not nearly on one line; ConfigError
-    otherwise.
+    """Check that points : (n, 3) [m] are at least three, and not nearly on one line; ConfigError otherwise.
+
+    what : words for the points in the error, such as "the markers"
     """
     few = len(points) < 3
     if few or np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1] < LEAST_SPREAD_M:

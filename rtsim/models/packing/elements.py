@@ -25,7 +25,7 @@ N_POLYNOMIAL = 7
 
 @dataclass(frozen=True)
 class ScalarElement:
-    """One scalar constraint of a contact, a ligament or an element.
+    """One scalar constraint between two bodies: of a contact, a ligament or an element of the model's file.
 
     An element of kind point has three of them, one of kind point_on_line two.
     """
@@ -51,10 +51,11 @@ def scalar_elements(spec: ModelSpec) -> list[ScalarElement]:
 
 
 def row_of_contact(contact: Contact) -> ScalarElement:
-    """Build the constraint (a - b) . n = R of a contact between a sphere and a plane; n and R are divided by
-    |n|.
+    """Build the constraint (a - b) . n = R of a contact: the sphere's centre a on one body keeps the distance
+    R, the sphere's radius, from the plane through the point b with the normal n on the other body.
 
-    The normal becomes a unit vector without moving the plane.
+    The model's file may state a normal that is not of unit length: n and R are then divided by |n|, which
+    does not move the plane.
     """
     normal, radius = np.array(contact.b.normal), contact.held_radius_mm
     assert radius is not None

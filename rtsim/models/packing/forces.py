@@ -45,7 +45,9 @@ Array = NDArray[np.float64]
 
 
 class PairTable:
-    """Pairs of bodies in the order in which elements request them."""
+    """Table of the pairs of bodies between which force elements act; each pair gets its index when the first
+    element requests it.
+    """
 
     def __init__(self, tree: Tree, index: dict[str, int]) -> None:
         self.tree, self.index = tree, index
@@ -109,7 +111,10 @@ def pack_forces(
 
 
 def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pose) -> LineElements:
-    """Pack the ligaments with a force law, then the springs between points."""
+    """Pack the ligaments with a force law, then the springs between points.
+
+    at_rest : poses of the bodies in the neutral pose, which give lengths that the model does not state
+    """
     pair, law, ends, parameters = [], [], [], []
     springs = [spring for spring in spec.springs if spring.a is not None]
     for kind, element in [("ligaments", x) for x in pulling(spec)] + [("springs", x) for x in springs]:
@@ -241,7 +246,9 @@ def millimetres(rows: Sequence[Sequence[float]]) -> Array:
 
 
 def points(places: Sequence[Place], anatomy: Anatomy, keys: Sequence[str]) -> Array:
-    """Return points (n, 3) of the model on their segments [m]."""
+    """Return the positions (n, 3) [m] of points that a model describes, each in the axes of its segment; keys
+    : key of each point in the model's file, for errors
+    """
     found = [anatomy.place(place, place.segment, key) for place, key in zip(places, keys, strict=True)]
     return np.array(found, float).reshape(-1, 3)
 

@@ -30,16 +30,17 @@ SHORTENING_CORNER = 2
 
 
 class PlacedGenerator(NamedTuple):
-    """A torque generator at a joint.
+    """A torque generator (extensor or flexor) at a joint, after Millard et al. (2019).
 
-    torque_sign is the sign of its torque about the coordinate.
-
-    name : name of the generator at this joint
-    muscle : its name in the set
-    fit : fitted parameters s_A, s_V, Delta_P [rad], lambda_P, s_tau
-    blend : blending parameters lambda_A and lambda_V
-    to_one : whether the curve t^V is blended towards 1 (Millard et al. 2019, eq. 5), else to its eccentric
-      maximum
+    name : name of the generator at this joint; muscle : its name in the set of generators
+    spec, joint : its parameters, and the joint with its coordinate
+    torque_sign : sign of its torque about the coordinate
+    fit : fitted parameters: scales s_A and s_V of the torque-angle and the torque-speed curve, shift Delta_P
+        [rad] and blend lambda_P of the passive curve, and scale s_tau of the strength
+    blend : value of both lambda_A and lambda_V, by which the torque-angle and the torque-speed curve are
+        blended with a constant, so that the activation can be found for any torque
+    to_one : whether the torque-speed curve t^V is blended towards 1 (Millard et al. 2019, eq. 5), else to its
+        eccentric maximum
     """
 
     name: str
@@ -66,7 +67,9 @@ def pack_generators(placed: Sequence[PlacedGenerator]) -> Generators:
 
 
 def parameters(one: PlacedGenerator) -> tuple[float, ...]:
-    """Return the parameters of a generator in the order of the kernels' columns, STRENGTH to FACTOR."""
+    """Return the numbers of a torque generator (strength, largest speed, optimal angle, ...) in the order of
+    the columns STRENGTH to FACTOR of the kernels' table.
+    """
     spec, joint = one.spec, one.joint
     optimal, width, speed, zero, last = np.radians(
         [spec.optimal_angle_deg, spec.width_deg, spec.speed_deg_s, spec.passive_zero_deg,
@@ -79,7 +82,9 @@ def parameters(one: PlacedGenerator) -> tuple[float, ...]:
 
 
 def pack_curves(specs: Sequence[TorqueGenerator]) -> BezierCurves:
-    """Pack the curves: t^A and t^PE, which are the same for all, then t^V of each generator."""
+    """Pack the curves of torque generators: active torque over angle t^A and passive torque over angle t^PE,
+    which are the same for all generators, then torque over speed t^V of each generator.
+    """
     curves = new_curves((N_ANGLE, N_PASSIVE, *(N_VELOCITY,) * len(specs)))
     scratch, knots, shapes = np.zeros(6), np.zeros((5, 3)), np.zeros(4)
     angle_knots(knots, shapes)

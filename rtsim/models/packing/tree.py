@@ -18,7 +18,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ChainMotion:
-    """One elementary motion of a chain joint."""
+    """One elementary motion of a chain joint: a rotation about, or a translation along, a fixed axis, whose
+    size is one of the joint's coordinates or a function of it.
+    """
 
     rotates: bool
     axis: Array  # (3,) unit
