@@ -50,7 +50,7 @@ def bounded(sentences: object, most: int = MOST_SENTENCES) -> list[str]:
 
 
 def add(counters: dict[str, int], kind: str, n: int) -> None:
-    """Add `n` to the counter of a kind, up to LARGEST."""
+    """Add `n` to the counter of a kind, up to 2^63 - 1."""
     counters[kind] = min(counters[kind] + n, LARGEST)
 
 
@@ -90,7 +90,7 @@ def account(
 ) -> Telemetry:
     """Return a telemetry message, stamped now or at `t_ns`, that can always be encoded.
 
-    Counters stop at LARGEST, and names and sentences are limited in length and number.
+    Counters stop at 2^63 - 1, and names and sentences are limited in length and number.
     """
     return Telemetry(
         session=session,
@@ -109,6 +109,6 @@ def received(message: Telemetry) -> Telemetry:
 
 
 def _named(values: Mapping[str, Number]) -> list[tuple[str, Number]]:
-    """Return the first MOST_NAMES entries of a map, with shortened names without control characters."""
+    """Return the first 256 entries of a map, with shortened names without control characters."""
     entries = islice(values.items(), MOST_NAMES)
     return [(plain(name, LONGEST_NAME), value) for name, value in entries]

@@ -33,8 +33,8 @@ def sleep_until_ns(due_ns: int) -> None:
 class Pacer:
     """Deadlines that do not drift, at a steady rate [Hz] or at given offsets from the start.
 
-    After a delay of more than STALL_NS all later deadlines are postponed by the delay, so that they keep
-    their spacing.
+    After a delay of more than 0.1 s all later deadlines are postponed by the delay, so that they keep their
+    spacing.
     """
 
     def __init__(self, rate: float = 1.0) -> None:

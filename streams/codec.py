@@ -54,8 +54,8 @@ class _MessageHeader(msgspec.Struct):
 
 
 class _PlainMap(msgspec.Struct):
-    """Wrapper of the type of `meta` and `args`; with it msgspec analyses this type once, not at each
-    check.
+    """A record with one map of plain values, as in `meta` of descriptors and `args` of commands. It exists
+    because msgspec analyses the type of a record only once, but a bare type at each check.
     """
 
     value: PlainMap
@@ -97,7 +97,7 @@ def encode(message: AnyMessage) -> list[bytes]:
     """Encode a message into its two parts, [topic, payload].
 
     Raises StreamError when a value cannot be encoded, a descriptor is inconsistent, or the payload would be
-    larger than MAX_PAYLOAD.
+    larger than 1 MiB.
     """
     if isinstance(message, (Output, Device)):  # first, as they alone come a thousand times a second
         check_channels(message)
@@ -311,7 +311,7 @@ class FieldLayout:
         """Decode a frame's bytes into the arrays `out`, C-contiguous float64; leave `out` unchanged if the
         frame does not match the descriptor.
 
-        Returns None, "missing_field" or "wrong_shape", as `misfit` does.
+        Returns None, or the reason why the frame does not match: "missing_field" or "wrong_shape".
         """
         fault = self.misfit(data)
         if fault is not None:

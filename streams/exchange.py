@@ -238,7 +238,12 @@ class DevicePort(Closing):
 
     def _belongs(self, first: zmq.Frame, identity: bytes, t_arrived: int) -> bool:
         """Return whether a message belongs to the connected device, which is the last sender before a
-        silence."""
+        silence.
+
+        first : first part of the message, which knows its connection
+        identity : identity that the sender's socket has
+        t_arrived : time of arrival [ns]
+        """
         if identity == self._identity and not (self._chosen and self._is_another(first)):
             return True
         if self._identity and (self.keeps or t_arrived - self._heard_ns < SILENT_NS):

@@ -335,7 +335,13 @@ def marker_session(
     up: Literal["Y", "Z"] = "Y",
     meta: dict[str, Any] | None = None,
 ) -> Session:
-    """Build the descriptor of a stream of these markers, under a new session id."""
+    """Build the descriptor of a stream of markers with these names, under a new session id.
+
+    rate : frames per second [Hz], 0 when irregular
+    t_start : the sender's clock at the start of the session [ns]
+    unit, up : unit of length, and axis that points up
+    meta : further entries of the descriptor
+    """
     positions = FieldSpec(name="positions", shape=(len(names), 3), unit=unit, labels=tuple(names))
     return Session(
         session=new_session_id(),
@@ -358,12 +364,15 @@ def force_session(
     up: Literal["Y", "Z"] = "Y",
     meta: dict[str, Any] | None = None,
 ) -> Session:
-    """Build the descriptor of a stream of forces from these plates, under a new session id.
+    """Build the descriptor of a stream of forces from plates with these names, under a new session id.
 
     n_sample : largest number of samples in a message
     rate : messages per second [Hz]
     sample_rate : samples of a plate per second [Hz]
+    t_start : the sender's clock at the start of the session [ns]
     corners : for each plate the four corners of its surface [m], empty if they are not known
+    up : axis that points up
+    meta : further entries of the descriptor
     """
     n_plate = len(names)
     fields = (

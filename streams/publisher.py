@@ -120,7 +120,7 @@ class Publisher(Closing):
     def service(self) -> None:
         """Answer new subscribers and repeat the descriptor when due. Call it from the loop; never waits.
 
-        It spends at most SHARE of the time since its last call on subscriptions, beyond the first few.
+        It spends at most a twentieth of the time since its last call on subscriptions, beyond the first few.
         """
         began_ns, joined = now_ns(), False
         over_ns = began_ns + int(SHARE * (began_ns - self._served_ns))
@@ -196,7 +196,12 @@ class Publisher(Closing):
         return self._count(word)
 
     def _judge_early(self, fd: int, word: bytes, key: str) -> None:
-        """Check a subscription that was counted before its connection was known."""
+        """Check a subscription that was counted before its connection was known.
+
+        fd : file descriptor of the connection
+        word : the subscription: a byte 1, or 0 for a cancellation, and the topic
+        key : public key of the client, "" without keys
+        """
         connection = self._bound.guard.connection(fd) if self._bound.guard is not None else None
         if connection is not None:
             self._judge(connection, fd, word, key)
@@ -207,6 +212,10 @@ class Publisher(Closing):
 
         A connection with too many or too long subscriptions is closed, because libzmq stores all of them. A
         connection that subscribes to a published topic is protected from being closed in a crowd.
+
+        fd : file descriptor of the connection
+        word : the subscription: a byte 1, or 0 for a cancellation, and the topic
+        key : public key of the client, "" without keys
         """
         # What was read before may be of a former connection under this number.
         if not connection.sent(self._drained_ns):

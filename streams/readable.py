@@ -26,7 +26,9 @@ def readable(files: Sequence[Any], timeout_s: float | None = None) -> list[Any]:
 
 
 def has_come(connection: socket.socket, ending: bytes, most: int) -> bool:
-    """Return whether the first bytes that wait to be read contain an ending; nothing is read or waited for.
+    """Return whether the first bytes that wait to be read contain `ending`; nothing is read or waited for.
+
+    most : number of waiting bytes that are searched
 
     Afterwards the connection has no timeout, so that the timeout must be set again.
     """

@@ -156,7 +156,8 @@ def client_socket(
     context: ZmqContext, kind: int, address: str, security: Security | None, topics: Iterable[bytes] = ()
 ) -> ZmqSocket:
     """Return a client socket, subscribed to `topics`, for `connect`. Raises StreamError when the keys cannot
-    be used."""
+    be used. kind : type of the ZeroMQ socket, such as zmq.SUB
+    """
     socket = context.socket(kind)
     _set_options(socket, address, HARD_LIMIT)
     socket.rcvhwm, socket.rcvbuf = RECEIVE_HIGH_WATER, BUFFER

@@ -66,8 +66,11 @@ class Askers:
         return Asker(name_of(uid), "arm" if is_own(uid) else "watch")
 
     def connection(self, frame: zmq.Frame, drained_ns: int) -> AcceptedConnection | None:
-        """Return the connection by which a message came; None if it may have come by an earlier one with the
-        same descriptor.
+        """Return the connection by which a message came; None if it may have come by an earlier connection
+        with the same file descriptor.
+
+        drained_ns : when the socket was last empty before the message came [ns]; a connection that was
+            accepted later than that could still be preceded by unread messages of an earlier one
         """
         if self._guard is None:
             return None

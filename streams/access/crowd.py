@@ -38,15 +38,15 @@ class AcceptedConnection:
     ----------
     wire : handle of the socket
     left : number of bytes that it may still send
-    former_ns : when the previous connection with this descriptor was known to be closed; 0 = there was none
-        [ns]
+    former_ns : when the previous connection with this file descriptor was known to be closed [ns]; 0 = there
+        was none
     former_uid : user of that connection; None = not known
 
     Attributes
     ----------
     guilty : reason why it must be closed; written by any check that finds one
     heard_ns : time at which the owner read its last message, 0 before the first [ns]
-    kept : whether it is protected (see the module)
+    kept : whether newcomers must not displace it, as it is that of the device in use or of a subscriber
     topics, uid : set by the owner of the socket: its subscriptions, and its user (None = not known)
     key : public key of the connection, "" without keys, or before its first message
     told : user of the connection, if its messages can only come from this user; None = not known

@@ -101,7 +101,9 @@ class Guard:
         return found if found is not None and found.inode == inode_of(fd) else None
 
     def has_ended(self, fd: int, since_ns: int) -> bool:
-        """Return whether a connection under this file descriptor is known to have ended since a time [ns]."""
+        """Return whether a connection under the file descriptor `fd` is known to have ended since the time
+        since_ns [ns].
+        """
         return self._ended_ns.get(fd, 0) > since_ns
 
     def pause(self) -> None:

@@ -117,9 +117,8 @@ def read_small(path: Path) -> bytes:
     """Return the bytes of a file with a key or a token.
 
     Raises ValueError if the file is empty or far too large: some system files appear to be empty, and reading
-    them may never end.
-
-    Raises OSError and StreamError as `open_regular`.
+    them may never end. Raises OSError if it cannot be opened, and StreamError for a folder, a pipe or a
+    device.
     """
     with open_regular(path) as file:
         n_byte = os.fstat(file.fileno()).st_size

@@ -1,6 +1,7 @@
 """The TCP connections below libzmq's sockets: received and delivered bytes, as counted by the system.
 
-Only Linux has these counts (TCP_INFO); elsewhere WATCHES is False and the functions must not be called.
+Only Linux has these counts (TCP_INFO); elsewhere the constant WATCHES is False, and the functions must not be
+called.
 """
 
 from __future__ import annotations
@@ -34,9 +35,12 @@ def open_wire(
 ) -> socket.socket | None:
     """Open a second handle of the TCP connection that libzmq uses under file descriptor `fd`.
 
-    Returns None if the descriptor no longer belongs to a connection from or to that port: libzmq closes
-    descriptors in its own thread, and the system reuses their numbers. The connection stays open as long as
-    the second handle is open.
+    local_port : port of this end, for an accepted connection
+    peer_port : port of the other end, for a connection that this program opened
+
+    Returns None if the descriptor no longer belongs to a connection with that port: libzmq closes descriptors
+    in its own thread, and the system reuses their numbers. The connection stays open as long as the second
+    handle is open.
     """
     try:
         copy = os.dup(fd)

@@ -1,10 +1,11 @@
-"""Maps the clock of a capture system to ours: offset and drift, from the arrival times of its stamps.
+"""Maps the clock of a capture system to this machine's: offset and drift, from the arrival times of its
+stamps.
 
 A frame arrives with a delay that has a lower bound and is often larger. So the earliest arrival of each half
-second is used, and the line of Theil and Sen is fitted to these points: its slope is the median of the
-slopes of all pairs, and its offset the median of the residuals. Neither is affected by periods of late
-frames as long as these are fewer than 29 %. H. Theil, Proc. K. Ned. Akad. Wet. 53 (1950) 386-392; P. K. Sen,
-J. Am. Stat. Assoc. 63 (1968) 1379-1389.
+second is used, and the line of Theil and Sen is fitted to these points: its slope is the median of the slopes
+of all pairs, and its offset the median of the residuals. Neither is affected by periods of late frames as
+long as these are fewer than 29 %. H. Theil, Proc. K. Ned. Akad. Wet. 53 (1950) 386-392; P. K. Sen, J. Am.
+Stat. Assoc. 63 (1968) 1379-1389.
 """
 
 from __future__ import annotations

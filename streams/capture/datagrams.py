@@ -47,7 +47,13 @@ def interface_to(server: tuple[str, int]) -> str:
 
 
 def bound_socket(local: str, port: int = 0, broadcast: bool = False) -> socket.socket:
-    """Open a socket at an address of this computer. Raises CaptureError where it has no such address."""
+    """Open a socket for datagrams at an address of this computer. Raises CaptureError where it has no such
+    address.
+
+    local : address of a network card
+    port : 0 = any free port; another one may be shared with other programs
+    broadcast : whether datagrams may be sent to all computers of the network
+    """
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         sock.setblocking(False)
@@ -80,8 +86,9 @@ def group_socket(local: str, group: str, port: int) -> socket.socket:
 
 
 def arrivals(sockets: Sequence[socket.socket], timeout_s: float) -> Iterator[Datagram]:
-    """Yield the datagrams that have arrived, after a wait of at most the timeout; at most MOST_AT_ONCE from
-    each socket."""
+    """Yield the datagrams that have arrived, after a wait of at most the timeout; at most 32 from each
+    socket.
+    """
     for sock in readable(sockets, max(0.0, timeout_s)):
         for _ in range(MOST_AT_ONCE):
             try:

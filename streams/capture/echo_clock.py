@@ -1,5 +1,5 @@
-"""Measures a server's clock relative to ours by echo requests; the shortest round trips give the most
-accurate readings (F. Cristian, Distrib. Comput. 3 (1989) 146-158).
+"""Measures a server's clock relative to this machine's by echo requests; the shortest round trips give the
+most accurate readings (F. Cristian, Distrib. Comput. 3 (1989) 146-158).
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ WORST_NS = 100_000
 
 
 class EchoClock:
-    """Measures round trips to a server, and derives pairs of simultaneous readings of its clock and ours."""
+    """Measures round trips to a server, and derives pairs of simultaneous readings of its clock and this
+    machine's.
+    """
 
     def __init__(self) -> None:
         self._asked: deque[int] = deque(maxlen=MOST_ASKED)
@@ -34,8 +36,10 @@ class EchoClock:
         return now
 
     def answer(self, asked_ns: int, stamp_ns: int, arrived_ns: int) -> ClockPair | None:
-        """Use the answer to an echo request: the stamp that came back, the server's clock, and the time of
-        arrival.
+        """Use the answer to an echo request.
+
+        asked_ns : the stamp that was sent with the request and came back [ns]
+        stamp_ns, arrived_ns : the server's clock, and this machine's at the arrival of the answer [ns]
 
         Returns the readings of both clocks at the middle of the round trip. Returns None if the answer is
         unexpected, or if the round trip took much longer than usual in this network.

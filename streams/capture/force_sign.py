@@ -59,6 +59,8 @@ class ForceSign:
     ) -> tuple[FloatArray, FloatArray]:
         """Return forces and moments (n_plate, n_sample, 3) with the sign of those on the person; NaN while a
         person is on the plate and the sign is unknown.
+
+        vertical : (n_plate, n_sample) vertical forces, by which loaded plates are recognised [N]
         """
         if self.factor:
             return self.factor * force, self.factor * moment

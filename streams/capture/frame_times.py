@@ -35,7 +35,7 @@ class FrameTimes:
 
     Attributes
     ----------
-    clock : the system's clock mapped to ours
+    clock : map from the system's clock to this machine's
     counters : numbers of frames by their fault: repeated_frames and out_of_order, which are not published;
         stuck_stamps and stuck_numbers, whose time stamp or number does not increase; frames_left_out by the
         system or the network; and clock_restarts

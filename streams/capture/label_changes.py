@@ -87,8 +87,9 @@ def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
 def rows_kept(
     frames: Sequence[CaptureFrame], before: CaptureDescription, after: CaptureDescription
 ) -> list[CaptureFrame]:
-    """Return the frames that can be published under the former description `before`, with their rows in its
-    order."""
+    """Return those frames that fit the description `before`, with their rows in the order of the description
+    `after`, which follows it.
+    """
     if before.names == after.names:  # unit, axis or rate are told late
         return list(frames)
     rows = RowsByName(before, after)

@@ -121,7 +121,7 @@ class CaptureFrame(NamedTuple):
 
 
 class ClockPair(NamedTuple):
-    """The system's clock and ours at one moment, from an echo or a time correction.
+    """Readings of the system's clock and of this machine's at one moment, from an echo or a time correction.
 
     Once such a pair is known, it replaces the offset that is estimated from the arrival times of frames.
     """

@@ -51,7 +51,7 @@ axis; None = not enough frames yet."""
 
 
 class Relay:
-    """Relays one capture system: publishes its frames as our streams.
+    """Relays one capture system: publishes its frames as streams of this protocol.
 
     Parameters
     ----------

@@ -17,9 +17,9 @@ LONGEST_LATENCY_MS = 1000.0
 class RelayOptions(NamedTuple):
     """Options that every capture system has, set by its address or by the user.
 
-    latency_ns : subtracted from t_capture [ns]
-    n_unnamed : rows for markers without a name
-    sign : sign of forces
+    latency_ns : time from exposure to arrival that is subtracted from the capture time t_capture [ns]
+    n_unnamed : number of rows for markers without a name
+    sign : what the system's forces act on: person, plate, or check to detect it
     up, unit : override the system's; "" = as the system states
     """
 

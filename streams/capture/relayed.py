@@ -1,4 +1,6 @@
-"""Converts a capture system's description and frames to sessions and messages of our streams."""
+"""Converts a capture system's description and frames to sessions and messages of the protocol of rtsim's
+streams.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rotation of the axes of a capture system so that Y or Z points up, as the protocol of our streams
+"""Rotation of the axes of a capture system so that Y or Z points up, as the protocol of rtsim's streams
 requires.
 """
 

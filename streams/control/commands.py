@@ -180,15 +180,21 @@ class ControlServer(Closing):
             self._wake.send(b"x")
 
     def _note(self, first: zmq.Frame) -> None:
-        """Record that a client has sent a message, so that it keeps its place before silent clients."""
+        """Record that a client has sent a message, so that it keeps its place before silent clients; first :
+        first part of the message, which knows its connection
+        """
         if self._bound.guard is not None:
             connection = self._bound.guard.connection(int(first.get(zmq.SRCFD)))
             if connection is not None:
                 connection.heard_ns, connection.key = now_ns(), key_of(first)
 
     def _answer(self, body: list[bytes], first: zmq.Frame, connection: bytes) -> tuple[bool, str]:
-        """Carry out the command in a message and log the outcome; connection : identity of the sender's
-        connection."""
+        """Carry out the command in a message, log the outcome, and return (done, sentence).
+
+        body : content of the message
+        first : its first part, by which the sender is identified
+        connection : identity of the sender's connection
+        """
         asker = self.askers.of(first, self._drained_ns)  # of all, so that who comes next is told, too
         command: Command | None = None
         try:

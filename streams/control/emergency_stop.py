@@ -1,8 +1,8 @@
 """The emergency stop: datagrams to an endpoint of its own, which other traffic cannot fill up.
 
-Other clients can prevent a new connection; a datagram needs none. A datagram that begins with MARK is a
-stop; on Linux a kernel filter, which needs no privileges, drops all others before they use memory, so that
-the buffer can only be full of stops. No key is required: whoever can reach the endpoint may stop.
+Other clients can prevent a new connection; a datagram needs none. A datagram that begins with the 8 bytes
+MARK is a stop; on Linux a kernel filter, which needs no privileges, drops all others before they use memory,
+so that the buffer can only be full of stops. No key is required: whoever can reach the endpoint may stop.
 """
 
 from __future__ import annotations

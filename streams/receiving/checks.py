@@ -56,7 +56,8 @@ class OrderCheck:
         return self._last
 
     def judge(self, seq: int) -> Verdict:
-        """Classify a frame by its number; afterwards `n_lost` is the number of frames missing just before it.
+        """Classify a frame by its number: "in_order", "duplicate" or "out_of_order"; afterwards `n_lost` is
+        the number of frames missing just before it.
 
         The first received frame of a session may have any number: frames before it do not count as lost.
         """
@@ -175,7 +176,11 @@ class EventLog:
         self.sentences.append(plain(sentence))
 
     def note(self, kind: str, n: int, detail: str, t_ns: int) -> None:
-        """Log `n` more events of `kind`; written at once when this kind was silent for a second."""
+        """Log `n` more events of `kind`; written at once when this kind was silent for a second.
+
+        detail : words on the newest event, quoted in the sentence
+        t_ns : present time [ns]
+        """
         self._pending[kind] = (self._pending.get(kind, (0, ""))[0] + n, detail)
         self.flush(t_ns)
 

@@ -178,7 +178,9 @@ class Intake:
         return False
 
     def refuse(self, fault: Exception, t_arrived: int) -> None:
-        """Count a message on which `accept` failed unexpectedly; the next message is treated as usual."""
+        """Count a message on which `accept` failed unexpectedly (`fault`); the next message is treated as
+        usual.
+        """
         self._count("malformed", 1, f"{type(fault).__name__}: {fault}", t_arrived)
 
     def _descriptor(self, session: Session, payload: bytes, t_arrived: int) -> None:
@@ -202,14 +204,16 @@ class Intake:
             self.events.note("session", 1, session.session, t_arrived)
 
     def _again(self, known: KnownSession) -> None:
-        """Handle a repeated descriptor of a session that is already known."""
+        """Handle a repeated descriptor of a session that is already known: if another session's came in
+        between, the session begins again.
+        """
         if known is not self._sessions.newest:
             known.begin_again()
             self._sessions.newest = known
             self._over = self._over_beside = False
 
     def _write(self, known: KnownSession) -> None:
-        """Prepare the ring to receive frames of this session."""
+        """Let the ring receive frames of this session from now on."""
         self._written = known
         self._ring.begin(known.session, known.layout)
 
@@ -303,7 +307,8 @@ def _stamp(slot: ReceivedFrame, message: AnyFrame, t_arrived: int) -> None:
 
 def dearest_byte_ns(work: Callable[[], int]) -> float:
     """Measure how long it takes at most to decode one byte of a large descriptor on this machine [ns], by
-    decoding one that consists of many small maps.
+    decoding one that consists of many small maps; work : function that returns the processor time used so far
+    [ns]
     """
     session = Session(
         session="0" * 16, stream="markers", t_start=0, rate=0.0, fields=(), meta={"maps": [{"a": 1}] * 1000}

@@ -129,7 +129,7 @@ class KnownSession:
 
 
 class KnownSessions:
-    """At most MOST_KNOWN sessions, whose descriptors take at most MAX_PAYLOAD bytes, or two of any size.
+    """At most 8 sessions, whose descriptors take at most 1 MiB together, or two of any size.
 
     newest : session with the latest descriptor
     leader : leading session, None before there are frames

@@ -31,9 +31,10 @@ class ReceivedFrame:
     t_taken : this machine's clock when the loop began to work on it [ns], 0 = not yet
     t_received : t_arrived for markers and forces; for results, when the estimator received its input [ns]
     t_solved, t_published : the estimator's clock [ns]; 0 except for results
-    status, iterations, residual : as in the result message; 0, 0, NaN except for results
-    leads : whether its session was the leading one of the stream when the frame arrived
-    (streams/receiving/known.py)
+    status, iterations, residual : of the solution in a result: status bits, number of iterations, remaining
+        misfit; 0, 0, NaN except for results
+    leads : whether its session was the leading one of the stream when the frame arrived, that is the one
+        whose frames have come for the longest time without a pause
     data : field name -> float64 array of the shape in the descriptor
     """
 

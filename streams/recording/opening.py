@@ -43,7 +43,8 @@ def open_regular(path: Path | str) -> FileIO:
 
 
 def opened_anew(path: str, flags: int) -> int:
-    """Open a file that is closed to other users if it is new; an `opener` for Python's `open`.
+    """Open a file that is closed to other users if it is new; an `opener` for Python's `open`, which gives it
+    the path and its flags.
 
     Writing into a pipe or a terminal that takes no more raises BlockingIOError instead of waiting.
     """

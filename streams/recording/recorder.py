@@ -127,8 +127,11 @@ def record(
 ) -> RecordingSummary:
     """Record everything that is sent at `address`, byte for byte, until `stop` is set or the stream ends.
 
-    `say` is called with plain sentences about the connection and about what was not received. Without any
-    message no file is left. Raises StreamError when the address, a key or the file cannot be used.
+    until_end : whether the end of the stream ends the recording, too
+    say : function called with plain sentences about the connection and about what was not received
+
+    Without any message no file is left. Raises StreamError when the address, a key or the file cannot be
+    used.
     """
     stop, say = stop or threading.Event(), say or (lambda sentence: None)
     # the file first: whoever waits for this subscriber may begin once it is there
@@ -162,7 +165,12 @@ def _record_until(
     until_end: bool,
     say: Callable[[str], None],
 ) -> int:
-    """Record messages until stopped or the stream ends; return how many messages were left out."""
+    """Record messages from a socket until `stop` is set or, with `until_end`, the stream ends; return how
+    many messages were left out, as they are not of this protocol.
+
+    writer, reception, link : writer of the file, count of missing frames, and watch of the connection
+    say : function called with sentences for the user
+    """
     n_refused = 0
     while not (stop.is_set() or (until_end and reception.over)):
         reception.events.flush(now_ns())

@@ -1,7 +1,8 @@
 """Search for the channels of a Lab Streaming Layer stream that are markers or forces, by the stream's own
 description.
 
-Names and types as in App-OptiTrack (labstreaminglayer), qualisys_lsl_app and the XDF page on motion capture.
+Names and types are those that App-OptiTrack (labstreaminglayer), qualisys_lsl_app and the XDF page on motion
+capture use.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def marker_channels(channels: Sequence[LslChannel], n_channel: int) -> MarkerCha
     in the axis.
 
     Channels of rigid bodies (`object` without `marker`), of orientations and of confidence are ignored. In a
-    stream without descriptions every three channels are a marker, which gets a number.
+    stream without descriptions every three of its n_channel channels are a marker, which gets a number.
     """
     if not any(c.label or c.marker or c.type for c in channels):
         n = n_channel // 3 if n_channel % 3 == 0 else 0

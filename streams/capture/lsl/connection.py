@@ -39,7 +39,7 @@ UP: Mapping[str, Upwards] = {"X": "+X", "Y": "+Y", "Z": "+Z"}
 
 
 class LslConnection:
-    """An open connection to one stream; its interface is `streams.capture.system.CaptureConnection`."""
+    """An open connection to one stream, with the methods that connections to all capture systems have."""
 
     def __init__(self, address: CaptureAddress) -> None:
         self._counters: Counter[str] = Counter()
@@ -176,7 +176,9 @@ class _Forces:
 
 
 def _found(address: CaptureAddress, sentences: list[str]) -> Any:
-    """Find the stream of an address: by its name or its source_id, or of type mocap where none is named."""
+    """Find the stream of an address: by its name or its source_id, or of type mocap where none is named. A
+    message for the user is added to `sentences` if several streams match.
+    """
     name, source = address.host, address.options.get("source_id", "")
     if name == ANY:
         streams = [s for s in lsl().resolve_streams(FIND_S) if s.type().casefold() == TYPE]

@@ -103,7 +103,9 @@ class LslInlet:
 
     @property
     def correction(self) -> ClockPair | None:
-        """Newest comparison of the sender's clock with ours; None if there is none since the last call."""
+        """Newest comparison of the sender's clock with this machine's; None if there is none since the last
+        call.
+        """
         return self._pairs.popleft() if self._pairs else None
 
     def pull(self, timeout_s: float) -> list[LslSample]:

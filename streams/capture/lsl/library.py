@@ -42,6 +42,8 @@ def correction(library: Any, inlet: Any, timeout_s: float) -> tuple[float, float
     """Measure the difference between the clock of a sender and that of liblsl; return the difference and the
     round trip of the measurement, both [s].
 
+    library, inlet : the module pylsl, and its open inlet of the sender's stream
+
     pylsl does not report the round trip, so liblsl is asked directly; if a version of pylsl gives no access
     to liblsl, the round trip is 0. Raises RuntimeError after the timeout, and if the stream no longer exists.
     """
@@ -61,7 +63,9 @@ def correction(library: Any, inlet: Any, timeout_s: float) -> tuple[float, float
 
 
 def to_ours_ns(library: Any) -> int:
-    """Return the offset from liblsl's clock to this machine's [ns]; on some systems they are one clock."""
+    """Return the offset from liblsl's clock to this machine's [ns]; on some systems they are one clock.
+    library : the module pylsl
+    """
     tries = []
     for _ in range(5):
         before = now_ns()

@@ -75,7 +75,7 @@ class _Waiting(NamedTuple):
 
 
 class NatNetConnection:
-    """Connection to one NatNet server; its interface is `streams.capture.system.CaptureConnection`."""
+    """Connection to one NatNet server, with the methods that connections to all capture systems have."""
 
     def __init__(self, address: CaptureAddress) -> None:
         self._address = address

@@ -161,7 +161,9 @@ def decode_server_info(packet: bytes) -> ServerInfo:
 
 
 def decode_echo(packet: bytes) -> tuple[int, int]:
-    """Read the answer to an echo request: the client's stamp as sent, the server's ticks at its receipt."""
+    """Read the answer to an echo request: return the client's stamp, which comes back as sent, and the
+    server's clock at the receipt of the request [ticks].
+    """
     kind, end = opened(packet)
     if kind != ECHO_RESPONSE:
         raise malformed(f"a message of kind {kind} where an echo is expected")

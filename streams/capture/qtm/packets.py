@@ -130,8 +130,11 @@ def decode_data(body: memoryview) -> DataPacket:
 
 
 def decode_markers(part: memoryview, n_word: int) -> tuple[FloatArray, int, int]:
-    """Decode positions (n, 3) [mm], and the numbers of frames per thousand that were dropped or out of
-    sync."""
+    """Decode positions (n, 3) [mm], and the numbers of frames per thousand that were dropped or out of sync.
+
+    part : bytes of this component of a data packet
+    n_word : number of 4-byte words of each marker; the first three are x, y, z
+    """
     if len(part) < MARKER_HEADER.size:
         raise MalformedPacketError("markers without a count")
     n, dropped, out_of_sync = MARKER_HEADER.unpack_from(part)
@@ -146,7 +149,11 @@ def decode_markers(part: memoryview, n_word: int) -> tuple[FloatArray, int, int]
 
 
 def decode_forces(part: memoryview, single: bool) -> list[QtmPlateSamples]:
-    """Decode the samples of all plates; single : whether each plate has one sample, without a number"""
+    """Decode the samples of all plates.
+
+    part : bytes of this component of a data packet
+    single : whether each plate has one sample, without a number
+    """
     if len(part) < COUNT.size:
         raise MalformedPacketError("forces without a count")
     (n_plate,) = COUNT.unpack_from(part)
@@ -171,7 +178,9 @@ def decode_forces(part: memoryview, single: bool) -> list[QtmPlateSamples]:
 
 
 def decode_timecodes(part: memoryview) -> list[tuple[int, int, int]]:
-    """Decode time codes to (type, high, low); type 0 = SMPTE, 1 = IRIG, 2 = camera time."""
+    """Decode the time codes in a component of a data packet to (type, high, low), where high and low are two
+    32-bit words; type 0 = SMPTE, 1 = IRIG, 2 = camera time.
+    """
     if len(part) < COUNT.size:
         raise MalformedPacketError("time codes without a count")
     (n,) = COUNT.unpack_from(part)

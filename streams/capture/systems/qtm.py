@@ -61,7 +61,7 @@ MOST_SENTENCES, LONGEST_WORDS = 8, 120
 
 
 class QtmConnection:
-    """An open connection to QTM; its interface is `streams.capture.system.CaptureConnection`."""
+    """An open connection to QTM, with the methods that connections to all capture systems have."""
 
     def __init__(self, address: CaptureAddress) -> None:
         self._counters: Counter[str] = Counter(refused_packets=0)

@@ -58,7 +58,7 @@ MOST_REFUSED = 100
 
 
 class ViconConnection:
-    """An open connection to one Vicon server; its interface is `streams.capture.system.CaptureConnection`."""
+    """Connection to one Vicon server, with the methods that connections to all capture systems have."""
 
     def __init__(self, address: CaptureAddress) -> None:
         self._address = address

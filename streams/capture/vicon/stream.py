@@ -147,7 +147,11 @@ class ViconStream:
 
     def _change(self, found: dict[int, list[Any]], unchanged: frozenset[int]) -> None:
         """Replace descriptions that were sent again; remove those that were neither sent again nor stated to
-        be unchanged."""
+        be unchanged.
+
+        found : kind of object -> descriptions of this kind that a block contains
+        unchanged : kinds that the server states to be unchanged
+        """
         old = self.statics
 
         def kept(kind: int, before: Any, after: Any) -> Any:
