@@ -1,9 +1,9 @@
-"""Runs over a recording as the cases of a study: like `rtsim analyse`, but with a model, run or subject
+"""Analyses of a recording as the cases of a study: like `rtsim analyse`, but with a model, run or subject
 changed by the case.
 
 Data that cases share are read once in each process: the recording, and the person if no case changes it. If
-cases change only the weights of soft elements, the stages are reused, too, and the weights are replaced in
-them.
+cases change only the weights of soft elements (of the knee model), the stages of the run are reused, too, and
+the weights are replaced in them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SOURCES = ("source", "static", "forces", "subject", "ik_setup", "measures", "lab
 
 
 class AnalysisTask:
-    """Runs over recordings as the cases of a study."""
+    """What a study of recordings solves in each case: an analysis like that of `rtsim analyse`."""
 
     def __init__(self, spec: StudySpec, folder: str) -> None:
         assert spec.analyse is not None
@@ -101,8 +101,11 @@ class AnalysisTask:
         self._bodies = for_person(self.spec, subject) if subject else self.spec
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> ResultColumns:
-        """Solve a case: analyse the recording with the tables that the case changes, and return columns of
-        results.
+        """Solve a case: analyse the recording, and return columns of results.
+
+        changed : nested tables (as in configs) of "run", "model", "subject" or "input" that the case changes,
+            complete
+        seed : seed of the noise that is added to the markers
         """
         if self._reweighed and changed.keys() == {"model"}:
             return ResultColumns(self._with_weights(changed["model"]))
@@ -112,7 +115,9 @@ class AnalysisTask:
             return ResultColumns(solved(run, self._ready_for(run, what, seed)))
 
     def _with_weights(self, tables: dict[str, Any]) -> Results:
-        """Return the results with the weights of a model, using the existing stages."""
+        """Analyse the recording with other weights of soft elements, using the existing stages, and return
+        the results; tables : nested tables of the model, with these weights
+        """
         method = method_of(self.run, self.spec)
         how = check_record(tables["methods"][method], MethodSpec, "model")
         try:
@@ -126,8 +131,10 @@ class AnalysisTask:
         return solved(self.run, self._ready)
 
     def _run_of(self, changed: Mapping[str, Any], folder: Path) -> RunConfig:
-        """Return the run of a case, with its model and subject in files of a folder; ConfigError for
-        rejected values.
+        """Return the run config of a case; ConfigError for rejected values.
+
+        changed : nested tables of "run", "model" or "subject" that the case changes; folder : folder to which
+            changed models and subjects are written as files
         """
         run = self.run
         if "run" in changed:
@@ -144,7 +151,10 @@ class AnalysisTask:
         return run
 
     def _ready_for(self, run: RunConfig, what: StudyInput, seed: int) -> Ready:
-        """Return the stages and the input of a case, ready to run; what : time span and noise of the input"""
+        """Return the stages and the input of a case, ready to run.
+
+        what : time span of the recording, and noise of its markers; seed : seed of the noise
+        """
         if self._driven:
             check_driven(run)
             stage = stage_of(run, lambda text: None)
@@ -168,7 +178,9 @@ class AnalysisTask:
 
 
 def base_run(spec: StudySpec, folder: str) -> RunConfig:
-    """Return the run from which all cases start, before a case changes any of its keys."""
+    """Return the run config from which all cases start, before a case changes any of its keys; folder :
+    folder of the study's files
+    """
     how = spec.analyse
     assert how is not None
     if how.choices and not how.config:
@@ -186,7 +198,9 @@ def base_run(spec: StudySpec, folder: str) -> RunConfig:
 
 
 def only_weights(spec: StudySpec, method: str) -> bool:
-    """Return whether cases change only the weights of the soft elements of a method."""
+    """Return whether the parameters of a study change nothing but the weights of soft elements in a method of
+    the model, and no noise is added.
+    """
     start = f"model.methods.{method}.soft."
     keys = [key for one in spec.parameters for key in one.keys]
     return all(key.startswith(start) for key in keys) and not spec.input.noise_mm
@@ -215,7 +229,9 @@ def part_of_trial(trial: MarkerTrial, what: StudyInput, seed: int) -> MarkerTria
 
 
 def solved(run: RunConfig, ready: Ready) -> Results:
-    """Return the results of a run; ConfigError if no frame has a usable result."""
+    """Solve all frames of a run and return the results; ConfigError if no frame has a usable result; ready :
+    stages and input
+    """
     kept = KeptResults()
     loop = Loop(ready.open_source(lambda n_done: None), ready.stages, kept, meta_of(run, ready.notes))
     loop.run()

@@ -1,4 +1,6 @@
-"""Insertion of the values of a case into the tables of models, runs, subjects and inputs."""
+"""Insertion of the values of a case of a study into the nested tables of models, runs, subjects and
+inputs.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Tables = Mapping[str, Any]
 
 
 class ChangedKey(NamedTuple):
-    """A key that a parameter sets: the table, and the position in it."""
+    """A key in the nested tables of a model, run, subject or input that a parameter of the study changes: the
+    table (`root`), the path of keys and indices in it (`steps`), and the value before any change (`base`).
+    """
 
     root: str
     steps: tuple[Step, ...]
@@ -27,8 +31,10 @@ class ChangedKey(NamedTuple):
 
 
 def changed_keys(parameter: StudyParameter, bases: Tables) -> tuple[ChangedKey, ...]:
-    """Return the keys of a parameter; ConfigError for a key that no table has, or whose value is not a
-    number to change.
+    """Find the keys that a parameter of the study changes; ConfigError for a key that no table has, or whose
+    value is not a number although something is to be added to it or multiplied by it.
+
+    bases : nested tables before any change, by name: model, run, subject, input
     """
     found = []
     for key in parameter.keys:
@@ -64,7 +70,11 @@ def with_values(
     parameters: Sequence[StudyParameter],
     values: Sequence[Any],
 ) -> dict[str, Any]:
-    """Return the tables of a case, with its values written into them."""
+    """Return the nested tables that a case changes, by name (model, run, subject, input), with its values in
+    them.
+
+    bases : tables before any change; keys : keys that each parameter changes; values : one for each parameter
+    """
     changed: dict[str, Any] = {}
     for parameter, places, value in zip(parameters, keys, values, strict=True):
         for place in places:
@@ -91,8 +101,8 @@ def typed(value: Any, base: Any) -> Any:
 
 
 def placed(value: Any, folder: str) -> Any:
-    """Return the value of a parameter; if it is the name of a file in the study's folder, as a path to this
-    file.
+    """Return the value of a parameter or option; if it is the name of a file in the study's folder, its full
+    path.
     """
     if isinstance(value, str) and value and is_file(Path(folder) / value):
         return os.path.realpath(Path(folder) / value)
@@ -100,7 +110,9 @@ def placed(value: Any, folder: str) -> Any:
 
 
 def checked_subject(tables: dict[str, Any]) -> Subject:
-    """Return the subject with the changes of a case; ConfigError for impossible values."""
+    """Return the subject from its nested tables, after the changes of a case; ConfigError for impossible
+    values.
+    """
     subject = check_record(tables, Subject, "subject")
     try:
         check_person(subject)

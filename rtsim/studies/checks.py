@@ -1,4 +1,4 @@
-"""A check for values of a study that a schema rejects, before anything is solved."""
+"""Check, before any case is solved, whether a schema rejects values that a study gives to its parameters."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ MOST_VALUES = 200
 
 
 def refused_values(plan: StudyPlan) -> list[str]:
-    """Return notes on values that a schema rejects when all other values are those of the base; cases with
-    them have no results.
+    """Check each value of each parameter alone, with all other keys unchanged, and return a note on each
+    value that the schema of the model, run, subject or input rejects. Cases with such a value have no
+    results.
 
     ConfigError for a parameter whose values are all rejected.
     """
@@ -39,14 +40,18 @@ def refused_values(plan: StudyPlan) -> list[str]:
 
 
 def values_of(plan: StudyPlan, number: int) -> list[Any]:
-    """Return the distinct values of a parameter, at most MOST_VALUES of them."""
+    """Return the distinct values of a parameter, at most about MOST_VALUES of them; number : index of the
+    parameter
+    """
     values = sorted({case[number] for case in plan.cases}, key=lambda value: (str(type(value)), value))
     step = -(-len(values) // MOST_VALUES)
     return [*dict.fromkeys((*values[::step], values[-1]))]
 
 
 def why_refused(plan: StudyPlan, number: int, value: Any) -> str:
-    """Return the reason why a schema rejects a value of a parameter; "" if none does."""
+    """Return the reason why the schema rejects a value of a parameter, "" if it does not; number : index of
+    the parameter
+    """
     parameters: tuple[StudyParameter, ...] = (plan.spec.parameters[number],)
     keys: tuple[tuple[ChangedKey, ...], ...] = (plan.keys[number],)
     try:

@@ -57,7 +57,7 @@ def cases_of(spec: StudySpec) -> list[tuple[Any, ...]]:
 
 
 def unit_points(design: Design, d: int, seed: int) -> Array:
-    """Return the points of a sampled design in the unit cube, (n_case, d)."""
+    """Return the points of a sampled design for d parameters in the unit cube, (n_case, d)."""
     assert design.kind in SAMPLED
     if design.kind == "sobol":
         return np.asarray(qmc.Sobol(d, rng=np.random.default_rng(seed)).random(design.n))
@@ -105,7 +105,9 @@ def morris(n: int, d: int, levels: int, seed: int) -> Array:
 
 
 def valued(parameter: StudyParameter, points: Array) -> Array:
-    """Convert points between 0 and 1 to values of a parameter, (n,)."""
+    """Convert points : (n,) between 0 and 1 to values of a parameter, (n,): within its range, on a linear or
+    logarithmic scale, or as quantiles of its normal distribution.
+    """
     if parameter.normal is not None:
         mean, deviation = parameter.normal
         return np.asarray(mean + deviation * norm.ppf(np.clip(points, EDGE, 1.0 - EDGE)))

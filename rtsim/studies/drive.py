@@ -1,4 +1,5 @@
-"""The loop of a study, which sends cases to workers, receives their rows, and writes these to disk.
+"""The loop of a study, which sends cases to workers (processes that solve them), receives one row of results
+for each, and writes these to disk.
 
 A case whose worker ends is sent out again. After three such failures it is sent out alone, and after three
 more failures it is lost: its row states this reason.
@@ -39,22 +40,24 @@ class WorkerUnnoticedError(RtsimError):
 
 
 def shard_of(n_case: int, k: int, n: int) -> range:
-    """Return the cases of shard k of n, counted from 1: every n-th case."""
+    """Return the numbers of the cases in shard k of n, the k-th of n parts of a study (k = 1 to n): every
+    n-th case.
+    """
     return range(k - 1, n_case, n)
 
 
 class StudyDrive:
-    """Solves the remaining cases of a shard of a study.
+    """Solves those cases of a study, or of a shard (part) of it, that are not solved yet.
 
     Parameters
     ----------
     plan, store : the study, and the folder for its rows; workers : executor of the cases
-    cases : numbers of the cases to solve; shard : name of the shard for file names; told : function called
-        with each received row
+    cases : numbers of the cases to solve; shard : name of the shard for file names
+    told : function called with the row of results of each case, when it is received
 
     Attributes
     ----------
-    n_done : number of received rows; n_break : number of workers that ended
+    n_done : number of received rows; n_break : number of times that workers ended
     """
 
     def __init__(
@@ -75,8 +78,8 @@ class StudyDrive:
         self.n_done = self.n_break = 0
 
     def stop(self, number: int = 0) -> None:
-        """Stop after storing all finished rows; called from a handler of requests to end, in which it may
-        raise the request.
+        """Make `run` stop after storing all finished rows; number : of the signal, as this is called from
+        signal handlers. While a case is solved in this process it raises KeyboardInterrupt to end it.
         """
         self._stopped = True
         if self._workers.here and self._submitting:
@@ -179,8 +182,8 @@ class StudyDrive:
         self._told(row)
 
     def _worker_ended(self) -> None:
-        """Send the cases of a worker that ended out again: together, later each alone, and finally store a
-        case as lost (see the docstring of this module).
+        """After the end of a worker, send all cases that were being solved out again: together, later each
+        alone. A case that was alone too often is stored as lost.
         """
         self.n_break += 1
         lone = len(self._out) == 1 and len(next(iter(self._out.values()))) == 1

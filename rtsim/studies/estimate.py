@@ -1,4 +1,6 @@
-"""Estimated duration of a study, from the finished cases, or from one that is solved for the estimate."""
+"""Estimated duration of a study, from the times of its finished cases, or of one that is solved for the
+estimate.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,11 @@ class StudyCost(NamedTuple):
 def cost_of(
     plan: StudyPlan, rows: Mapping[int, SolvedCase], shard: range, n_worker: int
 ) -> tuple[StudyCost, SolvedCase | None]:
-    """Return the cost of the remaining cases, and the case that was solved to estimate it; None if no case
-    had to be solved.
+    """Return the estimated cost of the cases of a shard that remain, and the case that was solved to estimate
+    it; None if no case had to be solved.
 
+    rows : finished cases by number; shard : numbers of the cases in this part of the study; n_worker : number
+        of processes that will solve them
     The case is solved twice, as the first one in a process reads, compiles and allocates what the others
     reuse.
     """

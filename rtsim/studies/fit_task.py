@@ -25,7 +25,7 @@ from rtsim.studies.outcome import FigureColumns
 
 
 class FitTask:
-    """Fits as the cases of a study."""
+    """What a study of fits solves in each case: a run of `rtsim fit`."""
 
     groups: tuple[str, ...] = ()
 
@@ -44,8 +44,10 @@ class FitTask:
         self.files = tuple(Path(word) for word in every if isinstance(word, str) and is_file(word))
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> FigureColumns:
-        """Solve a case: run the fit with the tables that the case changes, and return its results;
-        ConfigError with the last message of a fit that fails.
+        """Solve a case: run the fit and return its results; ConfigError with the last message of a fit that
+        fails.
+
+        changed : {"input": options of the command with the values of the case}, or {}; seed : not used
         """
         tables = dict(changed.get("input", self.bases["input"]))
         arguments = [str(placed(word, self._folder)) for word in tables.pop("arguments")]
@@ -76,7 +78,10 @@ class FitTask:
 
 
 def words_of(name: str, value: Any, folder: str) -> list[str]:
-    """Return an option of a fit as words of a command line; an option that is true becomes a flag."""
+    """Return an option of `rtsim fit` as words of its command line; an option that is true becomes a flag.
+
+    value : a list repeats the option; folder : folder in which files named by the value are looked for
+    """
     if isinstance(value, bool):
         return [f"--{name}"] if value else []
     values = value if isinstance(value, list) else [value]

@@ -19,8 +19,8 @@ class SobolIndices(NamedTuple):
     """Sobol indices of d parameters: first-order and total indices, (d,), with the ends of their confidence
     intervals, (2, d).
 
-    n : number of rows of the sample matrices A and B (rtsim/studies/designs.saltelli) that were used;
-        n_left_out : number of rows left out because a case has no result
+    n : number of rows of the sample matrices A and B of Saltelli's design that were used
+    n_left_out : number of rows left out because a case has no result
     """
 
     first: Array
@@ -49,11 +49,13 @@ class MorrisEffects(NamedTuple):
 
 
 def sobol_indices(results: Array, d: int, seed: int = 0) -> SobolIndices:
-    """Estimate the Sobol indices of a Saltelli design (rtsim/studies/designs.saltelli).
+    """Estimate the Sobol indices of d parameters from the results of the cases of a Saltelli design
+    (rtsim/studies/designs.saltelli).
 
     The first-order indices are those of Saltelli et al. (2010) Comput Phys Commun 181, 259-270, table 2 (b),
-    the total indices those of table 2 (f), after Jansen.
-    results : (n (d + 2),), NaN where a case has none. ConfigError if too few rows are complete.
+    the total indices those of table 2 (f), after Jansen. ConfigError if too few rows are complete.
+    results : (n (d + 2),) - one result of each case in the order of the design, NaN where a case has none
+    seed : seed of the bootstrap for the confidence intervals
     """
     blocks = results.reshape(d + 2, -1)
     whole = np.isfinite(blocks).all(axis=0)
@@ -87,10 +89,14 @@ def saltelli_estimate(blocks: Array) -> Array:
 
 
 def morris_effects(points: Array, results: Array, seed: int = 0) -> MorrisEffects:
-    """Estimate the effects of a Morris design (rtsim/studies/designs.morris).
+    """Estimate the effects of d parameters from the results of the cases of a Morris design
+    (rtsim/studies/designs.morris).
 
     Morris (1991) Technometrics 33, 161-174, eq. 1; mu* by Campolongo et al. (2007) Environ Modell Softw 22,
-    1509-1518. points : (n (d + 1), d), 0 to 1; results : (n (d + 1),), NaN where a case has none.
+    1509-1518.
+    points : (n (d + 1), d) - points of the design, 0 to 1; results : (n (d + 1),) - one result of each case,
+        NaN where a case has none
+    seed : seed of the bootstrap for the confidence intervals
     """
     d = points.shape[1]
     paths, values = points.reshape(-1, d + 1, d), results.reshape(-1, d + 1)
@@ -116,15 +122,17 @@ def morris_effects(points: Array, results: Array, seed: int = 0) -> MorrisEffect
 
 
 def interval_of(resampled: Array) -> Array:
-    """Return the ends of the confidence intervals of estimates, from repeated estimates by bootstrap, (n,
-    ...) -> (2, ...)."""
+    """Return the ends of the confidence intervals, (2, ...), of estimates that were repeated n times by
+    bootstrap, (n, ...).
+    """
     part = 0.5 * (1.0 - CONFIDENCE)
     return np.quantile(resampled, [part, 1.0 - part], axis=0)
 
 
 def check_enough(n: int, n_left_out: int, what: str) -> None:
-    """Raise ConfigError if too few rows or trajectories of a design are complete; what : word for them, for
-    the error"""
+    """Raise ConfigError if too few rows or trajectories of a design are complete; n, n_left_out : numbers of
+    those complete and incomplete; what : word for them in the error
+    """
     if n < LEAST_ROWS:
         raise ConfigError(
             f"{n} {what} are complete, {n_left_out} are not", where="indices",

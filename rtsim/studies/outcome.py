@@ -1,5 +1,6 @@
-"""Results of a case: columns over time, or numbers printed by a fit; and the numbers of the study that are
-derived from them."""
+"""Results of one case of a study, as columns over time, or as numbers printed by a fit; and the reduction of
+a column to the number that the study asks for, such as its peak.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ class Column(NamedTuple):
 
 
 class CaseOutcome(Protocol):
-    """Results of a case; n_frame, n_unusable : number of rows, and number of rows that must not be used."""
+    """Results of a case; n_frame : number of rows; n_unusable : number of those whose status says that they
+    are not to be used
+    """
 
     n_frame: int
     n_unusable: int
@@ -76,7 +79,7 @@ class ResultColumns:
 
 
 class FigureColumns:
-    """The numbers that a fit prints as JSON, each as a column of one row with a dotted path as its name,
+    """The numbers that `rtsim fit --json` prints, each as a column of one row with a dotted path as its name,
     such as fits.0.rms.
     """
 
@@ -106,8 +109,11 @@ class FigureColumns:
 
 
 def number_of(asked: StudyResult, found: CaseOutcome) -> tuple[float, str]:
-    """Reduce a column to one number as a result of the study defines, and return it with its unit. It is NaN
-    if no frame of the time span has a value, or if the requested event never happens.
+    """Reduce a column of a case's results to one number, such as its peak, mean or time of a crossing, and
+    return it with its unit. It is NaN if no frame of the time span has a value, or if the event never
+    happens.
+
+    asked : column, reduction and time span, as defined in the study; found : results of the case
     """
     times, values, unit = found.column(asked.column)
     if asked.take == "at":
@@ -140,8 +146,8 @@ REDUCTIONS: dict[str, Callable[[Array], float]] = {
 
 
 def at_time(times: Array, values: Array, at: float) -> float:
-    """Return the value at a time [s], interpolated linearly between two rows; NaN outside of the rows, and
-    next to a missing value.
+    """Return the value of a curve at the time `at` [s], interpolated linearly between two rows; NaN outside
+    of the rows, and next to a missing value.
     """
     if not times[0] <= at <= times[-1]:
         return math.nan
@@ -149,7 +155,7 @@ def at_time(times: Array, values: Array, at: float) -> float:
 
 
 def first_crossing(times: Array, values: Array, threshold: float) -> float:
-    """Return the time at which values first reach a threshold from either side, interpolated linearly [s];
+    """Return the time at which a curve first reaches a threshold from either side, interpolated linearly [s];
     NaN = never.
     """
     above = values >= threshold

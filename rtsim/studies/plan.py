@@ -1,4 +1,4 @@
-"""The plan of a study: its numbered cases, and a hash of everything on which the results depend."""
+"""The plan of a study: its numbered cases, and a hash of everything on which their results depend."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ MOST_BYTES = 4_000_000
 class StudyPlan(NamedTuple):
     """A study with its cases, ready to be solved.
 
-    text, folder : content and folder of its file; task : what each case solves; keys : (n_parameter,) keys
-        that each parameter sets
-    cases : (n_case,) values of the parameters; digest : hash of cases, bases and files
+    text, folder : content and folder of its file; task : what each case solves
+    keys : (n_parameter,) - keys in models, runs, subjects or inputs that each parameter changes
+    cases : (n_case,) - values of the parameters; digest : hash of the cases, the tables before any change,
+        and files
     """
 
     text: str
@@ -67,7 +68,8 @@ def plan_of(text: str, folder: str, where: str) -> StudyPlan:
 
 
 def digest_of(spec: StudySpec, cases: Sequence[tuple[Any, ...]], task: StudyTask, folder: str) -> str:
-    """Return a hash of a study: its settings, its cases, its base tables, and the content of its files.
+    """Return a hash of a study: its settings, its cases, the nested tables before any change (model, run,
+    subject, input), and the content of its files.
 
     The paths of files do not count, so that shards on several machines belong to one study.
     """
@@ -81,8 +83,8 @@ def digest_of(spec: StudySpec, cases: Sequence[tuple[Any, ...]], task: StudyTask
 
 
 def without_folders(value: Any, lies: dict[str, str]) -> Any:
-    """Return nested tables in which files are named without their folders; lies : name without folder, by the
-    path as stated
+    """Return nested tables in which the paths of files are replaced by their names, without folders; lies :
+    these names by the paths
     """
     if isinstance(value, dict):
         return {str(key): without_folders(one, lies) for key, one in value.items()}

@@ -32,7 +32,7 @@ from streams.addresses import is_stream
 
 
 class SimulationTask:
-    """Simulations as the cases of a study."""
+    """What a study of simulations solves in each case: a simulation like that of `rtsim simulate`."""
 
     def __init__(self, spec: StudySpec, folder: str) -> None:
         assert spec.simulate is not None
@@ -58,8 +58,10 @@ class SimulationTask:
         self.files = tuple(path for path in named if is_file(path))
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> ResultColumns:
-        """Solve a case: simulate with the tables that the case changes, and return columns of results. `seed`
-        is not used, as a simulation has no random numbers.
+        """Solve a case: simulate the model, and return columns of results.
+
+        changed : nested tables of "model", "subject" or "input" that the case changes, complete; seed : not
+            used, as a simulation has no random numbers
         """
         how, given = self._how, changed.get("input", self._input)
         with tempfile.TemporaryDirectory(prefix="rtsim-study-") as name:
@@ -88,8 +90,9 @@ class SimulationTask:
 
 
 def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
-    """Return the inputs of a simulation that are not part of its model: times of loads, excitations, the
-    motion."""
+    """Return those inputs of a simulation that the command gives and not the model: factors of loads and
+    excitations of muscles and torque generators, by name, and the file of a prescribed motion.
+    """
     excited = {muscle.name: muscle.excitation for muscle in spec.muscles if muscle.hill is not None}
     driven = spec.torque_generators
     for name in generator_names(spec):
@@ -104,9 +107,9 @@ def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
 def stated(
     given: Mapping[str, float], base: Mapping[str, float], named: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return those inputs of a case, by name, that the study states (`named`) or whose value the case
-    changes; all other inputs keep the values of the model.
+    """Return those inputs (factors of loads, or excitations) of a case, by name, that the study states or
+    whose value the case changes; all other inputs keep the values of the model.
 
-    given : values in the case; base : values before any change
+    given : values in the case; base : values before any change; named : values that the study states
     """
     return {name: value for name, value in given.items() if name in named or value != base[name]}

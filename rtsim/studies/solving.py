@@ -84,10 +84,10 @@ _alone: list[bool] = []
 
 
 def solve_cases(order: StudyOrder, cases: Sequence[int], first: bool = False) -> list[SolvedCase]:
-    """Solve some cases of a study, in this process.
+    """Solve the cases with these numbers, in this process, and return their rows of results.
 
-    first : whether these are the first cases of the study; a missing column is then an error of the study,
-        and is raised
+    order : the study; first : whether no case of the study was solved before; a column missing in the results
+        is then an error of the study, and is raised
     """
     if order.digest not in _plans:
         _plans.clear()
@@ -107,7 +107,9 @@ def solve_cases(order: StudyOrder, cases: Sequence[int], first: bool = False) ->
 
 
 def solve_case(plan: StudyPlan, number: int, first: bool = False) -> SolvedCase:
-    """Solve one case; a case without results states the reason."""
+    """Solve the case with this number; a case without results states the reason. first : whether no case was
+    solved before, so that a column missing in the results is raised as an error of the study
+    """
     begun = perf_counter()
     status, reason = OK, ""
     spec = plan.spec
@@ -194,7 +196,7 @@ def end_with_parent() -> None:
 
 
 def failed_case(plan: StudyPlan, number: int, status: str, reason: str) -> SolvedCase:
-    """Return the row of a case that no worker could solve."""
+    """Return the row of a case that no worker could solve, with its status and the reason as text."""
     return SolvedCase(
         number=number, status=status, reason=reason, numbers=(math.nan,) * len(plan.spec.results), units=(),
         frames=0, unusable=0, curves=empty_curves(plan), seconds=0.0, versions=versions_here(),

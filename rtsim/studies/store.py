@@ -38,12 +38,11 @@ COLUMNS = (
 
 
 class StudyStore:
-    """The folder of one study.
+    """The folder of one study; ConfigError if it belongs to another study.
 
     Parameters
     ----------
-    folder : created if it does not exist; plan : the study whose rows it stores; ConfigError if the folder
-        belongs to another study
+    folder : `make` creates it if it does not exist; plan : the study whose rows it stores
     """
 
     def __init__(self, folder: Path, plan: StudyPlan) -> None:
@@ -84,13 +83,15 @@ class StudyStore:
         return sorted((self.folder / PARTS).glob("*.npz"))
 
     def add(self, rows: Sequence[SolvedCase], shard: str) -> Path:
-        """Write rows to disk; ConfigError if that fails."""
+        """Write rows of finished cases to a new file; ConfigError if that fails; shard : name of the part of
+        the study, for the file's name
+        """
         path = self.folder / PARTS / f"{shard}-{secrets.token_hex(6)}.npz"
         write_part(path, rows, self.plan)
         return path
 
     def put_together(self, paths: Sequence[Path], shard: str) -> None:
-        """Merge several files of rows into one."""
+        """Merge several files of rows into one; shard : name of the part of the study, for the file's name"""
         if len(paths) < 2:
             return
         self.add([row for path in paths for row in read_part(path, self.plan)], shard)
@@ -124,7 +125,7 @@ def check_folder_of(folder: Path, plan: StudyPlan) -> None:
 
 
 def write_part(path: Path, rows: Iterable[SolvedCase], plan: StudyPlan) -> None:
-    """Write rows as a file of arrays, which is on the disk when this returns."""
+    """Write rows of finished cases as a file of arrays (.npz), which is on the disk when this returns."""
     rows = list(rows)
     n_result = len(plan.spec.results)
     units = next((row.units for row in rows if row.units), ())
@@ -153,7 +154,7 @@ def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
 
 
 def read_part(path: Path, plan: StudyPlan) -> list[SolvedCase]:
-    """Read the rows of a file; ConfigError if it is damaged or of another study."""
+    """Read the rows of finished cases from a file; ConfigError if it is damaged or of another study."""
     try:
         with np.load(path, allow_pickle=False) as found:
             arrays = {name: found[name] for name in (*COLUMNS, *(["curves"] if "curves" in found else []))}

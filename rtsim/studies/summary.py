@@ -27,10 +27,10 @@ QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 
 
 class TornadoBar(NamedTuple):
-    """The change of a result along one parameter, as one bar of a tornado diagram.
+    """The effect of one parameter on a result, as one bar of a tornado diagram.
 
-    start, stop : ends of the bar; marks : ends of its confidence interval, () without one; words : texts
-        beside its ends
+    start, stop : ends of the bar; marks : ends of its confidence interval, () without one
+    words : texts beside the ends of the bar
     """
 
     name: str
@@ -65,8 +65,10 @@ class HeatPanel(NamedTuple):
 
 
 class BandPanel(NamedTuple):
-    """Quantiles, over all cases, of a column of the results as a function of the time: values : (n_quantile,
-    n_point), one row for each of QUANTILES; part : (n_point,) fraction of the duration
+    """Quantiles, over all cases of a study, of a column of the results as a function of time.
+
+    part : (n_point,) - time as a fraction of the duration; values : (n_quantile, n_point) - a row for each of
+        QUANTILES
     """
 
     title: str
@@ -85,7 +87,7 @@ class StudySummary(NamedTuple):
 
 
 def read_arrays(path: Path) -> dict[str, NDArray]:
-    """Read the arrays of a file of the study; ConfigError if it cannot be read."""
+    """Read the arrays of a study's table or curves from a file (.npz); ConfigError if it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
@@ -144,8 +146,11 @@ def summary_of(folder: Path) -> StudySummary:
 def result_told(
     spec: StudySpec, title: str, values: Array, table: dict[str, NDArray]
 ) -> tuple[TornadoPanel, list[str]]:
-    """Return the bars and the text lines about one result of a study; values : (n_case,), NaN where it is
-    missing.
+    """Return a tornado diagram and lines of text about one result of a study, by the indices or effects that
+    its design allows.
+
+    title : name of the result; values : (n_case,) - the result in each case, NaN where it is missing
+    table : columns of the study's table, with the values of the parameters
     """
     names = [one.name for one in spec.parameters]
     known = values[np.isfinite(values)]
@@ -173,7 +178,9 @@ def result_told(
 def sobol_told(
     title: str, names: Sequence[str], found: SobolIndices, lines: list[str]
 ) -> tuple[TornadoPanel, list[str]]:
-    """Return Sobol indices as bars and as lines of text."""
+    """Return the Sobol indices of one result as a tornado diagram, and as text that is added to `lines`;
+    title : name of the result; names : of the parameters
+    """
     bars = []
     for k, name in enumerate(names):
         first, total = found.first_interval[:, k], found.total_interval[:, k]
@@ -189,7 +196,9 @@ def sobol_told(
 def morris_told(
     title: str, names: Sequence[str], found: MorrisEffects, lines: list[str]
 ) -> tuple[TornadoPanel, list[str]]:
-    """Return Morris effects as bars and as lines of text."""
+    """Return the Morris effects of one result as a tornado diagram, and as text that is added to `lines`;
+    title : name of the result; names : of the parameters
+    """
     bars = []
     for k, name in enumerate(names):
         ends = found.magnitude_interval[:, k]
@@ -218,9 +227,11 @@ def ordered(bars: Sequence[TornadoBar]) -> tuple[TornadoBar, ...]:
 
 
 def bar_along(name: str, levels: NDArray, values: Array) -> TornadoBar:
-    """Return the bar between the means of a result at the lowest and highest level of a parameter, or in the
-    lowest and highest fifth of its values. For a parameter with text values, the levels are those with the
-    smallest and the largest mean.
+    """Return the effect of a parameter as a bar between two means of a result: at the lowest and the highest
+    level of the parameter or, if nearly every case has another level, in the lowest and the highest fifth.
+    For a parameter with text values, the levels are those with the smallest and the largest mean.
+
+    name, levels : name of the parameter and its value in each case, (n,); values : (n,) - the result
     """
     known = np.isfinite(values)
     levels, values = levels[known], values[known]
@@ -238,12 +249,17 @@ def bar_along(name: str, levels: NDArray, values: Array) -> TornadoBar:
 
 
 def text_of(level: object) -> str:
-    """Return a level of a parameter as text."""
+    """Return a level (value) of a parameter as text."""
     return f"{level:.4g}" if isinstance(level, float) else str(level)
 
 
 def heat_of(spec: StudySpec, result: str, panel: TornadoPanel, table: dict[str, NDArray]) -> HeatPanel | None:
-    """Return means over the two parameters of a grid that affect a result most; None without such a grid."""
+    """Return the means of a result over those two parameters of a grid that affect it most; None if the
+    design is no grid of two or more parameters.
+
+    panel : tornado diagram of the result, with the parameters in the order of their effect; table : columns
+        of the study's table
+    """
     if spec.design.kind != "grid" or len(panel.bars) < 2:
         return None
     names = (panel.bars[0].name, panel.bars[1].name)

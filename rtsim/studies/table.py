@@ -26,7 +26,9 @@ Columns = dict[str, np.ndarray]
 
 
 def columns_of(plan: StudyPlan, rows: Mapping[int, SolvedCase]) -> tuple[Columns, dict[str, str]]:
-    """Return the columns of the table, (n_row,) each, and the units of those that have one."""
+    """Return the columns of a study's table, (n_row,) each by name, and the units of those that have one;
+    rows : finished cases by number
+    """
     numbers = sorted(rows)
     columns: Columns = {"case": np.array(numbers, np.int64)}
     for k, parameter in enumerate(plan.spec.parameters):
