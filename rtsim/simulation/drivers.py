@@ -17,8 +17,8 @@ KEY = "fdk.drivers"
 
 
 class Drivers:
-    """Values, speeds and accelerations of the driven coordinates of a model, whose motion is read from a
-    file. `go_to` sets them to those at a time of the file.
+    """Values, speeds and accelerations of the coordinates of a model that follow a motion from a file, while
+    the others are found by other means. `go_to` sets them to those at a time of the file.
 
     The dofs of the first body that have no named coordinates, such as those of a free joint, count as driven,
     too: they keep their neutral values and do not move. All other driven coordinates follow cubic splines
@@ -26,7 +26,7 @@ class Drivers:
 
     Parameters
     ----------
-    spec, model : the driven coordinates and their dofs
+    spec, model : the model as read from its file, and the same built for the kernels
     names : coordinates that the file moves
     path : a .mot or .sto file
     note : called with sentences on irregularities of the file
@@ -64,7 +64,9 @@ class Drivers:
 
 
 def check_drivers(model: Model, names: tuple[str, ...]) -> None:
-    """Raise ConfigError where there are no drivers, and for names that cannot be driven."""
+    """Raise ConfigError if no coordinate is to be driven by a motion, and for names of coordinates that
+    cannot be driven: those that do not exist, or that follow others by a coupler.
+    """
     followers = model.couplers.dof
     free = [
         name

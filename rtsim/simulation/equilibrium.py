@@ -50,8 +50,9 @@ class Equilibrium(NamedTuple):
 
 
 class RestSlopes(NamedTuple):
-    """Derivatives of the forces of a model at rest, in coordinates y = L' delta, with the changes delta of
-    the free dofs and the Cholesky factor L of the mass matrix. In y the mass matrix is the identity.
+    """Derivatives of the forces of a model at rest. They are taken with respect to y = L' delta, where delta
+    are changes of the free dofs (those that the search may move) and L is the Cholesky factor of their
+    mass matrix. In y the mass matrix is the identity.
     """
 
     L: Array  # (n, n) - Cholesky factor of M
@@ -67,11 +68,13 @@ def find_equilibrium(
 ) -> tuple[Equilibrium, Array]:
     """Search for a static equilibrium from the simulator's q; return it with its coordinates q : (n_q,).
 
-    All coordinates except fixed ones are in equilibrium, either with gravity and the loads that act before
-    time zero, or with neither. If the neutral pose is in equilibrium, it is kept, stable or not. Otherwise
-    the search reduces the potential energy and ends in a stable equilibrium. Coordinates on which no force
-    acts keep their values. The simulator is not changed, as the search has its own state. Raises ModelError
-    if no equilibrium is found.
+    held : names of coordinates that keep their values; all others are in equilibrium
+    gravity : whether gravity and the loads that act before time zero are there, or neither
+
+    If the neutral pose is in equilibrium, it is kept, stable or not. Otherwise the search reduces the
+    potential energy and ends in a stable equilibrium. Coordinates on which no force acts keep their values.
+    The simulator is not changed, as the search has its own state. Raises ModelError if no equilibrium is
+    found.
     """
     resting = at_rest(simulator, gravity)
     with np.errstate(all="ignore"):
@@ -81,7 +84,7 @@ def find_equilibrium(
 def at_rest(simulator: ModelState, gravity: bool) -> ModelState:
     """Return another state of the same model, at simulator.q and at rest before time zero.
 
-    gravity : whether gravity and the loads act
+    gravity : whether gravity and the loads act, or neither
     """
     model, weight = simulator.model, simulator.model.system.gravity.copy()
     resting = ModelState(replace(model, system=model.system._replace(gravity=weight)), simulator.settings)
@@ -97,12 +100,15 @@ def at_rest(simulator: ModelState, gravity: bool) -> ModelState:
 
 
 class EquilibriumSearch:
-    """Newton's method with descent steps in a trust region.
+    """Newton's method with descent steps in a trust region, for a static equilibrium of a model.
 
     Along directions of negative stiffness, in which a deviation grows, the stiffness is taken with the
     opposite sign, so that the forces do positive work over every step. The trust region grows or shrinks with
     the ratio of the work done to the predicted work (Nocedal, Wright 2006, Numerical Optimization, chapter
     4). Forces take the place of the gradient of a potential there, as friction has no potential.
+
+    simulator : the model at rest; its q is moved by the search; held : names of coordinates that keep their
+        values
     """
 
     def __init__(self, simulator: ModelState, held: tuple[str, ...]) -> None:
@@ -144,7 +150,7 @@ class EquilibriumSearch:
         raise self.error(here)
 
     def forces(self) -> Statics:
-        """Compute the forces and their derivatives at simulator.q."""
+        """Compute the forces at rest and their derivatives at simulator.q."""
         return statics_at(self.simulator, self.trace, self.free)
 
     def move(self, delta: Array) -> None:
@@ -171,7 +177,7 @@ class EquilibriumSearch:
 
     def polished(self, ways: RestSlopes) -> int:
         """Take one more Newton step, to reduce the residual force to rounding errors; return 1, or 0 if the
-        step did not reduce it.
+        step did not reduce it; ways : derivatives of the forces at the equilibrium that was found
         """
         before = self.simulator.q.copy()
         self.move(solve(ways.L.T, self.step(ways, np.inf)))
@@ -183,8 +189,8 @@ class EquilibriumSearch:
         return 0
 
     def error(self, last: Statics) -> ModelError:
-        """Return the error that no equilibrium was found: the coordinate with the largest imbalance where the
-        search ended, and its size.
+        """Return the error that no equilibrium was found, which names the coordinate with the largest
+        imbalance and its size; last : forces where the search ended
         """
         model = self.simulator.model
         where = f"{model.name}: simulation.equilibrium"
@@ -211,9 +217,9 @@ class EquilibriumSearch:
 
 
 def ways_of(statics: Statics) -> RestSlopes:
-    """Return the derivatives of the forces with the eigenvectors and eigenvalues (squares of angular
-    frequencies) of the stiffness matrix in the coordinates y of RestSlopes; a dof without mass is given a
-    small mass.
+    """Return the derivatives of the forces of a model at rest, with the eigenvalues (squares of angular
+    frequencies) and eigenvectors of its stiffness matrix, in coordinates in which the mass matrix is the
+    identity (see RestSlopes). A dof without mass is given a small mass.
     """
     M = statics.M + MASSLESS * float(np.diag(statics.M).max()) * np.eye(len(statics.M))
     L = np.asarray(np.linalg.cholesky(M), np.float64)
@@ -237,18 +243,18 @@ def solve(A: Array, b: Array) -> Array:
 
 
 def off(ways: RestSlopes) -> Array:
-    """Return the direction (n,) of the free dofs in which a deviation from the equilibrium grows fastest,
-    scaled to a largest entry of 1.
+    """Return the change of the free dofs, (n,), along which a deviation from an unstable equilibrium grows
+    fastest, scaled to a largest entry of 1; ways : derivatives of the forces at the equilibrium
     """
     delta = solve(ways.L.T, ways.way[:, 0])
     return delta / delta[int(np.abs(delta).argmax())]
 
 
 def agreement(after: Statics, ways: RestSlopes, y: Array) -> float:
-    """Return the work that the forces did over a step y : (n,), divided by the work that their derivatives
-    predicted; 1 if the prediction is right.
+    """Return the work that the forces did over a step y = L' delta : (n,), divided by the work that their
+    derivatives predicted; 1 if the prediction is right.
 
-    ways : derivatives of the forces before the step; after : forces after it
+    ways : derivatives of the forces before the step, with L; after : forces after it
 
     If the model is stable in all directions, a residual force that decreases as predicted is accepted
     instead, because friction can continue to do work near the equilibrium.
@@ -264,8 +270,10 @@ def agreement(after: Statics, ways: RestSlopes, y: Array) -> float:
 
 
 def next_radius(work: float, radius: float, length: float) -> float:
-    """Return the largest length of the next step, from the length of the last one and the ratio of its work
-    to the predicted work.
+    """Return the radius of the trust region for the next step of the search.
+
+    work : work of the last step divided by the predicted work; radius : the last radius; length : length of
+        the last step
     """
     if work < 0.25:
         return 0.25 * length

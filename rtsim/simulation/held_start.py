@@ -23,8 +23,8 @@ GAP, RATE = 0, 1
 
 
 class Met(NamedTuple):
-    """How the start was made to satisfy the constraints: the largest violations before, and the largest
-    changes of coordinates that removed them.
+    """How the start was made to satisfy the constraints: the largest violations before, the largest changes
+    of coordinates that removed them, and which constraints add nothing to the others.
     """
 
     gap: float  # [m], of the neutral pose
@@ -49,9 +49,9 @@ class StartShift(NamedTuple):
 
 
 def meet_places(simulator: ModelState) -> StartShift | None:
-    """Change simulator.q until the constraints are satisfied, except the coordinates named by `hold`, which
-    stay. Return the violations before and the change of the coordinates; None if the model has no
-    constraints.
+    """Change simulator.q until the constraints are satisfied, except the coordinates named by `hold` in the
+    settings of the simulation, which stay. Return the violations before and the change of the coordinates;
+    None if the model has no constraints.
 
     Raises ModelError if the constraints cannot be satisfied from there.
     """
@@ -82,8 +82,10 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
 
 
 def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
-    """Change simulator.v to speeds that the constraints allow, except speeds that the settings name.
+    """Change simulator.v to the nearest speeds that the constraints allow, except speeds that the settings
+    name, which stay. Return an account of the whole start; None if the model has no constraints.
 
+    shift : what `meet_places` did to the coordinates before, None = no constraints
     Raises ModelError if the named speeds contradict the constraints.
     """
     model, own = simulator.model, simulator.work.holds
@@ -113,12 +115,12 @@ def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
 
 
 def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
-    """Return the constraint rows that act in the run, and how independent of the earlier rows each of them is
-    [1].
+    """Return the indices of the constraint rows that act in the run, and for each of them how independent it
+    is of the rows before it [1]: 0 means that it is a combination of these.
 
-    The independence is a fraction of the row's lever, an upper bound of the size of its derivatives
-    (kernels/solver/levers); 0 means that the row is a combination of earlier rows. Coordinates that are fixed
-    at the start are free here. The state is not changed. Raises ModelError if a constraint is violated.
+    The independence is a fraction of an upper bound of the size of the row's derivatives, its lever
+    (kernels/solver/levers). Coordinates that are fixed at the start are free here. The state is not changed.
+    Raises ModelError if a constraint is violated.
     """
     own, q, v = simulator.work.holds, simulator.q.copy(), simulator.v.copy()
     assert own is not None
@@ -135,9 +137,9 @@ def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
 
 
 def put(simulator: ModelState, kept: list[int]) -> tuple[Array, Array, bool]:
-    """Project coordinates and speeds of the simulator onto the constraints while the `kept` dofs stay fixed.
-    Return the violations of the constraints and their rates before and after, (n_row, 2) each, and whether
-    all violations were removed.
+    """Project coordinates and speeds of the simulator onto the constraints, while the dofs with the indices
+    `kept` stay fixed. Return the violations of the constraints and their rates before, and the same after,
+    (n_row, 2) each, and whether all violations were removed.
     """
     own, work = simulator.work.holds, simulator.work
     assert own is not None
@@ -166,8 +168,9 @@ def named_speeds(simulator: ModelState) -> list[int]:
 
 
 def moved(simulator: ModelState, start: Array) -> tuple[float, float]:
-    """Return the largest rotation [rad] and shift [m] of a joint between the coordinates start : (n_q,) and
-    simulator.q."""
+    """Return the largest rotation [rad] and shift [m] of a joint between two poses: the coordinates start :
+    (n_q,), and simulator.q.
+    """
     coordinates, tree, q = simulator.model.coordinates, simulator.model.tree, simulator.q
     angle = np.abs(q - start)[coordinates.q]
     turned = float(angle[coordinates.is_angle].max(initial=0.0))

@@ -49,7 +49,9 @@ class Setup(NamedTuple):
 
 
 def load_simulator(name: str, **options: Any) -> Simulator:
-    """Load a model and return a simulator at its start; options : arguments of `read_setup`"""
+    """Load a model, by its name or file, and return a simulator at its start; options : keyword arguments of
+    `read_setup`, such as a motion or a step length
+    """
     return simulator_of(read_setup(name, **options))
 
 
@@ -67,12 +69,12 @@ def read_setup(
     run.
 
     subject : person whose anatomy scales the model, if it depends on one; gains : factor by which each load
-      is multiplied
-    note : called with sentences on what is left out; changes : new values for the model's [simulation]; None
-      = unchanged
+        is multiplied
+    note : called with sentences on parts of the model that are left out or have no effect
     motion : file or address of the motion of prescribed coordinates; prescribed : further coordinates to
-      prescribe
+        prescribe
     excited : excitations of muscles and torque generators, 0 to 1, instead of the model's
+    changes : new values of keys in the model's table [simulation]; None = unchanged
     """
     spec = with_excitations(with_prescribed(load_model(name, note), prescribed), excited or {})
     check_spec(spec, subject, gains or {}, note)
@@ -194,8 +196,9 @@ def check_holds(spec: ModelSpec, note: Note) -> None:
 
 
 def check_settings(spec: ModelSpec, model: Model) -> None:
-    """Raise ConfigError where [simulation] names a coordinate whose joint the model's method replaces, or
-    that a coupler determines."""
+    """Raise ConfigError where the table [simulation] of a model names a coordinate that the simulation does
+    not have as its own, because the model's method replaces its joint, or a coupler determines it.
+    """
     given = [coupler.coordinate for coupler in spec.couplers]
     for key in ("hold", "speeds"):
         for name in getattr(spec.simulation, key):

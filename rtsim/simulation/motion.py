@@ -30,7 +30,9 @@ HOLE = 10.0
 
 
 def with_prescribed(spec: ModelSpec, names: tuple[str, ...]) -> ModelSpec:
-    """Return the model with further coordinates prescribed by a file or a stream."""
+    """Return the model with the named coordinates prescribed by a file or a stream, in addition to those that
+    its own couplers prescribe.
+    """
     own = [c.name for body in spec.bodies for c in coordinates_of(body)]
     given = {coupler.coordinate: coupler for coupler in spec.couplers}
     for name in names:
@@ -74,10 +76,11 @@ def with_motion(
 def read_motion(
     spec: ModelSpec, names: tuple[str, ...], path: str | Path, note: Callable[[str], None]
 ) -> tuple[dict[str, Spline], Array]:
-    """Read some coordinates of a model from a file as splines [rad, m]. The argument of the splines is the
-    time since the first time of the file. Also return the times of the file [s].
+    """Read the motion of the named coordinates of a model from a file; return splines [rad, m] over the time
+    since the first time of the file, and the times of the file [s].
 
-    Raises ConfigError if a coordinate has no column, or if a column has gaps.
+    note : called with sentences on oddities of the file. Raises ConfigError if a coordinate has no column, or
+        if a column has gaps.
     """
     table = read_storage(path)
     times = table.data[:, 0]
@@ -132,10 +135,11 @@ def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:
 
 
 def column_of(table: Table, name: str, turns: bool, where: str) -> Array:
-    """Return the values of a coordinate in all rows of a table [rad, m]. Its column has the name of the
-    coordinate, or the path by which OpenSim names the coordinate.
+    """Return the values of a coordinate in all rows of a motion's table [rad, m]. Its column has the name of
+    the coordinate, or the path by which OpenSim names the coordinate.
 
-    turns : whether the coordinate is an angle; if the table states degrees, it is converted
+    turns : whether the coordinate is an angle; if the table states degrees, it is converted; where : file,
+        for errors
     """
     paths = [label for label in table.columns if label.endswith(f"/{name}/value")]
     label = name if name in table.columns else paths[0] if len(paths) == 1 else ""
@@ -163,8 +167,11 @@ def awaiting(spec: ModelSpec) -> ModelSpec:
 
 
 def within(length: float, duration: float | None, where: str) -> float:
-    """Return the duration of a simulation under a motion of this length [s]: the requested duration, or if
-    there is none the whole motion. ConfigError for a duration beyond the motion."""
+    """Return the duration of a simulation that a prescribed motion drives [s]: the requested duration, or if
+    that is None the whole motion. ConfigError for a duration beyond the motion.
+
+    length : duration of the motion [s]; where : its file, for errors
+    """
     if duration is not None and duration > length:
         raise ConfigError(
             f"the motion is {length:g} s long, the simulation {duration:g} s", where=where,

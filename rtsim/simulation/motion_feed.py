@@ -1,5 +1,6 @@
-"""Motion of coordinates from a stream: smooth between its frames, and coming to rest when the stream
-stops."""
+"""Motion of prescribed coordinates of a simulation from a stream of results: smooth between the frames of the
+stream, and coming to rest when it stops.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ class Slot(NamedTuple):
 
 
 class MotionFeed:
-    """Writer of the newest motion of a result stream into the functions of a simulator's coordinates.
+    """Takes the motion of coordinates from the frames of a result stream, and writes it as piecewise cubics
+    into the functions of time that prescribe these coordinates in a simulator.
 
     When a frame arrives, the motion of the next period is planned. It begins at the present value, speed and
     acceleration of the coordinate. It ends at those of the frame, extrapolated by one period at constant
@@ -80,7 +82,7 @@ class MotionFeed:
     ----------
     counters : frames used and left out, jumps, ticks without motion; sentences : messages to be reported
     heard : function that is called with everything that moves the coordinates, in the form that `again`
-      reads: the values of a frame that is used, or the period of a stream that begins [s]
+        reads: the values of a frame that is used, or the period of a stream that begins [s]
     """
 
     def __init__(self, simulator: Simulator, names: Sequence[str]) -> None:
@@ -113,7 +115,9 @@ class MotionFeed:
         return not self._following
 
     def admit(self, message: ReceivedFrame) -> None:
-        """Use a frame of results."""
+        """Take value, speed and acceleration of the coordinates from a received frame; frames without them,
+        with impossible values or from a stale sender are left out.
+        """
         if message.session is not self._session:
             self._turn_to(message.session)
         if message.status & int(Status.STALE):
@@ -136,8 +140,8 @@ class MotionFeed:
         self._take(found)
 
     def again(self, told: Mapping[str, Any]) -> None:
-        """Use a motion that an earlier run received, for a replay; told : the record that `heard` received
-        then. ConfigError if it does not fit these coordinates.
+        """Use a part of a motion that an earlier run received, in a replay of that run; told : the record for
+        which `heard` was called then. ConfigError if it does not fit these coordinates.
         """
         try:
             numbers = np.array(told.get("motion", [told.get("period_s")]), dtype=np.float64)
@@ -154,11 +158,10 @@ class MotionFeed:
             )  # fmt: skip
 
     def drive(self, time: float) -> Status:
-        """Plan the motion from a tick of the simulation onwards and return the status.
+        """Plan the motion of the coordinates from the present tick of the simulation onwards, and return the
+        status: DEGRADED while no motion arrives, and when the motion jumps.
 
         time : time of the tick [s]
-
-        The status is DEGRADED while no motion arrives, and when the motion jumps.
         """
         self._now = time
         if self._new:
@@ -197,7 +200,7 @@ class MotionFeed:
         self.heard({"period_s": self._period})
 
     def _turn_to(self, session: Session) -> None:
-        """Look up the fields of a session that have the coordinates."""
+        """Find the fields of a new session of the stream that contain the coordinates."""
         self._session = session
         fields = {field.name: field for field in session.fields if len(field.shape) == 1}
         labels = {name: tuple(field.labels) for name, field in fields.items()}
@@ -357,6 +360,7 @@ def slot_of(name: str, labels: dict[str, tuple[str, ...]]) -> Slot | None:
     """Find the fields and the index of a coordinate's value, speed and acceleration in a session. Return None
     if the session has no speed of the coordinate.
 
+    labels : labels of each field, by its name
     A label with a side, such as knee_flexion_r, also matches a coordinate whose name has no side. This is
     needed if only one leg of a person is tracked.
     """

@@ -31,8 +31,9 @@ N_AROUND = 15
 
 
 def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: str = "") -> FigureContent:
-    """Return the panels over time, or over the coordinate `over`, from top to bottom, and a note on the
-    quantities that are left out."""
+    """Return the panels of a figure of a simulation, over time or over the coordinate `over`, from top to
+    bottom, and a note on the quantities that are left out.
+    """
     fields = specs_of(results)
     x_title, x = abscissa(simulator, done, over)
     chosen = [name for name in drawn(simulator) if name != over]
@@ -105,7 +106,7 @@ def strongest(results: Results) -> list[str]:
 
 
 def abscissa(simulator: Simulator, done: SimulatedRun, over: str) -> tuple[str, Array]:
-    """Return title, unit and values of the horizontal axis: time, or the coordinate `over`."""
+    """Return title with unit, and values, of a figure's horizontal axis: time, or the coordinate `over`."""
     m = simulator.model
     if not over:
         return "time [s]", done.times
@@ -119,8 +120,9 @@ def abscissa(simulator: Simulator, done: SimulatedRun, over: str) -> tuple[str, 
 
 
 def enlarged(simulator: Simulator, results: Results, panels: Sequence[FigurePanel]) -> list[FigurePanel]:
-    """Return a panel that enlarges the friction around the first time that a contact stops slipping; none
-    without such a time."""
+    """Return a panel that enlarges the friction around the first time that a contact stops slipping, in a
+    list; an empty list without such a time; panels : those of the figure so far
+    """
     row = first_stick(simulator, results)
     friction = next((panel for panel in panels if panel.title == "friction"), None)
     if row is None or friction is None:
@@ -133,7 +135,9 @@ def enlarged(simulator: Simulator, results: Results, panels: Sequence[FigurePane
 
 
 def first_stick(simulator: Simulator, results: Results) -> int | None:
-    """Return the first row in which a contact sticks that has slipped before; None if there is none."""
+    """Return the first row of the results in which a contact sticks that has slipped before; None if there is
+    none.
+    """
     forces = simulator.model.forces
     rubs = forces.contacts.friction_law >= 0
     parameters = np.vstack([forces.frictions.parameter, forces.contacts.friction[rubs]])

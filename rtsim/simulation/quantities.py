@@ -27,7 +27,8 @@ UPSIDE_DOWN = np.diag([1.0, -1.0, -1.0])
 
 
 class SimulatedQuantities:
-    """The quantities of a simulator's state, from a row of a trace and the pose of that row.
+    """The quantities of a simulator's state that are published, such as coordinates and forces, computed from
+    a row of a trace (results in the form of the kernels) and the pose of all bodies in that row.
 
     Attributes
     ----------
@@ -68,8 +69,14 @@ class SimulatedQuantities:
     def _add(self, name: str, array: Array, unit: str, labels: tuple[str, ...], parts: tuple[str, ...] = (),
              frame: str = "", curves: Curves | None = None, meaning: str = "",
              as_is: tuple[str, ...] = ()) -> Array:  # fmt: skip
-        """Declare a quantity; return the array to fill, which is a separate one if ground is rotated for
-        publication."""
+        """Declare a quantity for publication; return the array to fill, which is a separate one if ground is
+        rotated for publication.
+
+        labels, parts : names of the entries along the first and along the second axis; frame : axes in which
+            its vectors are given; meaning : a one-line description
+        curves : how it is drawn over time, None = not at all; as_is : labels of entries that files keep in
+            the SI unit
+        """
         shown = array
         if frame == GROUND and (self._upright != np.eye(3)).any():
             shown = np.zeros(array.shape)
@@ -93,7 +100,7 @@ class SimulatedQuantities:
               parts: tuple[str, ...] = (), frame: str = "", curves: Curves | None = None,
               meaning: str = "", as_is: tuple[str, ...] = ()) -> Array:  # fmt: skip
         """Declare a quantity that is published as a part of each row of `source` : (n_row, ...); index :
-        which part of a row
+        which part of a row; the other arguments are those of `_add`
         """
         out = np.zeros(source[0][index].shape)
         self._chosen.append((out, source, index))
@@ -273,7 +280,7 @@ class SimulatedQuantities:
                       meaning=meaning)  # fmt: skip
 
     def _fill_ends(self) -> None:
-        """Write the ends of all lines in ground; body -1 is ground."""
+        """Write the ends of all ligaments and springs between points, in ground; body -1 is ground."""
         forces, pose = self.simulator.model.forces, self._pose
         lines, pairs = forces.lines, forces.pairs
         for k, body, point in ((0, pairs.body_a, lines.point_a), (1, pairs.body_b, lines.point_b)):

@@ -18,7 +18,9 @@ from streams.messages import FieldSpec, Status
 
 
 def results_of(simulator: Simulator, done: SimulatedRun) -> Results:
-    """Return the results that a live session would have sent for the rows of a run."""
+    """Return the results of a simulation for the rows of its run, in the form in which a live session would
+    have sent them.
+    """
     tree, times = simulator.model.tree, done.times
     at = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
     told = SimulatedQuantities(simulator, done.trace, at)
@@ -57,8 +59,9 @@ def specs_of(results: Results) -> dict[str, FieldSpec]:
 
 
 def largest(results: Results, name: str) -> dict[str, tuple[float, float]]:
-    """Return for each label of a field its largest value, or length of its vectors, and when it occurs; NaN
-    is ignored."""
+    """Return for each label of a field of the results its largest magnitude, or the largest length of its
+    vector, and the time when it occurs [s]; NaN is ignored.
+    """
     if not len(results.times):
         return {}
     values = np.nan_to_num(results.fields[name])

@@ -30,11 +30,11 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class SimulatedRun:
-    """Rows of a run and how it went.
+    """Rows of results of a simulation, and how it went.
 
-    times : (n_row,) - times of the rows [s]; trace : their results; n_asked, n_done : number of requested and
-      completed steps
-    status : status of the last step (kernels/rosenbrock/step); n_large : steps with a large error
+    times : (n_row,) - times of the rows [s]; trace : their results
+    n_asked, n_done : number of requested and completed steps; n_large : steps with a large error
+    status : status of the last step (kernels/rosenbrock/step)
     n_part : steps and parts of steps that were taken; wall : time of the computation [s]
     stopped : whether it was stopped on request
     """
@@ -67,11 +67,11 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] = lambda n_done: None,
 ) -> SimulatedRun:
-    """Run n_step steps of a simulator from its present state, with a row every `every` steps and one at
-    the end.
+    """Run n_step steps of a simulator from its present state, with a row of results after every `every` steps
+    and one at the end.
 
-    stop : called between chunks, returns whether to stop; progress : called after each chunk with the number
-      of steps done
+    stop : called between chunks of steps, returns whether to stop; progress : called after each chunk with
+        the number of steps done
     """
     first = simulator.n_step
     trace = simulator.trace(n_step // every + 2)
@@ -104,8 +104,9 @@ def run(
 
 
 def whole_steps(simulator: Simulator) -> int:
-    """Return the number of whole steps in the duration, as a motion from a file is not known beyond its
-    end."""
+    """Return the number of whole steps in the duration of a simulation; it does not go beyond the duration,
+    as a motion from a file is not known there.
+    """
     settings = simulator.settings
     n_step = settings.duration_s / (1e-3 * settings.step_ms)
     if not 1.0 - ROUNDING <= n_step <= MOST_STEPS:
@@ -119,8 +120,8 @@ def whole_steps(simulator: Simulator) -> int:
 
 
 def warm_up(simulator: Simulator) -> SimulatedRun:
-    """Run no step and write one row: compiles the kernels of a run, and shows whether the start has
-    finite forces.
+    """Run a simulator by no step and write one row of results. This compiles the kernels of a run, and shows
+    whether the start has finite forces.
     """
     done = run(simulator, 0)
     if not np.isfinite(done.trace.v_dot).all():

@@ -20,9 +20,9 @@ Array = NDArray[np.float64]
 class Simulator(ModelState):
     """A model with its state; every call of `run` continues where the last one ended.
 
-    equilibrium : search for the static equilibrium at the start; None if the run does not start in
-      equilibrium
-    met : violations of the constraints at the start, None without constraints
+    equilibrium : result of the search for the static equilibrium at the start; None if the run does not start
+        in equilibrium
+    met : how the start was made to satisfy the constraints, None without constraints
     """
 
     def __init__(self, model: Model, settings: SimulationSpec) -> None:

@@ -29,8 +29,9 @@ ABSOLUTE = 1e-9
 
 
 class Statics(NamedTuple):
-    """Forces on the free dofs of a model at rest: generalized forces F : (n,), their derivatives with respect
-    to the coordinates K = M d(v-dot)/dq : (n, n), and the mass matrix M : (n, n).
+    """Forces on the free dofs (those that a search for an equilibrium may move) of a model at rest:
+    generalized forces F : (n,), their derivatives with respect to the coordinates K = M d(v-dot)/dq : (n,
+    n), and the mass matrix M : (n, n).
     """
 
     F: Array  # [N, N m]
@@ -50,7 +51,9 @@ class Statics(NamedTuple):
 
 
 def statics_at(simulator: ModelState, trace: Trace, free: NDArray[np.int64]) -> Statics:
-    """Compute the forces on the free dofs at rest at simulator.q; trace : room for one row."""
+    """Compute the generalized forces and their derivatives at simulator.q, at rest; trace : room for one row
+    of results; free : (n,) - indices of the dofs for which they are returned
+    """
     trace.counts[RECORDED] = 0
     simulator.settle()
     simulator.run(0, 0, trace, last=True)
@@ -64,10 +67,11 @@ def statics_at(simulator: ModelState, trace: Trace, free: NDArray[np.int64]) -> 
 
 
 def acting(simulator: ModelState) -> Array:
-    """Return the sum of the largest possible effects of all forces on each dof, (n_v,) [N, N m].
+    """Return for each dof the total size of the forces that act on it, element by element and without regard
+    to their signs, (n_v,) [N, N m].
 
-    The effect of a force at a point is the magnitude of the force times the speed of the point when the dof
-    moves at unit speed.
+    The effect of a force at a point is taken as the magnitude of the force times the speed of the point when
+    the dof moves at unit speed, the largest effect that it can have.
     """
     forces, work = simulator.simulation.forces, simulator.work.forces
     total = weights(simulator)
@@ -114,7 +118,9 @@ def acting(simulator: ModelState) -> Array:
 
 
 def weights(simulator: ModelState) -> Array:
-    """Return the contribution of the weights of all bodies to `acting`, (n_v,)."""
+    """Return for each dof the total size of the weights of the bodies that it moves, (n_v,) [N, N m]: each
+    weight times the speed of the body's centre of mass when the dof moves at unit speed.
+    """
     system, pose = simulator.simulation.system, simulator.work.dynamics.pose
     tree, total = system.tree, np.zeros(len(system.tree.dof_body))
     g = float(np.linalg.norm(system.gravity))

@@ -56,8 +56,9 @@ class SimulatorStride:
         return (s.simulation, s.method.tableau, s.options, plan, s.gain, s.q, s.v, s.work, self.trace)
 
     def step(self, tell: bool) -> int:
-        """Do n_step steps; return a status of kernels/rosenbrock/step. tell : write the row of the state at
-        their end"""
+        """Do n_step steps; return the status of the last one (kernels/rosenbrock/step). tell : whether the
+        state at their end is written as a row of results
+        """
         self._counts[RECORDED] = 0
         status: int = self._told() if tell else self._silent()
         self.simulator.n_step = int(self._counts[STEP])

@@ -24,7 +24,7 @@ FIRST_EACH = 3
 
 
 class Bayesian(Trials):
-    """Search with a Gaussian process (`rtsim.tuning.search.TuningSearch`).
+    """Search for the setting of least cost by Bayesian optimisation with a Gaussian process; a TuningSearch.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class Bayesian(Trials):
 
     @property
     def at_once(self) -> int:
-        """Number of settings that may be tried together: the initial points first, then as many as
-        allowed.
+        """Number of settings that may be tried together: the initial points that are left, then
+        `together`.
         """
         left = len(self._first) - self._n_asked
         return left if left > 0 else self._together
@@ -94,8 +94,8 @@ class Bayesian(Trials):
 
 
 def expected_improvement(mean: Array, deviation: Array, least: float) -> Array:
-    """Return the expected improvement below `least` of normally distributed costs with these means and
-    deviations, (m,) each.
+    """Return by how much normally distributed costs are expected to be below `least`, (m,), where a cost
+    above it counts as 0; mean, deviation : (m,) each, of the costs
     """
     z = (least - mean) / deviation
     density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)

@@ -20,7 +20,7 @@ SIGMA = 0.3
 
 
 class Cma(Trials):
-    """Search by CMA-ES (`rtsim.tuning.search.TuningSearch`).
+    """Search for the setting of least cost by CMA-ES; a TuningSearch.
 
     Parameters
     ----------
@@ -59,5 +59,5 @@ class Cma(Trials):
             self._told = []
 
     def best(self) -> Array:
-        """Return the mean of the newest distribution, (n,)."""
+        """Return the mean of the newest search distribution as the best setting, (n,)."""
         return np.clip(np.asarray(self._cma.mean), 0.0, 1.0)

@@ -1,5 +1,6 @@
-"""The cost of a setting: published values, each reduced to one number over a movement cycle, and added with
-weights."""
+"""The cost of a setting of a device: published values, such as a joint angle, are each reduced to one number
+over a movement cycle, and these are added with weights.
+"""
 
 from __future__ import annotations
 
@@ -69,8 +70,10 @@ def _absent(what: str, name: str, names: Sequence[str], where: str) -> ConfigErr
 
 
 def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[FieldEntry], FieldEntry | None]:
-    """Return the positions of the values of all cost terms, and of the value whose event begins a cycle, if
-    there is one.
+    """Return where the frames of a run contain the values of all cost terms, and the value whose rise begins
+    a movement cycle, or None if cycles have a fixed period.
+
+    spec : the table [tuning] of a config; fields : fields of the frames
     """
     costs = [find(term, fields, f"tuning.costs[{k}]") for k, term in enumerate(spec.costs)]
     begins = spec.cycle.begins
@@ -78,8 +81,9 @@ def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[Field
 
 
 def reduced(term: CostTerm, values: Array, phases: Array) -> float:
-    """Reduce the values over a cycle to one number, without its weight in the cost; values, phases :
-    (n_frame,), phases 0 to 1."""
+    """Reduce the values of a cost term over one cycle to one number, such as their peak or RMS, without the
+    term's weight; values : (n_frame,); phases : (n_frame,) - phase of the cycle, 0 to 1
+    """
     if term.reduction == "peak":
         return float(np.abs(values).max())
     if term.reduction == "mean":
@@ -92,12 +96,12 @@ def reduced(term: CostTerm, values: Array, phases: Array) -> float:
 
 
 class CycleCost:
-    """The cost of one setting, computed from frames as they arrive.
+    """The cost of one setting, computed from the frames of a run as they arrive.
 
     Parameters
     ----------
-    spec : definition of the cost; fields : fields of the frames; t_settled : time before which no cycle
-        begins [s]
+    spec : definition of the cost; fields : fields of the frames
+    t_settled : time before which no cycle begins, so that the run has settled [s]
 
     Attributes
     ----------
@@ -117,7 +121,7 @@ class CycleCost:
 
     @property
     def done(self) -> bool:
-        """Return whether enough cycles are complete."""
+        """Whether as many cycles are complete as the definition of the cost asks for."""
         return len(self.costs) >= self.spec.cycles
 
     @property
@@ -126,7 +130,7 @@ class CycleCost:
         return float(np.mean(self.costs)) if self.costs else math.nan
 
     def add(self, time: float, data: Buffers) -> None:
-        """Add a frame; time : model time [s]."""
+        """Add a frame; time : model time [s]; data : values of its fields"""
         self.n_frame += 1
         if time < self.t_settled or self.done:
             return

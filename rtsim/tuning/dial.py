@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 class Dial(Trials):
-    """Search by hand (`rtsim.tuning.search.TuningSearch`).
+    """Search by hand: the operator chooses each setting; a TuningSearch.
 
     Parameters
     ----------

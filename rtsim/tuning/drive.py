@@ -23,14 +23,15 @@ SAME = 1e-9
 
 
 class Drive:
-    """Drives a search: asks for settings, has their costs measured, and stores every trial.
+    """Drives a search for the best setting: asks it for settings, has their costs measured, and stores every
+    trial.
 
     Parameters
     ----------
-    search, parameters : the search, and the parameters that its points stand for
+    search, parameters : the search, and the parameters that the coordinates of its points stand for
     measure : function that measures the costs of settings, in their order
     kept : stored trials, which the search continues; each new trial is added
-    keep, say : functions called with all trials after each one, and with a line about each
+    keep : function called with all trials after each trial; say : function called with a line of text on it
     """
 
     def __init__(
@@ -71,7 +72,10 @@ class Drive:
         return self.kept.best
 
     def _check(self, asked: Sequence[Array], old: Sequence[TuningTrial]) -> None:
-        """Raise ConfigError if the stored trials have other settings than the search would propose."""
+        """Raise ConfigError if the stored trials have other settings than the search proposes.
+
+        asked : proposed settings of each trial, (n_setting, n) in the unit cube; old : the stored trials
+        """
         for points, trial in zip(asked, old, strict=False):
             kept = np.array([self.parameters.point(setting) for setting in trial.settings])
             if kept.shape != points.shape or np.abs(kept - points).max() > SAME:
@@ -81,7 +85,11 @@ class Drive:
                 )  # fmt: skip
 
     def _tried(self, points: Array, costs: Iterator[RunCost]) -> TuningTrial:
-        """Have the costs of the settings of a trial measured; return the trial."""
+        """Have the costs of the settings of a trial measured; return the trial.
+
+        points : (n_setting, n) - the settings in the unit cube; costs : measured costs, of which the next
+            ones are taken
+        """
         found = [next(costs) for _ in points]
         return TuningTrial(
             [self.parameters.setting(point) for point in points],
@@ -92,6 +100,8 @@ class Drive:
     def _tell(self, points: Array, trial: TuningTrial) -> None:
         """Report the costs of a trial to the search and store the trial. A run without a cost is reported as
         worse than the worst known cost, by the difference between the worst and the best.
+
+        points : (n_setting, n) - settings of the trial in the unit cube
         """
         self._known += [cost for cost in trial.costs if cost is not None]
         if not self._known:

@@ -38,7 +38,9 @@ class Landscape(NamedTuple):
 
 
 def landscape_of(search: TuningSearch, parameters: Parameters, kept: KeptTuning) -> Landscape:
-    """Compute the map over the two parameters along which the expected cost changes most."""
+    """Compute the map of the expected cost over those two parameters along which it changes most; kept : the
+    tuning with its trials and best setting
+    """
     n = len(parameters.names)
     best = parameters.point(kept.best)
     line = np.linspace(0.0, 1.0, CELLS)

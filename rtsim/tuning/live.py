@@ -1,4 +1,5 @@
-"""Costs of settings in a running `rtsim hil`, cycle by cycle, by commands to it and by its results.
+"""Costs of settings, measured in a running `rtsim hil` cycle by cycle: settings are sent as commands to it,
+and their costs are computed from its results.
 
 The run itself keeps every parameter within controller.ranges and changes it along a ramp. At the end, at a
 fault and on an interruption, the parameters return to their former values.
@@ -50,11 +51,12 @@ class LiveError(ModelError):
 
 
 class LiveRuns:
-    """Measures the cost of settings in a running model.
+    """Measures the cost of settings in a running `rtsim hil`, by commands to it and from its results.
 
     Parameters
     ----------
-    spec : config of the run; results, control : its addresses; over_s : duration of the ramp of a change [s]
+    spec : config of the run; results, control : addresses of its results and for commands
+    over_s : duration of the ramp of a change [s]; security : keys of an encrypted connection, None = none
     """
 
     def __init__(
@@ -160,7 +162,9 @@ class LiveRuns:
         return request(self._control, "status", security=self._security, asked=OF_RUN)[1]
 
     def _ask(self, name: str, args: Mapping[str, Any] | None = None) -> None:
-        """Send a command to the run and wait for its answer; frames received meanwhile are discarded."""
+        """Send a command to the run and wait for its answer; frames received meanwhile are discarded.
+        LiveError if it is rejected; name, args : of the command
+        """
         ok, text = request(self._control, name, args, security=self._security, asked=OF_RUN)
         if not ok:
             raise LiveError(text, where=f"command {name}")

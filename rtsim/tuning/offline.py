@@ -39,8 +39,8 @@ Done = TypeVar("Done")
 
 
 class RunRequest(NamedTuple):
-    """A run to simulate: parameters (None = zero torque, never armed), and the number of the noise sample of
-    the device.
+    """A run to simulate: its setting (None = zero torque, never armed), and the number of the random sample
+    of the device's sensor noise.
     """
 
     setting: Mapping[str, float] | None
@@ -90,7 +90,7 @@ class OfflineRuns:
         self._simulator = simulator_for(self.spec)
 
     def cost(self, asked: RunRequest) -> RunCost:
-        """Simulate a run and return its cost."""
+        """Simulate a run with the requested setting and noise, and return its cost."""
         self._simulator.reset()
         output = Measuring(self)
         sensors = replace(self._device.sensors, seed=self._device.sensors.seed + self.seed + asked.repeat)
@@ -162,7 +162,9 @@ class Pool:
 
     Parameters
     ----------
-    spec, seed, control : as in OfflineRuns; n_process : number of processes
+    spec : config with a table [tuning]; seed : added to the seed of the device's noise
+    n_process : number of processes
+    control : function that applies a setting to a run; by default at its first tick
     """
 
     def __init__(

@@ -50,10 +50,12 @@ ROOT2 = math.sqrt(2.0)
 
 
 class Worth(NamedTuple):
-    """The worth of settings, estimated from the comparisons so far; symbols as in this module's docstring.
+    """The worth u of settings, a Gaussian process estimated from the comparisons so far. K is the covariance
+    of u between the compared settings, D the matrix of differences, C = D K D' (see the docstring of the
+    module).
 
-    points : (m, n) settings; lengths : (n,) length scales; rows : (n_pair, m) - matrix D; weights :
-        (n_pair,) - K D' weights is the worth
+    points : (m, n) settings; lengths : (n,) length scales; rows : (n_pair, m) - matrix D; weights : (n_pair,)
+        - K D' weights is the expected worth of the settings
     root : (n_pair,) - square roots of the precisions (tau) of the expectation propagation's factors; factor :
         (n_pair, n_pair), lower Cholesky factor of I + root C root
     """
@@ -85,7 +87,7 @@ class Worth(NamedTuple):
 
 
 class Preference:
-    """Search by comparisons (`rtsim.tuning.search.TuningSearch`).
+    """Search for the preferred setting by comparisons of two settings; a TuningSearch.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ class Preference:
         self._worth = None
 
     def best(self) -> Array:
-        """Return the setting with the largest worth, (n,)."""
+        """Return the point of the unit cube with the largest expected worth, tried or not, (n,)."""
         worth = self._known()
         rng = np.random.default_rng(len(self._pairs))
         return highest(lambda at: worth.predict(at)[0], worth.points, rng)
@@ -195,14 +197,14 @@ def likeliest(points: Array, pairs: list[tuple[int, int]], start: Array) -> Arra
 
 
 def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Worth, float]:
-    """Return the worth of points, and the negative logarithm of the posterior probability of length scales
-    and noise.
+    """Return the worth of settings for given length scales and judgement noise, and the negative logarithm of
+    the posterior probability of these.
 
     Parameters
     ----------
     log : (n + 1,) - logarithms of the length scales, and of the noise of a judgement
     points : (m, n) - settings
-    pairs : pairs of points, the preferred one first
+    pairs : indices of the compared points, the preferred one first
     """
     n = points.shape[1]
     lengths, noise = np.exp(log[:n]), math.exp(log[n])

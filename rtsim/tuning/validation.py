@@ -52,8 +52,8 @@ class Effect(NamedTuple):
 
 
 def order(n_block: int, seed: int, conditions: Sequence[str] = CONDITIONS) -> list[tuple[str, ...]]:
-    """Return the conditions of the trials of each block: all conditions in random order, then in reversed
-    order.
+    """Return the conditions (default, tuned, zero torque) of the trials of each block: all conditions in
+    random order, then in reversed order.
     """
     rng = np.random.default_rng(seed)
     halves = [tuple(conditions[k] for k in rng.permutation(len(conditions))) for _ in range(n_block)]
@@ -77,8 +77,11 @@ def effects(blocks: Sequence[Sequence[str]], costs: Sequence[Sequence[float]]) -
 
 
 def effect_of(pair: tuple[str, str], first: Array, second: Array) -> Effect:
-    """Return the mean difference of the costs of two conditions in each block, (n_block,) each, with its
-    confidence interval."""
+    """Return the difference between the mean costs of two conditions, with its confidence interval from the
+    differences in the blocks.
+
+    pair : names of the two; first, second : (n_block,) - mean cost of each in every block
+    """
     from scipy.stats import t
 
     differences = first - second
