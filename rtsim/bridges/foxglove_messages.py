@@ -83,7 +83,9 @@ class FoxgloveFrames:
         return messages
 
     def _begin(self, session: Session, t_ns: int) -> list[FoxgloveMessage]:
-        """Choose the fields of a session that are sent; return a log message for each note of the session."""
+        """Choose the fields of a session whose numbers are sent; return a log message for each note of the
+        session.
+        """
         self._session, self._layout = session, layout_of(session)
         fields = self._wanted or tuple(spec.name for spec in session.fields if is_sent(spec))
         self._numbers = PlotNumbers(fields, self._say)
@@ -113,7 +115,9 @@ class FoxgloveFrames:
 
 
 def is_sent(spec: FieldSpec) -> bool:
-    """Return whether the numbers of a field are sent by default: all except those that the scene shows."""
+    """Return whether the numbers of a field are sent to Foxglove by default: those of tables, except
+    positions and orientations that its 3D scene shows.
+    """
     return (
         has_columns(spec) and spec.role == "value" and spec.name not in FIGURE_FIELDS and 0 not in spec.shape
     )
@@ -129,7 +133,7 @@ def log_message(sentence: str, level: int, t_ns: int) -> FoxgloveMessage:
 
 
 def finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values, or maps of values, without the entries that are not finite."""
+    """Return values by name, or maps of values, without the numbers that are not finite."""
     kept: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):

@@ -1,7 +1,8 @@
-"""The figure of a frame for Foxglove: frames of the segments, spheres for markers, lines for bones.
+"""The stick figure of a frame for Foxglove: coordinate frames of the segments, spheres for markers, lines for
+bones.
 
-Foxglove has Z up, the ground of the results Y up: the frame `world` converts between them, and all other
-frames are below it.
+Foxglove has Z up, the ground of the results Y up: the coordinate frame `world` converts between them, and all
+other coordinate frames are below it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ ROTATION_ERROR = 0.01
 
 
 class _Look(NamedTuple):
-    """Diameter of spheres, or thickness of lines [m], and colour (red, green, blue, opacity)."""
+    """How one kind of object is drawn: diameter of spheres, or thickness of lines [m], and colour (red,
+    green, blue, opacity).
+    """
 
     size: float
     colour: tuple[float, float, float, float]
@@ -48,7 +51,12 @@ LOOKS = {
 
 
 def transforms(layout: WindowLayout, data: Mapping[str, Array], t_ns: int) -> dict[str, Any]:
-    """Return FrameTransforms: ground below the world, and below ground each segment with a known pose."""
+    """Return Foxglove's message FrameTransforms for a frame of results: the ground below the world, and below
+    the ground each segment with a known pose.
+
+    layout : what the stream contains; data : arrays of the frame, by field
+    t_ns : capture time [ns]
+    """
     found = [transform(WORLD, GROUND, (0.0, 0.0, 0.0), UP["Y"], t_ns)]
     places, turns = data.get("segment_positions"), data.get("segment_rotations")
     if places is not None and turns is not None and "segment_positions" in layout.parts:
@@ -79,7 +87,12 @@ def quaternion_of(matrix: Array) -> list[float] | None:
 
 
 def scene(layout: WindowLayout, data: Mapping[str, Array], t_ns: int) -> dict[str, Any]:
-    """Return the SceneUpdate of a frame: the figure, whose entities replace those of the previous frame."""
+    """Return Foxglove's message SceneUpdate for a frame of results: the stick figure, whose entities replace
+    those of the previous frame.
+
+    layout : what the stream contains; data : arrays of the frame, by field
+    t_ns : capture time [ns]
+    """
     entities = []
     for name in POINTS:
         if name in layout.parts and name in LOOKS:
@@ -96,7 +109,9 @@ def scene(layout: WindowLayout, data: Mapping[str, Array], t_ns: int) -> dict[st
 def entity(
     name: str, frame: str, t_ns: int, *, spheres: Sequence[Any] = (), lines: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """Return a SceneEntity that stays until the next one of the same name."""
+    """Return Foxglove's SceneEntity of spheres and lines, which stays until the next one of the same name;
+    frame : coordinate frame of the positions.
+    """
     return {
         "timestamp": stamp(t_ns), "frame_id": frame, "id": name, "lifetime": {"sec": 0, "nsec": 0},
         "frame_locked": False, "metadata": [], "spheres": list(spheres), "lines": list(lines),

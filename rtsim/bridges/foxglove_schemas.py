@@ -1,4 +1,5 @@
-"""Schemas of the messages that Foxglove draws, in JSON Schema: transforms, scenes, logs, and our numbers.
+"""Schemas of the messages that Foxglove draws, in JSON Schema: transforms, scenes, logs, and numbers of
+results.
 
 Names and keys are those of Foxglove's message types (foxglove-sdk 0.30), which Foxglove recognises by the
 name of the schema; only what is sent is described.

@@ -43,8 +43,8 @@ class FoxgloveServer:
     """A WebSocket server for Foxglove; a slow viewer loses messages but delays nothing else.
 
     port : port on this machine, 0 = any; afterwards the port in use
-    origins, say : further permitted pages, and a function that is called when a page is refused, as in
-        `ViewerGate`
+    origins : further web pages that may connect, such as http://viewer.lab:8080
+    say : function called once for each page that is refused
 
     Raises ConfigError if the SDK is missing, the port is not available, or an origin is invalid.
     """
@@ -79,7 +79,11 @@ class FoxgloveServer:
             channel.log(self._encode(message.payload), log_time=max(0, message.t_ns))
 
     def _channel(self, topic: str, name: str, described: Schema) -> Any:
-        """Return the channel of a topic; it is reopened if its schema has changed."""
+        """Return the channel over which messages of a topic are sent; it is reopened if its schema has
+        changed.
+
+        name, described : name and content of the schema
+        """
         same = id(described)
         if same not in self._schemas:  # kept with its bytes, so that no other one gets its place in memory
             self._schemas[same] = described, self._encode(described)
@@ -110,9 +114,13 @@ def serve_foxglove(
 ) -> int:
     """Send the results at an address to Foxglove until `stop` is set; return how many frames were sent.
 
+    port : port on this machine to which Foxglove connects
+    fields : names of the fields whose numbers are sent; () = all that tables contain
     origins : further web pages that may connect, beside Foxglove's own
+    say : function called with messages for the user
 
-    ConfigError as in `FoxgloveServer`, for an invalid address, or for a field named twice.
+    ConfigError if the SDK is missing, the port is not available, an address or origin is invalid, or a field
+    is named twice.
     """
     if len(set(fields)) < len(fields):
         raise ConfigError("a field is named twice", where="--field", remedy="name each once")

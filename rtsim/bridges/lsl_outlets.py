@@ -34,11 +34,12 @@ BACKLOG = 512
 
 
 class LslOutlets:
-    """Outlets of one result stream, reopened when its fields change.
+    """The streams of Lab Streaming Layer by which the frames of one result stream are sent; they are reopened
+    when its fields change.
 
     fields : names of the fields that are sent; () = those of FIELDS that exist
     place : source of the results; part of the streams' source_id, by which readers find them again
-    say : called with notes for the user
+    say : function called with notes for the user
     """
 
     def __init__(self, fields: Sequence[str], place: str, say: Callable[[str], None]) -> None:
@@ -55,11 +56,11 @@ class LslOutlets:
 
     @property
     def names(self) -> list[str]:
-        """Names of the open outlets."""
+        """Names of the open streams."""
         return ["rtsim_events", *(f"rtsim_{name}" for name in self._streams)]
 
     def send(self, frame: ReceivedFrame) -> None:
-        """Send the numbers of a frame to the outlets, and its gait events as texts."""
+        """Send the numbers of a frame of results to the streams, and its gait events as texts."""
         if frame.session is not self._session:
             self._begin(frame.session)
         stamp = self._stamp(frame)

@@ -1,4 +1,4 @@
-"""The process that serves a page on a result stream: `rtsim serve --page`."""
+"""The process that serves a browser page on a result stream: `rtsim serve --page`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streams.receiving.subscriber import Subscriber
 
 
 class PageOptions(NamedTuple):
-    """Options of the page: the address at which it is served, and authentication of viewers.
+    """Options of the browser page: the address at which it is served, and authentication of viewers.
 
     place : HOST:PORT
     token_file : file with the token; None = a random token is generated if one is needed
@@ -36,7 +36,9 @@ class PageOptions(NamedTuple):
 
 
 class Watched:
-    """A subscriber as the source of the page's data; it also searches every frame for gait events."""
+    """A subscriber of results that also searches every received frame for gait events; the browser page gets
+    its data from it.
+    """
 
     def __init__(self, subscriber: Subscriber, events: GaitEvents) -> None:
         self._subscriber, self._events = subscriber, events
@@ -76,7 +78,7 @@ def serve_page(
     ready: Callable[[str], None],
     say: Callable[[str], None],
 ) -> None:
-    """Serve the page until `stop` is set.
+    """Serve a browser page with the results at an address until `stop` is set.
 
     address : endpoint of the results
     security : keys, for an endpoint that requires them

@@ -1,4 +1,6 @@
-"""Access to the page: from this machine only, or over TLS with the token."""
+"""Who may open the browser page with results: programs of this machine, or viewers with the token
+over TLS.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ CERTIFICATE = (
 
 
 class PageAddress(NamedTuple):
-    """Address of the page: interface and port, 0 = any free one."""
+    """Address of the browser page: interface and port, 0 = any free one."""
 
     host: str
     port: int
@@ -60,7 +62,7 @@ def place_of(text: str, where: str = "--page") -> PageAddress:
 
 
 class Access:
-    """Decides which requests to the page are allowed.
+    """Decides which requests to the browser page are allowed.
 
     token : token that a viewer must send, "" = none, for this machine only
     host : further address of this machine at which the page is served, such as 127.0.0.2; "" = none
@@ -94,8 +96,11 @@ class Access:
 
 
 def access_for(place: PageAddress, token_file: Path | None, secured: bool) -> Access:
-    """Return the access to a page served at an address; ConfigError if the network can reach it
-    without TLS.
+    """Return the rules of access to a browser page served at an address; ConfigError if the network can reach
+    it without TLS.
+
+    token_file : file with the token, None = a random one where one is needed
+    secured : whether the page is served over TLS
     """
     if not place.is_here and not secured:
         raise ConfigError(

@@ -1,6 +1,6 @@
-"""The data sent to the page: first the layout, then changes, as plain values.
+"""The data sent to the browser page with results: first its layout, then changes, as plain values.
 
-Names, panels, lines, colours and texts are those of the monitor; the page adds none.
+Names, panels, lines, colours and texts are those of the monitor window; the page adds none.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def stride_of(rate: float) -> int:
 
 
 def layout_message(layout: WindowLayout) -> dict[str, Any]:
-    """Return the data from which the page builds itself for one session."""
+    """Return the data from which the browser page builds itself for one session: panels, curves, sticks of
+    the figure.
+    """
     return {
         "session": layout.session_id,
         "details": details_of(layout, layout.meta.get("method", "")),
@@ -79,7 +81,9 @@ def layout_message(layout: WindowLayout) -> dict[str, Any]:
 
 
 def look_message() -> dict[str, Any]:
-    """Return colours, captions and views, which are the same for every session."""
+    """Return colours, captions and directions of view for the browser page, which are the same for every
+    session.
+    """
     return {
         "themes": {theme.name: asdict(theme) for theme in (LIGHT, DARK)},
         "chips": {
@@ -101,7 +105,9 @@ def look_message() -> dict[str, Any]:
 
 
 def state_message(feed: Feed, events: GaitEvents) -> dict[str, Any]:
-    """Return the figure of the newest frame, and the status of the stream."""
+    """Return the stick figure of the newest frame, the status of the stream and the last gait events, for the
+    browser page.
+    """
     connection = feed.connection()
     message: dict[str, Any] = {
         "connection": {"words": connection.words, "mood": connection.mood, "flows": connection.flows},
@@ -124,13 +130,15 @@ def state_message(feed: Feed, events: GaitEvents) -> dict[str, Any]:
 
 
 def drawn_places(places: Array) -> list[Any]:
-    """Return positions in the figure [m]; NaN for implausible ones."""
+    """Return positions in the stick figure as lists [m]; NaN for implausible ones."""
     return np.round(np.where(np.abs(places) > FAR, np.nan, places), DECIMALS_M).tolist()
 
 
 def curves_message(feed: Feed, panels: Sequence[int], n_sent: int) -> tuple[dict[str, Any], int]:
-    """Return points of some panels after the first `n_sent` samples of the history, and the number of
-    samples sent so far.
+    """Return the points of curves that came after the first `n_sent` samples of the stream, for the browser
+    page, and the number of samples sent so far.
+
+    panels : indices of the panels whose curves are sent
     """
     layout, history = feed.layout, feed.history
     if layout is None:
@@ -158,7 +166,7 @@ def curves_message(feed: Feed, panels: Sequence[int], n_sent: int) -> tuple[dict
 
 
 def last_of(window: Window, stride: int) -> int:
-    """Return the number of samples up to the end of the last block of `stride` samples that the window
-    contains completely.
+    """Return how many samples of the stream have been sent if curves are drawn in blocks of `stride` samples:
+    up to the end of the last block that the window contains completely.
     """
     return (window.first + len(window.time)) // stride * stride

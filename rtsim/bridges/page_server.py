@@ -1,4 +1,5 @@
-"""The page's web server: a few files, and for each viewer a stream of events, each in a thread.
+"""The web server of the browser page with results: a few files, and for each viewer a stream of events, each
+in a thread.
 
 It is read only. A viewer that stops reading blocks only its own thread; if it continues, it gets the newest
 data, otherwise it is disconnected.
@@ -62,9 +63,10 @@ HEADERS = {
 
 
 class Showing:
-    """The page's data, shared between the thread that receives frames and the threads of the viewers.
+    """The data that the browser page shows, shared between the thread that receives frames and those of the
+    viewers.
 
-    feed : used only while holding the lock `news`
+    feed : newest state of the result stream, used only while holding the lock `news`
     events : gait events, used under the same lock
     """
 
@@ -90,7 +92,9 @@ class Showing:
 
 
 class Viewer:
-    """Record of what was already sent to one viewer of the page."""
+    """Record of what was already sent to one viewer of the browser page; panels : indices of the panels of
+    curves that the viewer requests.
+    """
 
     def __init__(self, showing: Showing, panels: list[int]) -> None:
         self._showing, self._panels = showing, panels
@@ -128,7 +132,9 @@ class Viewer:
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves the page at an address; each connection has a daemon thread, and their number is limited."""
+    """Serves the browser page at an address; each connection has a daemon thread, and the number of
+    connections is limited.
+    """
 
     daemon_threads = True
     block_on_close = False
@@ -241,7 +247,9 @@ class RequestHead:
 
 
 class PageRequest(BaseHTTPRequestHandler):
-    """Answers GET and HEAD requests for the files, and GET requests for the stream of events."""
+    """Answers GET and HEAD requests for the files of the browser page, and GET requests for its stream of
+    events.
+    """
 
     server: PageServer
     server_version, sys_version = "rtsim", ""
@@ -252,7 +260,9 @@ class PageRequest(BaseHTTPRequestHandler):
         self.rfile: Any = RequestHead(self.rfile)
 
     def do_GET(self) -> None:
-        """Answer with a file, the stream of events, or the reason why the request is rejected."""
+        """Answer a request with a file of the page, the stream of events, or the reason why it is
+        rejected.
+        """
         self.server.has_asked(self.connection)
         parts = urlsplit(self.path)
         try:

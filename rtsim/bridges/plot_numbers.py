@@ -1,8 +1,7 @@
-"""Results as named numbers for PlotJuggler's ZeroMQ plugin: topic `plot`, one MessagePack map for each
-frame.
+"""Results as named numbers for PlotJuggler's ZeroMQ plugin: topic `plot`, one MessagePack map for each frame.
 
 The plugin takes two parts, topic and payload, flattens maps to topic/field/label, and shows plain numbers
-only; it ignores the binary arrays of our results. Angles are in degrees, the rest in SI.
+only; it ignores the binary arrays of a result stream. Angles are in degrees, the rest in SI.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ LOOK_S, BACKLOG = 0.1, 512
 
 
 class PlotNumbers:
-    """Converts frames to maps of numbers.
+    """Converts frames of results to maps of named numbers.
 
     fields : names of the fields that are sent; () = all fields that appear in tables
     say : function called with messages for the user
@@ -114,8 +113,11 @@ def serve_plot(
     stop: threading.Event,
     say: Callable[[str], None],
 ) -> int:
-    """Send the results at an address as numbers, at `bound`, until `stop` is set; return how many frames
-    were sent.
+    """Publish the results at `address` as named numbers at the address `bound`, until `stop` is set; return
+    how many frames were sent.
+
+    fields : names of the fields that are sent; () = all fields that appear in tables
+    say : function called with messages for the user
 
     ConfigError for an address that cannot be bound, or a field that is named twice. Other interfaces than
     this machine's are rejected, as the plugin has no keys.

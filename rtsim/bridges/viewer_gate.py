@@ -47,14 +47,17 @@ REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n
 
 
 def hidden_host() -> str:
-    """Return a loopback address, one that cannot be guessed if possible."""
+    """Return an address of the loopback network for a server that must not be found: if possible, one that
+    cannot be guessed.
+    """
     if sys.platform != "linux":
         return HOST
     return "127." + ".".join(str(1 + secrets.randbelow(254)) for _ in range(3))
 
 
 class ViewerGate:
-    """Accepts viewers at a port, and connects permitted ones to the WebSocket behind the gate.
+    """Accepts viewers (web pages, programs) at a port, and connects permitted ones to the WebSocket behind
+    the gate.
 
     port : port on this machine, 0 = any; afterwards the port in use
     origins : further permitted pages, such as http://viewer.lab:8080
@@ -150,8 +153,8 @@ class ViewerGate:
             self._places.release()
 
     def _hand_over(self, viewer: socket.socket, behind: socket.socket) -> None:
-        """Relay data in both directions. Each direction waits for a side that does not read, which delays no
-        other connection.
+        """Relay data in both directions between a viewer and the WebSocket behind the gate. Each direction
+        waits for a side that does not read, which delays no other connection.
         """
         other = {viewer: behind, behind: viewer}
         while not self._over.is_set():
@@ -162,7 +165,9 @@ class ViewerGate:
                 other[end].sendall(piece)
 
     def _admitted(self, request: bytes) -> bool:
-        """Return whether a request comes from a program or a permitted page, and addresses this machine."""
+        """Return whether a viewer's request comes from a program or a permitted page, and addresses this
+        machine.
+        """
         hosts, origins = header_values(request, "host"), header_values(request, "origin")
         if len(hosts) != 1 or not HERE.fullmatch(hosts[0]) or len(origins) > 1:
             return False
