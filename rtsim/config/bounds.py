@@ -66,7 +66,12 @@ def check_numbers(value: Any, key: str = "", name: str = "", floor: str = "") ->
 
 
 def check_number(value: float, key: str, name: str, floor: str) -> None:
-    """Raise ValueError for a number outside the plausible range of its unit."""
+    """Raise ValueError for a number outside the plausible range of its unit.
+
+    key : its key in the file, for the message
+    name : field that contains it, whose ending is the unit, as in mass_kg
+    floor : lower bound in the schema: "> 0", ">= 0" or ""
+    """
     unit = unit_of(name)
     least, most = UNITS.get(unit, ANY)
     most = RANGES.get(name, most)

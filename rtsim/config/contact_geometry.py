@@ -13,7 +13,9 @@ NONE = (0.0, 0.0, 0.0)
 
 
 class ContactShape(NamedTuple):
-    """The surfaces of a contact in millimetres, in the axes of the bodies that carry them."""
+    """The sizes of the two surfaces of a contact in millimetres, in the axes of the bodies that carry them:
+    radii of A and B, or the normal of a plane and the velocity of its surface, or two triangle meshes.
+    """
 
     radii_a_mm: tuple[float, float, float]
     radii_b_mm: tuple[float, float, float] = NONE

@@ -1,4 +1,5 @@
-"""Interface of the settings of a controller: its kind, parameters with units and ranges, stiffness.
+"""Interface of the settings of a controller, which computes the torque of a device: its kind, parameters with
+units and ranges, stiffness.
 
 The kinds are modules of rtsim/config/controllers, found by folder, each with a record `Controller`. The
 control law of each kind is in the module of the same name in rtsim/device/controllers.

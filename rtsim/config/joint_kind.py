@@ -25,12 +25,18 @@ class ChainStep(NamedTuple):
 
 
 def nothing(body: Any, directed: Directed) -> Sequence[float]:
-    """Return an empty list of parameters, for joint kinds without parameters."""
+    """Return an empty list of parameters, for joint kinds without parameters.
+
+    body : the body's table in the model file
+    directed : function from an axis in this table to a unit vector in the joint's frame
+    """
     return ()
 
 
 def no_offset(numbers: Array) -> Array:
-    """Return a zero offset, for joint kinds whose frames coincide in the neutral pose."""
+    """Return a zero offset, for joint kinds whose frames coincide in the neutral pose; numbers : parameters
+    of the joint.
+    """
     return np.zeros(3)
 
 
@@ -51,8 +57,9 @@ class JointKind(NamedTuple):
         coordinates there are
     needs : required key of a body -> error text if it is missing
     keys : keys that only this kind has -> their type; empty if there are none
-    parameter : function (body, directed) that returns its parameters for the kernels, as in
-        kernels/joints/tree.Tree.parameter
+    parameter : function (body, directed) that returns the up to three numbers that describe the joint for the
+        kernels, such as the unit axis of a hinge; `directed` converts an axis in the body's table to a unit
+        vector in the joint's frame
     steps : function (body, directed) that returns the elementary motions of a chain; None for every other
         kind
     neutral : values of the unnamed coordinates in the neutral pose

@@ -69,8 +69,10 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 def check_record(
     data: dict[str, Any], record: type[Record], where: str, options: Mapping[str, str] = MappingProxyType({})
 ) -> Record:
-    """Return the record made of the tables; ConfigError names the key that does not fit.
+    """Return the record that a schema makes of the tables of a config; ConfigError names the key that does
+    not fit.
 
+    where : the file, for messages
     options : key -> command-line option that it comes from, which is named instead
     """
     try:

@@ -29,8 +29,10 @@ STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
 def explain(message: str, data: object, record: type[msgspec.Struct]) -> tuple[str, str | None, str]:
-    """Translate a schema's message; return the fault, the allowed values (None if the fault states them) and
-    the remedy.
+    """Translate the error message of a schema (msgspec) for users; return the fault, the allowed values (None
+    if the fault states them) and the remedy.
+
+    data : the tables of the file; record : their schema
     """
     found = PATH.search(message)
     what = message[: found.start()] if found else message
@@ -49,7 +51,9 @@ def explain(message: str, data: object, record: type[msgspec.Struct]) -> tuple[s
 
 
 def bound_in_words(what: str) -> str:
-    """Return the bound stated in a schema's message as text; "" if it states none."""
+    """Return as text the bound, such as "0 or more", that a schema's error message states; "" if it states
+    none.
+    """
     found = BOUND.search(what)
     return BOUNDS[found.group(1)].format(float(found.group(2))) if found else ""
 
@@ -107,7 +111,7 @@ def is_tagged_as(record: type[msgspec.Struct], data: object) -> bool:
 
 
 def fits(value: object, kind: Any) -> bool:
-    """Return whether a value can be converted to a type."""
+    """Return whether a value of a config file can be converted to a type of its schema."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError:

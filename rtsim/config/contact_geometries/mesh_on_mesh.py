@@ -58,7 +58,9 @@ def check(a: ContactSurface, b: ContactSurface, key: str) -> None:
 
 
 def idle_key(one: ContactSurface) -> str:
-    """Return a key that has no effect in combination with the others, and the remedy; "" if there is none."""
+    """Return why a key of a contact surface has no effect in combination with the others, and the remedy; ""
+    if every key has one.
+    """
     if not one.by_vertices:
         unread = "own_normals" if one.own_normals else "area" if one.area != USUAL_AREA else ""
         if unread:

@@ -20,7 +20,9 @@ USUAL = "stiffness_damping"
 
 
 def controller_of(table: Any) -> ControllerSpec:
-    """Return the settings in a table [controller]; ValueError, in terms of the file, for an invalid table."""
+    """Return the settings of a device's controller from the table [controller] of a config; ValueError, in
+    terms of the file, for an invalid table.
+    """
     if isinstance(table, ControllerSpec):
         return table
     if not isinstance(table, dict):

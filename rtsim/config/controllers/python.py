@@ -1,4 +1,4 @@
-"""Controller: torque computed by a function that the user provides."""
+"""Controller of a device: torque computed by a function that the user provides."""
 
 from __future__ import annotations
 

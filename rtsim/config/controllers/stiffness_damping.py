@@ -1,4 +1,6 @@
-"""Controller: torque from the measured angle and speed, -k (theta - theta_n) - c d(theta)/dt."""
+"""Controller of a device: torque from the measured angle theta and speed, -k (theta - theta_n) - c
+d(theta)/dt, with stiffness k, damping c and neutral angle theta_n.
+"""
 
 from __future__ import annotations
 

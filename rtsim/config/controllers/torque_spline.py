@@ -1,4 +1,4 @@
-"""Controller: torque over the gait phase, by four parameters (rtsim/device/torque_spline.py)."""
+"""Controller of a device: torque over the gait phase, by four parameters (rtsim/device/torque_spline.py)."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ def parameter(body: Any, directed: Directed) -> tuple[float, ...]:
 
 
 def offset(numbers: Array) -> Array:
-    """Return the offset of the child frame in the neutral pose [m]; the centre lies at the end of the third
-    radius of the ellipsoid.
+    """Return the position of the child frame in the neutral pose [m]: the centre lies at the end of the third
+    radius of the ellipsoid; numbers : the three radii [m].
     """
     return np.array([0.0, 0.0, numbers[2]])
 

@@ -1,4 +1,4 @@
-"""Schema of a model that extends another one by force laws, bodies, elements and methods."""
+"""Schema of a model file that extends another model by force laws, bodies, elements and methods."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from rtsim.config.models.pressure_laws import Pressure
 
 
 class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Two surfaces that exert pressure if they have a stiffness. A marker method can keep a sphere on a
-    plane as a constraint.
+    """A contact in a model file: two surfaces that exert pressure if they have a stiffness. A marker method
+    can keep a sphere on a plane as a constraint.
 
     The surfaces have keys of their own, depending on the geometry, such as ellipsoid and plane.
     """

@@ -1,4 +1,6 @@
-"""Schema of `[torque_generators]` in a model file: generators of its coordinates, and their activations."""
+"""Schema of `[torque_generators]` in a model file: joint torque generators of its coordinates, and their
+activations.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ percentages."""
 
 
 class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A set of torque generators (configs/generators, or a file), and their activations in a simulation."""
+    """A set of joint torque generators (configs/generators, or a file), and their activations in a
+    simulation.
+    """
 
     set: Annotated[str, msgspec.Meta(min_length=1)]
     # by the names of generators: 0 to 1, or functions of time [s]; others are at rest. An activation is as it
@@ -37,6 +41,8 @@ def check_level(given: float | FunctionSpec, where: str, key: str) -> None:
     """Raise ValueError for an activation or excitation that is a constant outside 0 to 1, or a function with
     too large values.
 
+    given : the constant or function
+    where : its key in the file, for the message
     key : "activation" or "excitation", for the message
     """
     if isinstance(given, FunctionSpec):

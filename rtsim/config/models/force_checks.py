@@ -12,7 +12,9 @@ from rtsim.config.models.place_schema import GROUND, Place
 
 
 def check_forces(spec: ModelTables) -> None:
-    """Raise ValueError, with the key and the allowed values, for an impossible element or setting."""
+    """Raise ValueError, with the key and the allowed values, for an impossible force element of a model file,
+    or an impossible setting in [simulation].
+    """
     bodies = [body.name for body in spec.bodies]
     check_lines(spec, bodies)
     for contact in spec.contacts:

@@ -23,8 +23,8 @@ Range = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
 
 
 class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Axes of the joint coordinate system on the proximal and the distal body. For each body two of the axes
-    u, v, w of its segment are named: the first is used as it is, and the second, together with the first,
+    """Axes of the joint coordinate system on the proximal and the distal body. For each body two of the
+    segment's axes u, v, w are named: the first is used as it is, and the second, together with the first,
     spans the plane that defines the other axes.
     """
 
@@ -134,7 +134,7 @@ class ElementaryMotion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
 
 
 class BodyRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A segment and the joint that carries it; some kinds of joints have additional keys."""
+    """A segment and the joint that carries it; some kinds of joints add keys of their own."""
 
     name: Name
     joint: JointKind
@@ -177,7 +177,7 @@ else:  # with the keys of each kind of joint
 
 
 def free_in_ground(body: Body) -> Body:
-    """Return the body with its mass on a free joint to ground."""
+    """Return a body of the same name and mass properties on a free joint to ground."""
     return Body(
         name=body.name,
         joint="free",
@@ -189,8 +189,8 @@ def free_in_ground(body: Body) -> Body:
 
 
 def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinate, ...]:
-    """Return the coordinates of a body's joint, or of another kind of joint in its place; unnamed ones get
-    the body's name.
+    """Return the coordinates of a body's joint, or of joint kind `kind` in its place; unnamed ones get the
+    body's name.
     """
     kind = kind or body.joint
     if kind == body.joint and body.coordinates:
@@ -201,7 +201,7 @@ def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinat
 
 
 def is_angular(body: Body, k: int, kind: JointKind | None = None) -> bool:
-    """Return whether coordinate k of a body's joint is an angle.
+    """Return whether coordinate k of a body's joint, or of joint kind `kind` in its place, is an angle.
 
     For a custom joint, the units of the coordinate's numbers decide; without numbers, it is an angle if it
     drives a rotation.
@@ -217,7 +217,9 @@ def is_angular(body: Body, k: int, kind: JointKind | None = None) -> bool:
 
 
 def in_degrees(body: Body, k: int, kind: JointKind | None = None) -> bool:
-    """Return whether a storage file with inDegrees=yes states coordinate k of a body's joint in degrees."""
+    """Return whether a storage file (.mot, .sto) with inDegrees=yes states coordinate k of a body's joint, or
+    of joint kind `kind` in its place, in degrees.
+    """
     return is_angular(body, k, kind) and not coordinates_of(body, kind)[k].coupled
 
 

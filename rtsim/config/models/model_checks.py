@@ -85,8 +85,8 @@ def check_coordinates(body: Body) -> None:
 
 
 def check_inertias(spec: ModelTables, note: Note) -> None:
-    """Raise ConfigError for an inertia that is not positive semidefinite; add a note for one that no real
-    body can have.
+    """Raise ConfigError for an inertia that is not positive semidefinite; call `note` with a sentence on one
+    that no real body can have.
 
     With a negative principal inertia, the kinetic energy can be negative. If one principal inertia exceeds
     the sum of the two others, a second moment of mass, trace/2 - I, is negative: no mass distribution has

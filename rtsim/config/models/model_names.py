@@ -12,7 +12,9 @@ from rtsim.config.models.place_schema import GROUND, Place
 
 
 def check_names(spec: ModelTables) -> None:
-    """Raise ValueError with the key and the allowed names for a name that is not defined."""
+    """Raise ValueError with the key and the allowed names for a name in a model file that is not defined
+    there.
+    """
     bodies = [body.name for body in spec.bodies]
     angles = [body.angles.names[0] for body in spec.bodies if body.angles]
     check_once(bodies, "bodies")
@@ -87,8 +89,8 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
 
 
 def check_reactions(spec: ModelTables) -> None:
-    """Check that each reaction names an element of the model that is a single scalar constraint, a distance
-    or a plane, and that no two reactions name the same element.
+    """Check that each reaction names a constraint element of the model with a single scalar equation, a
+    distance or a plane, and that no two reactions name the same element.
     """
     scalar = [element.name for element in spec.elements if element.kind in ("distance", "plane")]
     check_once([reaction.name for reaction in spec.reactions], "reactions")
@@ -113,8 +115,8 @@ def check_method(
 
 
 def check_held(spec: ModelTables) -> None:
-    """Check that each element named by a method can be a constraint: a ligament needs a length, a contact
-    must be a sphere on a plane.
+    """Check that each element that a marker method names can be a constraint: a ligament needs a length, a
+    contact must be a sphere on a plane.
     """
     named = {name for method in spec.methods.values() for name in (*method.hard, *method.soft)}
     for ligament in spec.ligaments:
@@ -206,7 +208,9 @@ def check_known(names: Iterable[str], allowed: Iterable[str], key: str) -> None:
 
 
 def check_once(names: Sequence[str], key: str) -> None:
-    """Raise ValueError for a name that occurs twice, or cannot be a column heading."""
+    """Raise ValueError for a name that occurs twice, or cannot be a column heading; key : table of the names,
+    for the message.
+    """
     broken = next((name for name in names if not name.strip() or set(name) & set("\t\r\n")), None)
     if broken is not None:
         raise ValueError(f"{key}: {broken!r} cannot be a name; allowed: one line of text, without tabs")

@@ -1,4 +1,6 @@
-"""Schema of configs/generators/*.toml: muscle torque generators, and the joints on which they act."""
+"""Schema of configs/generators/*.toml: joint torque generators (Millard et al. 2019), and the joints on which
+they act.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ Turn = TypeVar("Turn", float, NDArray[np.float64])
 
 
 class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """One generator; angles are positive in flexion, 0 in neutral standing (kernels/torque_generator)."""
+    """One joint torque generator, which stands for all flexors or extensors of a joint: its strength and its
+    curves; angles are positive in flexion, 0 in neutral standing (kernels/torque_generator).
+    """
 
     source: str
     # of numbers that nobody measured as they stand
@@ -53,11 +57,14 @@ class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
 
 
 class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A joint of a body and its two antagonistic generators.
+    """A joint and its two antagonistic torque generators.
 
+    coordinate : coordinate of the joint
+    extensor, flexor : names of the generators
     flexion_sign : direction of the coordinate, -1 if it decreases in flexion
     offset_deg : value of the coordinate at which the generators' angle is 0 [deg]
-    factor : factor of its angle and speed in the curves, 2 if two joints share one generator's range
+    factor : angle and speed of the generators' curves per angle and speed of the joint, 2 if two joints share
+        one generator's range
     """
 
     coordinate: Name
@@ -82,8 +89,8 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
 
 
 class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Fitted parameters of one generator at a joint; see `rtsim fit`. They scale, shift and blend its curves
-    and scale its strength (Millard et al. 2019, eq. 8).
+    """Fitted parameters of one torque generator at a joint; see `rtsim fit`. They scale, shift and blend its
+    curves and scale its strength (Millard et al. 2019, eq. 8).
 
     strength_Nm : strength before the fit, if it differs from that of the set
     """
@@ -105,14 +112,15 @@ class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 
 
 class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Generators of a population or a person, and optionally the joints on which they act.
+    """Torque generators of a population or a person, and optionally the joints on which they act.
 
     base : a shipped set or a .toml file whose generators are extended or replaced
     columns : names of the columns of motions without a header
     fits : fits of generators at joints, by the names COORDINATE_extensor, COORDINATE_flexor
-    velocity_blends_to : limit towards which lambda_V blends the torque-velocity curve: its eccentric
-        maximum, as in the authors' program (RBDL, muscle addon) and so in the published fits, or one, as in
-        the printed eq. 5 (Millard et al. 2019); by default that of the base, else eccentric
+    velocity_blends_to : limit towards which the parameter lambda_V blends the torque-velocity curve: its
+        eccentric maximum, as in the program of Millard et al. (RBDL, muscle addon) and so in the published
+        fits, or one, as in the printed eq. 5 (Millard et al. 2019); by default that of the base, else
+        eccentric
     """
 
     name: Name

@@ -19,7 +19,9 @@ Tables = dict[str, Any]
 
 
 def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
-    """Load the run of a config; asked : words NAME=CHOICE. ConfigError for an unknown name or choice."""
+    """Return the run of a config, with the choices that the words NAME=CHOICE in `asked` select; ConfigError
+    for an unknown name or choice.
+    """
     data = read_toml(path)
     offered = choices_in(data, path)
     taken = {name: next(iter(tables)) for name, tables in offered.items()}
@@ -41,7 +43,11 @@ def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
 
 
 def check_compared(compare: Compare, offered: Mapping[str, Tables], where: str) -> None:
-    """Raise ConfigError, before any run, if a name to be compared has no choices in the config."""
+    """Raise ConfigError, before any run, if a name or a choice to be compared does not exist in the config.
+
+    offered : name -> its choices, each with the keys that it sets
+    where : the file, for messages
+    """
     known = offered.get(compare.choice)
     if known is None:
         raise ConfigError(
@@ -58,7 +64,7 @@ def check_compared(compare: Compare, offered: Mapping[str, Tables], where: str) 
 
 
 def choices_of(path: Path, name: str) -> tuple[str, ...]:
-    """Return the choices under a name of a config, the default one first."""
+    """Return the choices that a run config offers under a name, the default one first."""
     offered = choices_in(read_toml(path), path)
     if name not in offered:
         raise ConfigError(
@@ -70,7 +76,9 @@ def choices_of(path: Path, name: str) -> tuple[str, ...]:
 
 
 def choices_in(data: Tables, path: Path) -> dict[str, Tables]:
-    """Return the keys of each choice by name; ConfigError if a choice is not a table."""
+    """Return the choices in the tables of a run config: name -> choice -> the keys that it sets; ConfigError
+    if a choice is not a table.
+    """
     offered = data.get(KEY, {})
     for name, tables in offered.items() if isinstance(offered, dict) else [(KEY, offered)]:
         sound = (
@@ -86,7 +94,12 @@ def choices_in(data: Tables, path: Path) -> dict[str, Tables]:
 
 
 def asked_of(asked: Iterable[str], offered: Mapping[str, Tables], where: str) -> dict[str, str]:
-    """Map a name to a choice, from the words NAME=CHOICE of the command line."""
+    """Return the chosen alternatives, name -> choice, from the words NAME=CHOICE of the command line;
+    ConfigError for an unknown one.
+
+    offered : name -> its choices, each with the keys that it sets
+    where : the file, for messages
+    """
     taken: dict[str, str] = {}
     for words in asked:
         name, _, choice = words.partition("=")

@@ -13,8 +13,8 @@ USUAL_DIFFERENCE_MM = 0.05
 
 
 class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A joint whose displacement and force are published, given by the first point of a constraint
-    element.
+    """A joint whose displacement and force are published: the displacement of the first point of a constraint
+    element, and the sum of contact forces and reactions that act there.
     """
 
     # element whose first point is followed, in the axes of its second body

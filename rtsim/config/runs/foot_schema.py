@@ -1,4 +1,4 @@
-"""Schema of a foot on the ground: the table [foot] of a run."""
+"""Schema of a foot contact model on the ground: the table [foot] of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Schema of configs/hil/*.toml: a simulated limb, a device on it, and their safety limits."""
+"""Schema of configs/hil/*.toml (hardware in the loop): a simulated limb, a device on it, and their safety
+limits.
+"""
 
 from __future__ import annotations
 

@@ -157,20 +157,22 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def named(self) -> dict[str, str]:
-        """Return role -> marker name for the roles that have a marker."""
+        """Return role (landmark) -> marker name for the roles of this leg that have a marker."""
         fields = (field for field in self.__struct_fields__ if field not in ("tracking", "trunk"))
         return {field: getattr(self, field) for field in fields if getattr(self, field)}
 
     @property
     def roles(self) -> dict[str, str]:
-        """Return the marker name of each role from which landmarks are computed if all markers are
-        present: `named` without `spare`.
+        """Return role -> marker name for the roles from which landmarks are computed if all markers are
+        present: those with a marker, except the spare ones.
         """
         return {role: name for role, name in self.named.items() if role not in self.spare}
 
     @property
     def spare(self) -> dict[str, str]:
-        """Return the marker name of each role that is only used if another named landmark is missing."""
+        """Return role -> marker name for the roles whose marker is used only if that of another role is
+        missing, such as the toe beside both metatarsals.
+        """
         pairs = {
             "shank_lateral": self.malleolus_medial,
             "toe": self.metatarsal_1 and self.metatarsal_5,

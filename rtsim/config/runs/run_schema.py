@@ -138,7 +138,9 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Compare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Settings of `rtsim analyse --compare`."""
+    """Settings of `rtsim analyse --compare`: which choices of the run config are compared, in which results,
+    and over how many cycles of the movement.
+    """
 
     # name of choices of this config, all of which are run
     choice: str

@@ -1,4 +1,6 @@
-"""Schema of `[tuning]` in configs/hil/*.toml: tuned parameters, and the cost of a setting."""
+"""Schema of `[tuning]` in configs/hil/*.toml: controller parameters that a search tunes, and the cost of a
+setting.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ LONGEST_CYCLE_S = 60.0
 
 
 class Channel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One scalar of every published frame: an entry, or a component of an entry, of a field."""
+    """One number of every published frame: an entry of a field, or a component of an entry."""
 
     field: str
     # of the entry; may be left out where there is one
@@ -23,7 +25,9 @@ class Channel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class CostTerm(Channel, forbid_unknown_fields=True, frozen=True):
-    """A term of the cost: a scalar of the frames, reduced over a cycle."""
+    """A term of the cost: one number of every frame, reduced over a cycle to a single value, such as its
+    mean.
+    """
 
     # peak: the largest magnitude; rms, mean_square, mean; from_target: rms of the difference to `target`
     reduction: Literal["peak", "rms", "mean_square", "mean", "from_target"] = "rms"
