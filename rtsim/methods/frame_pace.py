@@ -77,7 +77,11 @@ class FramePace:
         return STEP[0] * stated <= passed <= STEP[1] * stated
 
     def _watch(self, seq: int, time: float, came: float) -> None:
-        """Add a frame to the window; if the window is complete, compare it with the one before."""
+        """Add a frame to the present window of time; if the window is complete, compare it with the one
+        before.
+
+        seq : number of the frame; time, came : its own time, and the time at which it came [s]
+        """
         window = self._window
         if window.n and came - window.began >= WINDOW_S:
             self.wrong = self._compared(window, came)

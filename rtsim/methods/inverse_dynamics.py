@@ -110,11 +110,19 @@ class InverseDynamics:
         self._run(q, v, v_dot)
 
     def moment_deviation(self, frame: str = "angles") -> Array:
-        """Return the standard deviations of `moment`, (n_joint, 3) [N m], a view; frame : as for `moment`"""
+        """Return the standard deviations of the net joint moments, (n_joint, 3) [N m], a view.
+
+        frame : axes of the components: "ground", "proximal", "distal", or "angles" = the axes of the joint
+            angles
+        """
         return self.deviations.moment[:, FRAMES[frame]]
 
     def force_deviation(self, frame: str = "angles") -> Array:
-        """Return the standard deviations of `force`, (n_joint, 3) [N], a view; frame : as for `moment`"""
+        """Return the standard deviations of the net joint forces, (n_joint, 3) [N], a view.
+
+        frame : axes of the components: "ground", "proximal", "distal", or "angles" = the axes of the joint
+            angles
+        """
         return self.deviations.force[:, FRAMES[frame]]
 
     @property
@@ -137,8 +145,9 @@ class InverseDynamics:
         self.external[:] = 0.0
 
     def push(self, body: int, force: Array, place: Array, free_moment: Array | None = None) -> None:
-        """Add an external force (3,) [N] at a position (3,) [m] in ground, with an additional moment (3,) [N
-        m]."""
+        """Add an external force (3,) [N] on a body at a position (3,) [m] in ground, and a free moment (3,)
+        [N m] if it is given.
+        """
         wrench, (x, y, z), (fx, fy, fz) = self.external[body], place, force
         wrench[0] += y * fz - z * fy
         wrench[1] += z * fx - x * fz
@@ -156,8 +165,10 @@ class InverseDynamics:
         return self.results.moment[:, FRAMES[frame]]
 
     def force(self, frame: str = "angles") -> Array:
-        """Return the net joint forces on the distal bodies, (n_joint, 3) [N], a view; frame : as of
-        `moment`
+        """Return the net joint forces on the distal bodies, (n_joint, 3) [N], a view.
+
+        frame : axes of the components: "ground", "proximal", "distal", or "angles" = the axes of the joint
+            angles
         """
         return self.results.force[:, FRAMES[frame]]
 

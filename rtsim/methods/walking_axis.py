@@ -71,8 +71,11 @@ def off_axes(direction: Array) -> float:
 
 
 def oblique_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
-    """Return the direction of a straight path (3,) as `straight_way` does, if it is oblique to all axes of
-    the laboratory; else None."""
+    """Return the unit vector (3,) from the first to the last position on the floor, if the path is straight
+    and oblique to all axes of the laboratory; else None.
+
+    places : (n, 3) positions of a pelvis, NaN = not seen [m]; shortest : shortest length of such a path [m]
+    """
     way = straight_way(places, shortest)
     return way if way is not None and off_axes(way) > OBLIQUE else None
 
@@ -131,8 +134,9 @@ class WalkingAxis:
         return "" if self._judged else self._follow(forwards, place)
 
     def _take(self, forwards: Array) -> str:
-        """Choose the nearest axis from now on or, if an oblique path is known, its direction or the
-        opposite."""
+        """Set the direction of walking to the laboratory axis nearest to `forwards` (3,) or, if an oblique
+        path is known, to the direction of that path or its opposite; return a note for the user, or "".
+        """
         self._since = math.nan
         self._places, self._judged = [], self._recorded is not None
         way = self.axes[:, 0].copy() if self._is_oblique else self._recorded
@@ -146,7 +150,9 @@ class WalkingAxis:
         return OBLIQUE_WALK.format(math.degrees(off_axes(way))) if new else ""
 
     def _follow(self, forwards: Array, place: Array) -> str:
-        """Collect positions while the person walks straight ahead, until they determine the direction."""
+        """Collect positions of the pelvis, `place` (3,) [m], until the person has walked a stride, and then
+        take the direction of this path if it is straight and oblique; return a note for the user, or "".
+        """
         if not math.isfinite(float(place[0] + place[2])):
             return ""
         if self._places and float(np.hypot(*(place - self._places[-1])[::2])) < APART_M:

@@ -260,8 +260,9 @@ def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, arc: Array) -> FdkModel:
-    """Build the kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) factors from their
-    lengths [1] or angles [m] to alpha, as in ForceDependentKinematics
+    """Build the kernels' record of a model with FDK degrees of freedom, whose values alpha are lengths [m].
+
+    arc : (n_fdk,) factor to alpha: 1 for a length, a lever arm [m] for an angle
     """
     names, tree, elements = model.names, model.tree, model.elements
     element = np.array([names.elements.index(name) for name in spec.dofs], np.int64)

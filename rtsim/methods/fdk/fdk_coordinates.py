@@ -86,8 +86,9 @@ def possible(model: Model) -> list[str]:
 
 
 def row_of_angle(model: Model, name: str) -> ElementRow:
-    """Build the element that represents a joint angle, with the published sign
-    (kernels/joints/joint_angles)."""
+    """Build the constraint (element) whose value is a joint angle (flexion, adduction or internal rotation)
+    with the sign in which results state it.
+    """
     joints, (j, k) = model.joints, divmod(model.names.joint_angles.index(name), 3)
     near, far = int(joints.proximal[j]), int(joints.distal[j])
     P, D, sign = joints.axes_proximal[j], joints.axes_distal[j], model.joint_signs[j, k]
@@ -157,7 +158,9 @@ def row_of_coordinate(model: Model, name: str) -> ElementRow:
 
 
 def own_motions(model: Model, dof: int) -> list[int]:
-    """Return the indices of the elementary motions of a joint that a coordinate drives."""
+    """Return the indices of those elementary motions of a joint that are driven by the coordinate of the
+    degree of freedom `dof`.
+    """
     tree, body = model.tree, int(model.tree.dof_body[dof])
     if tree.kind[body] != CHAIN:
         return [0] if motions(model, body) else []
@@ -167,8 +170,8 @@ def own_motions(model: Model, dof: int) -> list[int]:
 
 
 def is_plain(model: Model, dof: int, motion: int) -> bool:
-    """Return whether an elementary motion of a joint equals the coordinate, instead of being a function of
-    it.
+    """Return whether the elementary motion with index `motion` of a joint equals the coordinate of the degree
+    of freedom `dof`, instead of being a function of it.
     """
     tree, body = model.tree, int(model.tree.dof_body[dof])
     return bool(

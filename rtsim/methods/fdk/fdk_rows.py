@@ -147,8 +147,10 @@ def of_size_one(rows: Array) -> Array:
 
 
 def rows_of(model: Model, own: list[int], moved: bool) -> Array:
-    """Return the Jacobian rows (n_own, n) of elements between the same two bodies, each of unit norm or 0;
-    moved : in a pose next to the neutral one.
+    """Return the Jacobian rows (n_own, n) of constraints between the same two bodies, each of unit norm or 0.
+
+    own : indices of these constraints among the model's elements
+    moved : whether they are computed in a pose next to the neutral one, else in the neutral pose
     """
     tree, elements = model.tree, model.elements
     path = elements.path[own[0], : elements.n_path[own[0]]]

@@ -118,6 +118,8 @@ class JointForces:
         """Return the index of a contact, and the sign with which its force acts on the body that carries the
         joint's point: 1 if this is the first body of the contact, -1 if the second.
 
+        joint, contact : their names; element : index of the constraint whose first point is the joint's point
+
         ConfigError if the contact does not act on this body.
         """
         model = self._of.model

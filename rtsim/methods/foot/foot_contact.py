@@ -101,8 +101,8 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
 
 
 def levelling(spec: FootSpec) -> FootSpec:
-    """Return the settings of a foot whose height is determined by the load: the height at which its contact
-    force equals a given load, however small.
+    """Return the settings of a foot with which its height above the ground is found at which the contact
+    model bears a given load, however small.
     """
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 
@@ -232,10 +232,11 @@ class FootContact:
             row[...] = math.nan
 
     def take(self, motion: BodyMotion, k: int, point: Array, normal: Array, target: float) -> None:
-        """Compute the results for foot k of a motion above the plane through a point.
+        """Compute force, centre of pressure and pressure of foot k, in a given motion above a ground plane.
 
+        point, normal : (3,) a point of the plane and its normal
         target : known normal force [N]; NaN = unknown: then there is no result for a foot whose height is
-          determined by that force
+            determined by that force
         """
         contacts = self.foot.contacts.contacts
         contacts.point[:], contacts.normal[:] = point, normal

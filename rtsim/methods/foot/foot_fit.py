@@ -150,8 +150,8 @@ class FootProblem:
         return np.asarray(np.clip(x / self.scale, self.bounds.low + inner, self.bounds.high - inner))
 
     def split(self, x: Array) -> tuple[Array, list[Array]]:
-        """Split the unknowns into parameters (30,) and the knots of each step (N_SPLINE, N_KNOT), with its
-        height included.
+        """Split the unknowns of a fit into parameters (30,) and the knots of each step (N_SPLINE, N_KNOT), to
+        whose heights a constant height of the heel is added if it is an unknown.
         """
         values = x * self.scale
         parameters = self.around.copy()
@@ -225,9 +225,8 @@ def lifting(lifted: bool) -> Array:
 
 
 def search(problem: FootProblem, x: Array, most: int = MOST_EVALUATIONS) -> OptimizeResult:
-    """Search for the local minimum of the misfit of a foot from the unknowns x, by SciPy's trust-region
-    reflective method; most : largest number of evaluations.
-    """
+    """Search for a local minimum of a foot's misfit from the unknowns x, by SciPy's trust-region reflective
+    method; most : largest number of evaluations."""
     tolerance = FINE if problem.bends else TOLERANCE
     return least_squares(
         problem.values,
@@ -343,8 +342,8 @@ def validate_foot(
 
 
 def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: bool) -> FootFit:
-    """Return the result of a fit from the best unknowns of all searches; costs, n_evaluation, complete : as
-    in FootFit"""
+    """Return the result of a fit from the best unknowns of all searches; costs : cost of each start, complete
+    : whether all starts were finished."""
     cost, x = problem.best
     parameters, knots = problem.split(x)
     fill(problem.model, parameters)

@@ -190,7 +190,8 @@ class StepMisfit:
 
         slopes : (n_pressed, 2 N_SPLINE, 2 N_MOTION) derivatives of the motion with respect to values and
             rates of the splines
-        change : (n_parameter, N_CONTACT N_PARAMETER) as in `slopes`
+        change : (30, N_CONTACT N_PARAMETER) derivatives of the contacts' parameters with respect to the 30
+            parameters
         """
         frames, pressed, n = self._measured.frames, self._pressed, len(change)
         value, rate = self.motion.value[frames], self.motion.rate[frames]
@@ -208,8 +209,8 @@ class StepMisfit:
         self.curvature = total
 
     def _terms(self, wrench: Array) -> list[Array]:
-        """Compute the residuals (n,) of each term of the cost that depends on the wrenches (n, 6) about
-        the origin.
+        """Compute the residuals (n,) of normal force, centre of pressure and, if they have a weight, friction
+        and free moment, from the wrenches (n, 6) of the foot's contact about the origin [N m, N].
         """
         t = self.trial
         M, F = wrench[:, :3], wrench[:, 3:]

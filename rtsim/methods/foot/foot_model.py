@@ -139,8 +139,10 @@ def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
 
 
 def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame:
-    """Return the foot with another toes' axis, as fitted toe parameters only hold for the axis with which
-    they were fitted.
+    """Return a foot's frame with another joint of the toes: the one for which the contact parameters of the
+    toes were fitted, as they only hold for it.
+
+    toe_origin, toe_axes : (3,), (3, 3) origin [m] and axes, as columns, of the toes in the frame of the foot
     """
     return frame._replace(toe_origin=toe_origin, toe_axes=toe_axes)
 

@@ -45,7 +45,11 @@ def likeness(cells: Array, peak: Array, footprint: PressureTrial) -> float:
 
 
 def _laid(cells: Array, pressure: Array, raster: Array, source: str) -> Array:
-    """Interpolate the pressure at points (n, 2) of a raster along its principal axes, about its centre."""
+    """Interpolate a pressure image at the points (n, 2) of a raster whose origin is the image's centre of
+    pressure and whose axes are its principal axes.
+
+    cells, pressure : (n_cell, 2) places [m] and (n_cell,) pressure [Pa]; source : the image, for the error
+    """
     if not pressure.max(initial=0.0) > 0.0:
         raise ConfigError("the pressure is 0 in all cells", where=source)
     share = pressure / pressure.sum()

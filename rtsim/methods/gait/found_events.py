@@ -26,15 +26,17 @@ SAME_S = 0.15
 
 
 def found_events(results: Results, with_plates: bool = True) -> tuple[GaitEvent, ...]:
-    """Detect events from plates, if these are usable, else from markers; in the order of time."""
+    """Detect foot strikes and foot offs in results: by plates, if `with_plates`, and by markers where the
+    plates show none; in the order of time.
+    """
     plates = by_plates(results) if with_plates else []
     markers = [event for event in by_markers(results) if nearest(event, plates, SAME_S) is None]
     return tuple(sorted([*plates, *markers], key=lambda event: event.time))
 
 
 def nearest(event: GaitEvent, others: Sequence[GaitEvent], within_s: float) -> GaitEvent | None:
-    """Return the nearest of the other events with the same side and kind as an event, within `within_s`
-    [s]; None if there is none.
+    """Return that one of the other events with the same side and kind (strike or off) as an event which is
+    nearest in time, if it is within `within_s` [s]; else None.
     """
     alike = [other for other in others if (other.side, other.kind) == (event.side, event.kind)]
     best = min(alike, key=lambda other: abs(other.time - event.time), default=None)

@@ -45,9 +45,10 @@ def variable_score(curve: FloatArray, mean: FloatArray) -> float:
 
 
 def scores_of(strides: Mapping[str, Mapping[str, FloatArray]], norms: NormSet) -> GaitScores:
-    """Return the scores of a person against norms of the same convention.
+    """Return the gait scores of a person against the mean curves of norms.
 
-    strides : variable -> side -> (n_stride, 101) [deg]; strides with gaps are not counted
+    strides : variable -> side -> (n_stride, 101) angles [deg], with the signs and zeros of the norms; strides
+        with gaps are not counted
     """
     profile: dict[str, dict[str, float]] = {}
     deviations: dict[str, dict[str, float]] = {}

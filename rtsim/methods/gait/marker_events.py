@@ -171,8 +171,9 @@ def _direction(results: Results, root: int, feet: list[int]) -> tuple[FloatArray
 
 
 def _held(results: Results, segments: tuple[str, ...]) -> BoolArray:
-    """Return a mask (n,) of the frames in which a segment was held at its last pose because markers were
-    missing."""
+    """Return a mask (n,) of the frames in which any of these segments was held at its last pose because its
+    markers were missing.
+    """
     labels = next((spec.labels for spec in results.session.fields if spec.name == "segment_status"), ())
     out = np.zeros(len(results.times), np.bool_)
     for name in segments:
@@ -236,8 +237,9 @@ def turning_points(ahead: FloatArray) -> list[tuple[int, bool]]:
 
 
 def _zigzag(x: FloatArray, least: float) -> list[tuple[int, bool]]:
-    """Find the rows of extremes of x (n,) that differ by at least `least` from the extremes before and after;
-    True = maximum."""
+    """Find the rows at which x (n,) has a maximum or minimum that differs by at least `least` from the
+    extremes before and after it; return rows, and whether each is a maximum.
+    """
     found: list[tuple[int, bool]] = []
     high = low = 0
     rises: bool | None = None

@@ -25,7 +25,9 @@ LEAST = 1e-3
 
 
 def columns_of(table: Table, where: str, names: Sequence[str]) -> dict[str, Array]:
-    """Return the columns of a table with these names; ConfigError where there is none, or one is empty."""
+    """Return the columns of a table of EMG with these names; ConfigError if the table has none of them, or if
+    one has no value. where : the file
+    """
     found = {name: table.column(name) for name in names if name in table.columns}
     if not found:
         raise ConfigError("the table has none of the columns", where=where, allowed=", ".join(names))
@@ -84,8 +86,10 @@ def check_activations(found: Mapping[str, Array], where: str) -> None:
 
 
 def around(emg: Mapping[str, Array], part: float) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return lower and upper limits of activations (n,) for a fit: the EMG minus and plus the margin
-    `part`.
+    """Return lower and upper limits (n,) of activations for a fit, by the names of the torque generators:
+    their EMG minus and plus the margin `part`.
+
+    emg : name of the generator -> (n,) EMG as a fraction of the maximum
     """
     floors = {name: np.clip(values - part, 0.0, 1.0) for name, values in emg.items()}
     return floors, {name: np.clip(values + part, LEAST, 1.0) for name, values in emg.items()}

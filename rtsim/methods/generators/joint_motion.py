@@ -247,7 +247,7 @@ def largest(values: Array) -> float:
 
 
 def moved(angle: Array) -> bool:
-    """Return whether a joint moved at all; angle : (n,) [rad], NaN where it is not known."""
+    """Return whether a joint moved during the recording; angle : (n,) [rad], NaN where it is not known."""
     known = angle[np.isfinite(angle)]
     return len(known) > 0 and float(np.ptp(known)) >= STILL
 

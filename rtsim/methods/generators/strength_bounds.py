@@ -44,7 +44,9 @@ class IsometricTorque(NamedTuple):
 
 
 class StrengthBounds(NamedTuple):
-    """Bounds of one generator: its fit, its least and its greatest strength [N m]; NaN = not known."""
+    """Bounds of the strength of one torque generator: its fit to the person's motion, and its least and
+    greatest strength [N m]; NaN = not known.
+    """
 
     fit: FittedGenerator
     least: float

@@ -233,7 +233,10 @@ def fit_one(
 
 
 def fault_of(one: PlacedGenerator, q: Array, qd: Array, tau: Array) -> str:
-    """Return a sentence on why a generator cannot be fitted to this motion; "" if it can."""
+    """Return a sentence on why a generator cannot be fitted to the motion of its joint; "" if it can.
+
+    q, qd, tau : (n,) angle [rad], speed [rad/s] and moment [N m] of the joint
+    """
     if len(q) < FEWEST:
         return f"{one.joint.coordinate} is known in only {len(q)} frames"
     for words, values in (("angle", q), ("speed", qd), ("moment", tau)):
@@ -247,8 +250,8 @@ def fault_of(one: PlacedGenerator, q: Array, qd: Array, tau: Array) -> str:
 
 
 def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> str:
-    """Return a sentence on why the settings of a generator are impossible over n frames; empty if they are
-    possible.
+    """Return a sentence on why the settings of the fit of a generator to n frames are impossible; "" if they
+    are possible.
     """
     for name, low, high in zip(PARAMETERS, *bounds_of(one, settings), strict=True):
         if not low <= high:
@@ -283,8 +286,9 @@ def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array
 
 
 def one_sided(one: PlacedGenerator, tau: Array, settings: FitSettings) -> Array:
-    """Return the torque (n,) in the generator's direction, 0 where the joint torque is in the other direction
-    (Millard et al. 2019, eq. 7), plus co-contraction; NaN where it is not known.
+    """Return the torque (n,) in the direction of a generator that a motion demands of it: the joint torque
+    `tau` (n,), 0 where it is in the other direction (Millard et al. 2019, eq. 7), plus co-contraction; NaN
+    where it is not known.
     """
     tau = np.where(np.isfinite(tau), tau, np.nan)
     against = settings.co_contraction.get(one.joint.coordinate, 0.0)

@@ -51,12 +51,12 @@ class Basin(NamedTuple):
 
 
 def default_start(demands: Demands, now: Array) -> Array:
-    """Return the start that the program of the authors of the method uses: the scale s_A of the angle curve
-    is the range of the motion divided by the width of the curve, the scale s_V is the largest speed of the
-    motion divided by the largest speed of the curve, and s_tau is the largest torque that the motion demands.
-    A present value that is larger is used instead.
+    """Return the default start of a fit, that of the program by Millard et al.: the scale s_A of the angle
+    curve is the range of the motion divided by the width of the curve, the scale s_V is the largest speed of
+    the motion divided by the largest speed of the curve, and s_tau is the largest torque that the motion
+    demands. A present value that is larger is used instead.
 
-    now : (5,) - present values of the parameters, columns S_A to S_TAU
+    now : (5,) present values of the parameters s_A, s_V, Delta_P, lambda_P, s_tau
     """
     p = demands.parameter
     span = 2.0 * p[WIDTH] * sqrt(2.0 * log(1000.0))

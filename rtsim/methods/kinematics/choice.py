@@ -1,4 +1,6 @@
-"""Choice of a run's methods, and of the tracking tasks of a model with its own markers."""
+"""Choice of the kinematic methods that a run uses, and of the tracking tasks (weights of markers, target
+values of coordinates) of a model with its own markers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from rtsim.models.following import TrackingTasks, following_of
 
 
 def followed_by(run: RunConfig, spec: ModelSpec) -> TrackingTasks:
-    """Return the tracking tasks of a run for a model with its own markers."""
+    """Return the tracking tasks (weights of markers, target values of coordinates) of a model with its own
+    markers, from the inverse kinematics setup file that the run names, else from the model.
+    """
     setup = read_ik_setup(run.ik_setup) if run.ik_setup else None
     return following_of(spec, setup, run.ik_setup)
 

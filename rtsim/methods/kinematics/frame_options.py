@@ -36,7 +36,9 @@ def track_options(solver: Solver) -> TrackOptions:
 
 
 def slack_of(model: Model) -> Array:
-    """Return the factors (n_marker,) by which the limits of each marker of a person are widened."""
+    """Return the factors (n_marker,) by which the limits of the marker checks are widened: above 1 for
+    markers of feet and trunk, which are less rigid.
+    """
     of_segment = {"foot": FOOT_SLACK, TRUNK: TRUNK_SLACK}
     bodies = [kind_of_segment(model.names.bodies[b]) if b >= 0 else "" for b in model.markers.body]
     return np.array([of_segment.get(kind, 1.0) for kind in bodies])

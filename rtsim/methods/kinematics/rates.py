@@ -36,8 +36,8 @@ DECAYED = 50.0
 
 
 class _Kernel(NamedTuple):
-    """The kernel of a filter with its options, its initial state, and how long an impulse affects its
-    output.
+    """A filter at one frame rate: the kernel, its options, a function that makes its initial state, and for
+    how long an impulse affects its output [s].
     """
 
     run: Any
@@ -87,7 +87,9 @@ class RateEstimator:
 
 
 def filter_of(told: Mapping[str, Any]) -> RateSpec:
-    """Return the filter that a session's descriptor states, with the same delay for all values."""
+    """Return the filter of speeds and accelerations that the descriptor of a session of results states; it
+    delays values, speeds and accelerations equally.
+    """
     options = {key: value for key, value in told.items() if key not in ("delay_s", "noise_gain")}
     if options["kind"] == "savitzky_golay" and options["order"] > 2:  # of order 2 it is that of the middle
         options["delay_s"] = told["delay_s"][0]
@@ -95,8 +97,8 @@ def filter_of(told: Mapping[str, Any]) -> RateSpec:
 
 
 def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
-    """Return the estimator of a filter at a rate [Hz]; ConfigError where the rate is invalid, or too low for
-    the filter.
+    """Return the kernel of a filter for a frame rate [Hz]; ConfigError where the rate is invalid, or too low
+    for the filter.
     """
     if not 0.0 < rate <= FASTEST:
         raise ConfigError(
@@ -108,7 +110,9 @@ def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
 
 
 def butterworth_kernel(spec: ButterworthSpec, rate: float) -> _Kernel:
-    """Return a Butterworth filter; its cut-off must be well below half the rate."""
+    """Return the kernel of a Butterworth filter for a frame rate [Hz]; its cut-off must be well below half
+    the rate.
+    """
     if spec.cutoff_hz > HIGHEST * rate:
         raise ConfigError(
             f"a cut-off of {spec.cutoff_hz:g} Hz is too high for {rate:g} frames per second",
@@ -127,7 +131,9 @@ def butterworth_kernel(spec: ButterworthSpec, rate: float) -> _Kernel:
 
 
 def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
-    """Return a Savitzky-Golay filter; its window is a whole number of steps."""
+    """Return the kernel of a Savitzky-Golay filter for a frame rate [Hz]; its window is a whole number of
+    frames.
+    """
     n_step = round(spec.window_s * rate)
     if n_step < spec.order:
         raise ConfigError(

@@ -33,8 +33,9 @@ Note = Callable[[str], None]
 
 
 class Scaled(NamedTuple):
-    """A scaled model, the scale factors (3,) of its bodies, the measurements that they come from, and the
-    errors of the markers in the static pose before they are placed [m].
+    """A model scaled to a person, with the scale factors (3,) of each body, the measurements that these come
+    from, and the distances of the model's markers from the measured ones in the static pose, before they are
+    moved [m].
     """
 
     spec: ModelSpec
@@ -120,8 +121,12 @@ def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str
 def place(
     spec: ModelSpec, placer: Placer, static: Path | None, note: Note, person: str = ""
 ) -> tuple[ModelSpec, StaticPose]:
-    """Find the static pose and move the model's markers to their measured positions; return model and
-    pose."""
+    """Find the pose of the model in a static trial and move the model's markers to their measured positions;
+    return model and pose.
+
+    placer : the setup's settings for this; static : the trial, None = the one that the setup names
+    person : the person, if the trial has several
+    """
     trial = read_static(static or placer.marker_file, spec, person, lambda text: None)  # told once already
     if trial is None:
         raise ConfigError(

@@ -48,7 +48,9 @@ def cutoff_of_each_run(spec: ButterworthSpec, rate: float) -> float:
 
 
 def n_beyond(spec: ButterworthSpec, rate: float) -> int:
-    """Return the number of rows by which a segment is extended until the initial state has no influence."""
+    """Return the number of rows by which a segment is extended at each end before it is smoothed, so that the
+    filter has settled where the segment begins.
+    """
     return 2 * round(kernel_of(spec, rate).options.settling * rate)
 
 
@@ -68,7 +70,9 @@ def smooth_stretch(
 
 
 def taken(estimator: RateEstimator, t: float, q: Array) -> tuple[Array, Array, Array]:
-    """Filter a frame; return value, speed and acceleration as new arrays."""
+    """Pass one frame (time t [s], coordinates q) through a filter; return filtered value, speed and
+    acceleration as new arrays.
+    """
     estimator.take(t, q)
     q_now, v, v_dot = estimator.rates
     return q_now.copy(), v.copy(), v_dot.copy()

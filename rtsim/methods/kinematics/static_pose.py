@@ -69,8 +69,8 @@ def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
 
 
 def followed_by(spec: ModelSpec, wanted: Wanted) -> TrackingTasks:
-    """Return the tracking tasks of a static pose: markers with a measurement and a weight, and
-    coordinates; ConfigError if there is no task.
+    """Return the tracking tasks of a static pose: the wanted markers that have a measurement and a weight,
+    and the wanted coordinates; ConfigError if no marker remains, or for an unknown coordinate.
     """
     weights = {
         marker.name: wanted.weights[marker.name] for marker in spec.markers

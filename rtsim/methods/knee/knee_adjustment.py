@@ -51,8 +51,8 @@ LEAST_SPREAD_MM = 0.1
 
 
 class Adjusted(NamedTuple):
-    """Adjusted knee geometry, names of parameters at a bound, and the standard deviation of a coordinate
-    of the measured motion from the mechanism's [m].
+    """Result of the adjustment of a knee: its geometry, names of the parameters at a bound, and the standard
+    deviation, in one coordinate, of the measured motion from the motion of the mechanism [m].
     """
 
     geometry: KneeGeometry
@@ -214,7 +214,9 @@ class KneeProblem:
         self.factor, self.ahead = weighed(slopes), slopes @ self.off
 
     def tied(self, pull: Array, middle: Array) -> KneeProblem:
-        """Return the problem with targets `middle` (35,) [mm], weighted by strengths `pull` (35,)."""
+        """Return this problem with further residuals that draw the changes of the geometry towards targets
+        `middle` (35,) [mm], weighted by strengths `pull` (35,).
+        """
         self.pull, self.middle = pull, middle
         return self
 
@@ -269,7 +271,9 @@ class KneeProblem:
 
 
 def turns_of(k: int) -> slice:
-    """Return the slice of the two rotations of plane k among the parameters."""
+    """Return the slice of the two rotations of the tibial plane k (0 medial, 1 lateral) among the 35
+    parameters.
+    """
     return slice(TURNS.start + 2 * k, TURNS.start + 2 * k + 2)
 
 

@@ -47,8 +47,9 @@ class KneeGeometry(NamedTuple):
 
 
 def knee_geometry_of(spec: ModelSpec) -> KneeGeometry:
-    """Return the knee geometry of a model; ConfigError where it has other contacts or ligaments at the
-    knee."""
+    """Return the knee geometry of a model; ConfigError if the model lacks one of the two contacts or four
+    ligaments of this knee, or a constant length of ACL, PCL or MCL.
+    """
     contacts = by_name(spec.contacts, COMPARTMENTS, spec, "contacts")
     ligaments = by_name(spec.ligaments, LIGAMENTS, spec, "ligaments")
     normals = np.array([contact.plane.normal for contact in contacts])

@@ -91,7 +91,9 @@ def column_of(table: Table, name: str, side: str, path: Path) -> Array:
 
 
 def read_knee_points(path: Path) -> KneeAnatomy:
-    """Read surfaces and attachment areas from a file (.toml); ConfigError for one that cannot be read."""
+    """Read measured points of a knee (on the surfaces of the condyles and plateaus, and in the attachment
+    areas of ligaments) from a .toml file; ConfigError for one that cannot be read.
+    """
     spec = load_toml(path, KneePointsSpec)
 
     def metres(record: msgspec.Struct) -> dict[str, Array]:

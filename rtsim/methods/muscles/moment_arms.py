@@ -157,10 +157,12 @@ class MomentArms:
     def measure_moving(
         self, q: Array, v: Array, lengths_out: Array, speeds_out: Array, arms_out: Array
     ) -> int:
-        """Compute lengths and moment arms as `measure` does, and the rates of all lengths; return how many
-        muscle paths cannot be computed.
+        """Compute lengths, moment arms and rates of the lengths of all muscles at a frame's coordinates q and
+        speeds v; return how many muscle paths cannot be computed, whose rows are NaN.
 
-        v : (n_v,) speeds [rad/s, m/s]; speeds_out : (n_muscle,) rates of the lengths [m/s], written
+        v : (n_v,) speeds [rad/s, m/s]
+        lengths_out, speeds_out, arms_out : (n_muscle,) [m], (n_muscle,) [m/s], (n_muscle, n_angle) [m],
+            written
         """
         failed = self.measure(q, lengths_out, arms_out)
         np.dot(self._work.path.gradient, v, out=speeds_out)

@@ -183,8 +183,8 @@ def residual(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def single_support(results: Results, mass: float) -> float:
-    """Return the fraction of single support among the frames in which known forces on the feet bear half the
-    weight.
+    """Return the fraction of frames in which only one foot is loaded, among the frames in which the forces on
+    both feet are known and bear at least half the weight.
     """
     loads = results.fields["foot_loads"]
     known = np.isfinite(loads).all(axis=1) & (loads.sum(axis=1) > 0.5 * mass * GRAVITY)
@@ -234,7 +234,7 @@ def side_of(results: Results) -> str:
 
 
 def part(n: int, of: int) -> float | None:
-    """Return the count n as a fraction of the count `of`; None where that is 0."""
+    """Return n divided by `of`, both numbers of frames or samples; None where `of` is 0."""
     return float(n / of) if of else None
 
 

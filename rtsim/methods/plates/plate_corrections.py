@@ -93,8 +93,8 @@ class PlateContacts:
         return bool(rows.any()) and self.under(p, self.force[:, p], self.moment[:, p]) < HALF
 
     def moves(self, p: int) -> bool:
-        """Return whether a foot moves while plate p is loaded; for a standing person a correction could fit
-        by chance.
+        """Return whether a foot moves while plate p is loaded. If not, the person stands, and a correction of
+        the plate's data could bring the centre of pressure under the foot by chance.
         """
         rows = self.feet[(self.loaded[:, p] == LOADED) & self.seen].mean(axis=2)
         places = rows[:, np.isfinite(rows).any(axis=(0, 2))]
@@ -141,10 +141,10 @@ class PlateContacts:
         return force, wrench[1] @ axes + np.cross(centre, force)
 
     def explained(self, p: int, force: FloatArray, moment: FloatArray) -> float:
-        """Return the share of the loaded frames in which the feet are seen and plate p is loaded under a foot
-        or, on its surface, between both feet, if its wrench were this one.
+        """Return the fraction of the loaded frames, with the feet visible, in which the centre of pressure of
+        plate p would be under a foot or, on the plate, between both feet, if the plate had another wrench.
 
-        force, moment : (n, 3) wrench in place of the measured one [N], [N m]
+        force, moment : (n, 3) this wrench, about the ground origin [N], [N m]
         """
         wrench = self.force.copy(), self.moment.copy()
         wrench[0][:, p], wrench[1][:, p] = force, moment
@@ -246,7 +246,8 @@ def corrections(
 def of_units(
     contact: PlateContacts, name: str, p: int, to_middle: FloatArray
 ) -> Iterator[tuple[float, str, str]]:
-    """Yield possible mistakes in the unit of moments, in the form of `corrections`.
+    """Yield possible mistakes in the unit of the moments of plate p: each as the fraction of frames in which
+    the centre of pressure would be under a foot without it, its name, and a sentence for the user.
 
     to_middle : (3,) vector from the point about which plate p measures to the middle of its surface [m]
 
@@ -268,7 +269,8 @@ def of_units(
 
 def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float, str, str]]:
     """Yield possible mistakes in the centres of pressure of a file that does not store the positions of its
-    plates: a wrong unit, or exchanged axes. The form is that of `corrections`.
+    plates: a wrong unit, or exchanged axes. Each is the fraction of frames in which the centre of pressure
+    would be under a foot without the mistake, its name, and a sentence for the user.
     """
     for factor, (unit, taken) in LENGTHS.items():
         said = (
@@ -285,8 +287,9 @@ def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float
 
 
 def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, str] | None:
-    """Return a constant displacement of a plate, or of its points, as a possible mistake in the form of
-    `corrections`; None if the displacement is small.
+    """Return a constant displacement of a plate, or of its points, as a possible mistake: the fraction of
+    frames in which the centre of pressure would be under a foot without it, its name, and a sentence; None if
+    it is small.
 
     A displacement has two parameters, and a single footstep hardly contains more information. So a
     displacement can explain other mistakes, too. It is therefore tried last, and must explain half of the
@@ -318,8 +321,8 @@ def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, st
 
 
 def under_moved(contact: PlateContacts, p: int, shift: FloatArray) -> float:
-    """Return the share of frames with a foot under the centre of pressure when plate p is moved by a shift
-    (3,).
+    """Return the fraction of the loaded frames in which the centre of pressure of plate p would be under a
+    foot if the plate were displaced by `shift` (3,) [m].
     """
     centre, force = contact.plates.centre.copy(), contact.force[:, p]
     centre[p] += shift
@@ -328,7 +331,9 @@ def under_moved(contact: PlateContacts, p: int, shift: FloatArray) -> float:
 
 
 def moved(contact: PlateContacts, p: int, points: FloatArray) -> Wrench:
-    """Return the wrench of plate p with its force and free moment at other points (n, 3) [m]."""
+    """Return the wrench (force and moment about the ground origin) that plate p would have if its measured
+    force and free moment acted at the points (n, 3) [m].
+    """
     force = contact.force[:, p]
     free = np.where(contact.loaded[:, p] == LOADED, contact.free_moment[:, p], 0.0)
     at = np.where(np.isfinite(points), points, 0.0)

@@ -52,12 +52,12 @@ AXES = (0, 2)
 
 
 class Momentum(NamedTuple):
-    """Momentum balance in body weights, over the n frames in which both sides are known.
+    """Momentum balance of the whole body, in body weights, over the n frames in which motion and forces are
+    known.
 
-    needed : (n, 3) ground reaction required by the motion
-    borne : (n_plate, n, 3) measured by the plates
-    rows : (n,) rows of the recording
-    rate : frames per second
+    needed : (n, 3) ground reaction that the motion requires
+    borne : (n_plate, n, 3) force measured by each plate
+    rows : (n,) rows of the recording; rate : frames per second
     names : names of the plates
     """
 

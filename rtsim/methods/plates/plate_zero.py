@@ -70,8 +70,8 @@ class PlateZero:
         self._take_off(values)
 
     def _count(self, first: float, last: float, n: int) -> None:
-        """Add up the duration of the averaged samples, without gaps and jumps of the clock; finish when it
-        is long enough.
+        """Add the time between the first and the last of n averaged samples [s] to the time over which the
+        plates were averaged, without gaps and jumps of the clock; finish the taring when it is long enough.
         """
         since = self._newest if 0.0 <= first - self._newest <= self._longest else first
         self._gathered += max(0.0, min(last - since, n * self._longest))

@@ -72,12 +72,12 @@ LEAST = 0.02
 
 
 class PressedStep(NamedTuple):
-    """A step of one foot on one plate.
+    """A step of one foot on one plate, with its deviation from the usual path of the centre of pressure under
+    a foot.
 
     foot : 0 = right, 1 = left
-    outwards, ahead : deviations from the usual path of the centre of pressure [m]; NaN if the step is
-        incomplete
-    across, along : (2,) these directions in ground, X and Z
+    outwards, ahead : deviations across and along the foot [m]; NaN if the step is incomplete
+    across, along : (2,) these two directions in ground, X and Z
     """
 
     plate: int
@@ -160,10 +160,11 @@ def steps_of(results: Results, mass: float) -> list[PressedStep]:
 
 
 def whole(loaded: NDArray[np.bool_], known: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-    """Return the frames (n,) of each period in which the plate is loaded without interruption. Periods that
-    begin or end outside the recording are left out.
+    """Return the frames of each period in which a plate is loaded without interruption, where the foot is
+    visible. Left out are periods that begin or end outside the recording, and those in which the foot is not
+    visible at both ends and nearly all the time in between.
 
-    The foot must be visible at both ends of the period, and nearly all the time in between.
+    loaded, known : (n,) whether the plate is loaded, and whether the foot is visible
     """
     edges = np.flatnonzero(np.diff(loaded.astype(np.int64)))
     spells = [(int(a) + 1, int(b) + 1) for a, b in pairwise(edges) if loaded[a + 1]]

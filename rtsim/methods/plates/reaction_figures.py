@@ -49,8 +49,8 @@ def reaction_figures(results: Results) -> dict[str, Any] | None:
 
 
 def spread(off: Array) -> dict[str, float | int] | None:
-    """Return number, root mean square and largest magnitude of the differences that are not NaN; None if
-    all are.
+    """Return number, root mean square and largest magnitude of the differences between predicted and measured
+    values, `off`, that are not NaN; None if all are.
     """
     off = off[np.isfinite(off)]
     if not off.size:
