@@ -265,7 +265,9 @@ class Loop:
                 self._report()
 
     def _report(self, final: bool = False) -> None:
-        """Publish telemetry: counters, gauges and messages of input, stages and output."""
+        """Publish telemetry: counters, gauges and messages of input, stages and output; final : whether it is
+        the run's last
+        """
         sentences = Sentences()
         sentences.say(*self.source.sentences())
         for events in (self.output.events, self.control_events):

@@ -1,7 +1,8 @@
-"""The interface of a capture system: a scheme, a port, how to open a connection; modules are found by folder.
+"""The interface of a capture system: scheme and port of its addresses, how to find it, and how to open a
+connection.
 
-A new system is two files: a module in streams/capture/systems whose `SYSTEM` is a `CaptureSystem`, and one
-beside this module with its messages and their decoding.
+A new system is two files: a module in streams/capture/systems, where it is found by itself, whose `SYSTEM` is
+a `CaptureSystem`, and one beside this module with its messages and their decoding.
 
 The module is imported to learn the scheme of the system. So it must import packages other than NumPy only
 when a connection is opened.

@@ -172,7 +172,7 @@ class EventLog:
         self._said_ns: dict[str, int] = {}
 
     def say(self, sentence: str) -> None:
-        """Log a sentence at once, of a kind that cannot occur in floods."""
+        """Log a sentence at once, without the limit of one per second; for events that cannot be frequent."""
         self.sentences.append(plain(sentence))
 
     def note(self, kind: str, n: int, detail: str, t_ns: int) -> None:

@@ -48,7 +48,9 @@ class Unfinished:
         self._heard = True
 
     def _heartbeats(self) -> float:
-        """Return how many of the bytes may be heartbeats; 0 where the clock was set back."""
+        """Return how many of the bytes that came since the last complete message may be heartbeats of libzmq;
+        0 where the clock was set back.
+        """
         return 1e-9 * max(0, now_ns() - self._mark_ns) * HEARTBEAT_RATE
 
     def cut(self) -> bool:

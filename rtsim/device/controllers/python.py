@@ -32,7 +32,9 @@ class OwnFunction:
         self._name, self._function = name, function
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """Return the function's torque [N m]; the function may read the parameters, but not change them."""
+        """Return the torque by the user's function [N m]; the function may read the parameters `values`, but
+        not change them.
+        """
         try:
             told = self._function(seen, MappingProxyType(values))
         except Exception as fault:  # whatever a stranger's function does
@@ -47,7 +49,9 @@ class OwnFunction:
 
 
 def make(spec: Controller) -> OwnFunction:
-    """Load the function and try it once at rest; ConfigError where it does not exist, or fails."""
+    """Load the user's function and call it once with a joint at rest; ConfigError where it does not exist, or
+    fails.
+    """
     source, _, name = spec.function.rpartition(":")
     function = getattr(module_of(source), name, None)
     if not callable(function):
@@ -64,7 +68,9 @@ def make(spec: Controller) -> OwnFunction:
 
 
 def module_of(source: str) -> ModuleType:
-    """Load the module of a given name or file; ConfigError where it cannot be loaded."""
+    """Load the Python module with the user's function, given by the module's name or file; ConfigError where
+    it cannot be loaded.
+    """
     if source.endswith(SUFFIX) and not Path(source).is_file():
         raise ConfigError(
             f"no such file {source!r}", where=WHERE, remedy="give the path from where rtsim runs"

@@ -1,8 +1,8 @@
 """Checks that the header and the parameters of a C3D file describe its frames in the same way.
 
-The reader follows the parameters, other programs the header. If the two differ in the size of a frame or of
-a number, the reader takes analog values or halves of numbers for positions. The length of the file shows
-which of the two is right.
+The library that reads C3D files, ezc3d, follows the parameters, other programs the header. If the two differ
+in the size of a frame or of a number, ezc3d takes analog values or halves of numbers for positions. The
+length of the file shows which of the two is right.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ REMEDY = "export the trial again, as C3D or as TRC"
 
 
 def check_frames(copy: Path, head: Head, content: Content, path: Path) -> Content:
-    """Check the frame and number sizes of a file; return its content with notes on differences between header
-    and parameters.
+    """Check the frame and number sizes of a C3D file; return its content with notes on differences between
+    header and parameters.
 
-    ConfigError if the sizes that the reader used do not fit the length of the file.
+    ConfigError if the sizes that ezc3d used do not fit the length of the file.
 
     copy : the file in Intel format
     head : fields of its header
-    content : what the reader returned
+    content : what ezc3d read from it
     path : path of the file, for messages
     """
     with open(copy, "rb") as file:
@@ -56,10 +56,10 @@ def check_frames(copy: Path, head: Head, content: Content, path: Path) -> Conten
 
 def _check_frame_size(head: Head, content: Content, size: int, path: Path) -> None:
     """Raise ConfigError where the numbers of a frame differ between header and parameters, unless the length
-    of the file shows that the reader, which follows the parameters, is right.
+    of the file shows that ezc3d, which follows the parameters, is right.
 
-    head, content : fields of the header, and what the reader returned
-    size : size of a number as the reader takes it [bytes], 2 or 4
+    head, content : fields of the header, and what ezc3d read
+    size : size of a number according to ezc3d [bytes], 2 or 4
     """
     n_frame, n_point, _ = content.points.shape
     by_header = WORDS_OF_POINT * head.n_point + head.n_value
@@ -81,10 +81,10 @@ def _check_number_size(head: Head, content: Content, size: int, path: Path) -> N
     """Raise ConfigError because only one of header and POINT:SCALE says that numbers are integers, so that
     their size is unknown.
 
-    There is no error if the file has no analog values, whose size the reader takes from the header, and the
-    file's length fits the points with the reader's size only.
+    There is no error if the file has no analog values, whose size ezc3d takes from the header, and the file's
+    length fits the points only with the size that ezc3d assumes.
 
-    size : size of a number as the reader takes it [bytes], 2 or 4
+    size : size of a number according to ezc3d [bytes], 2 or 4
     """
     n_frame, n_point, _ = content.points.shape
     n_number = n_frame * WORDS_OF_POINT * n_point

@@ -1,7 +1,8 @@
-"""A copy of a C3D file that the reader can read, where it cannot read the file itself.
+"""A copy of a C3D file that ezc3d, the library that reads C3D files, can read where it cannot read the file
+itself.
 
-The reader supports only the Intel format, and files by Vicon only with the group TRIAL, which programs that
-edit such files leave out.
+ezc3d supports only the Intel format, and files by Vicon only with the group TRIAL, which programs that edit
+such files leave out.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ CONVERSION = ("SCALE", "OFFSET")
 
 @contextmanager
 def readable_copy(path: Path, head: Head) -> Iterator[Path]:
-    """Yield the path at which the reader can read a file: its own, or that of a temporary copy, which is
+    """Yield the path at which ezc3d can read a C3D file: its own, or that of a temporary copy, which is
     deleted afterwards.
 
     An error about the copy is raised with the name of the file itself.
@@ -70,7 +71,7 @@ def _check_conversion(section: Section, path: Path) -> None:
     """Raise ConfigError if a parameter that converts analog counts to values (such as ANALOG:SCALE) is
     missing for a channel.
 
-    The reader crashes on such a file, so that what is missing would not be named.
+    ezc3d would crash on such a file, without naming what is missing.
     """
     n_channel = min(section.number("ANALOG", "USED") or 0.0, MOST_ENTRIES)
     for name in CONVERSION:

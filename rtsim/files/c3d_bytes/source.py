@@ -41,7 +41,7 @@ class C3dSource(NamedTuple):
     scale : metres per unit of length
     up : the axis of the file that points up, such as "+Z"
     labels : labels of the points
-    content : content as returned by the reader
+    content : what ezc3d read from the file
     notes : sentences for the user
     """
 
@@ -87,10 +87,11 @@ def open_source(
 ) -> C3dSource:
     """Open a C3D file for a copy with added results.
 
-    `up` and `units` are as given for its markers; `person` is whose markers they are, if it has those of
-    several persons.
+    up, units : axis that points up and unit of length that the user gave for its markers; None = as in the
+        file
+    person : whose markers were solved, if the file has those of several persons
 
-    ConfigError for a damaged C3D file, and if its bytes and the reader's content differ.
+    ConfigError for a damaged C3D file, and if the points that ezc3d reads differ from those in its bytes.
     """
     path = Path(path)
     head = check_c3d(path)
@@ -122,8 +123,8 @@ def open_source(
 
 
 def _are_found(points: FloatArray, own: FloatArray) -> bool:
-    """Return whether the positions that the reader returned (n, n_point, 3) equal those read from the
-    bytes (n, n_point, 4), except for missing ones.
+    """Return whether the positions that ezc3d returned (n, n_point, 3) equal those read from the bytes
+    (`own`, (n, n_point, 4)), except for missing ones.
     """
     seen = np.isfinite(points).all(axis=2)
     if not seen.any():

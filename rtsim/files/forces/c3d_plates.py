@@ -289,8 +289,8 @@ def _origin(plate: _Plate) -> FloatArray:
 def _without_zero(
     content: Content, plate: _Plate, force: FloatArray, moment: FloatArray, notes: list[str]
 ) -> tuple[FloatArray, FloatArray]:
-    """Subtract the mean over the frames that FORCE_PLATFORM:ZERO names from the wrench; a note is added to
-    `notes`.
+    """Subtract from the force and moment of a plate, (n, 3) each, their mean over the frames that
+    FORCE_PLATFORM:ZERO names; a note is added to `notes`.
     """
     zero = content.parameters["FORCE_PLATFORM"].get("ZERO", [])[:2]
     if len(zero) < 2 or not all(is_number(value) for value in zero) or not any(zero):

@@ -67,7 +67,7 @@ def read_c3d(
 
 def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, int]:
     """Return the whole content of a C3D file, and the number of frames in its header; ConfigError if it is
-    damaged or has no rate.
+    damaged or has no rate. with_analogs : whether the analog samples are read, too
     """
     head = check_c3d(path)
     with readable_copy(path, head) as copy:

@@ -61,7 +61,9 @@ def sizes_of(content: Any) -> dict[str, list[int]]:
 
 
 def values_per_frame(content: Any) -> int:
-    """Return the number of analog values of each frame, as the reader counts them."""
+    """Return the number of analog values of each frame, as ezc3d counts them; content : a C3D file that ezc3d
+    has read
+    """
     import numpy as np
 
     n_frame = np.shape(content["data"]["points"])[2]
@@ -69,7 +71,7 @@ def values_per_frame(content: Any) -> int:
 
 
 def plain_values(values: Any) -> Iterator[Any]:
-    """Yield texts (of UTF-8 or Latin-1) and numbers in the types of JSON."""
+    """Yield the texts (of UTF-8 or Latin-1) and numbers of a C3D parameter in the types of JSON."""
     import numpy as np
 
     for value in values if isinstance(values, list) else np.ravel(values, order="F").tolist():

@@ -1,7 +1,8 @@
-"""The data of a C3D file read from its bytes, where 16-bit counts hide frames or samples from the reader.
+"""The data of a C3D file read from its bytes, where counts of 16 bits hide frames or samples from ezc3d, the
+library that reads C3D files.
 
 Frame counts end at 65 535 or wrap to 0; samples and offsets of an unsigned converter look negative above 32
-767. Frames are added only if those of the reader are found again in the bytes.
+767. Frames are added only if those that ezc3d returned are found again in the bytes.
 """
 
 from __future__ import annotations
@@ -108,9 +109,9 @@ def _number(content: Content, group: str, name: str) -> float:
 def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[int, list[str]]:
     """Return how many of the rows of `size` bytes are frames, and notes for the user.
 
-    The number is taken from the counts in the file that are not limited to 16 bits, or from the reader's
-    count plus the multiple of 65 536 that fits the data. For a count at its maximum, frames end where only
-    zeros follow.
+    The number is taken from the counts in the file that are not limited to 16 bits, or from the number of
+    frames that ezc3d returned plus the multiple of 65 536 that fits the data. For a count at its maximum,
+    frames end where only zeros follow.
     """
     n_read, n_held = len(content.points), len(rows)
     told = [
@@ -144,8 +145,7 @@ def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[in
 
 
 def _is_found_again(content: Content, rows: NDArray[np.generic], is_integer: bool) -> bool:
-    """Return whether the positions decoded from the bytes of the frames agree with those that the reader
-    returned.
+    """Return whether the positions decoded from the bytes of the frames agree with those that ezc3d returned.
 
     rows : words of the file, one row for each frame
     is_integer : whether words are 16-bit integers, else 32-bit real numbers

@@ -30,7 +30,7 @@ class Content(NamedTuple):
     rate : frame rate [Hz]
     first : index of the first frame, counted from 0
     points : (n, n_point, 3) float64 in file units and axes; NaN = missing
-    parameters : group -> name -> texts or numbers, of the groups c3d_child.GROUPS; arrays in the order of
+    parameters : group -> name -> texts or numbers, of the groups that a trial needs; arrays in the order of
         the file: the first dimension runs fastest
     sizes : name -> dimensions of the parameters of the group FORCE_PLATFORM
     analog_rate : sample rate of the analog channels [Hz]
@@ -57,8 +57,8 @@ class Content(NamedTuple):
 
 
 def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Content:
-    """Read a C3D file of `n_byte` bytes in a separate process; ConfigError if the reader rejects it, crashes
-    or hangs.
+    """Read a C3D file of `n_byte` bytes by ezc3d in a separate process; ConfigError if ezc3d rejects it,
+    crashes or hangs. with_analogs : whether the analog samples are read, too
     """
     memory = LEAST_BYTES + BYTES_PER_BYTE * n_byte
     seconds = LEAST_S + S_PER_BYTE * n_byte
@@ -84,7 +84,7 @@ def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Cont
 
 
 def content_of(out: bytes) -> Content:
-    """Parse the content that the reader's process wrote."""
+    """Parse the content of a C3D file from what the process that reads it wrote to its output."""
     head, _, data = out.partition(b"\n")
     said = json.loads(head)
     numbers = np.frombuffer(data, np.float64)

@@ -67,7 +67,9 @@ def read_natural(path: str | Path) -> NaturalTrial:
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[np.float64]]:
-    """Read the arrays of the format that the file contains, of limited size even if compressed."""
+    """Read those arrays of an .npz file whose names belong to the format; each is limited in size, even if
+    compressed.
+    """
     arrays = {}
     data = read_bounded(path, MOST_BYTES, "give a file with the gait cycle of one walk")
     try:

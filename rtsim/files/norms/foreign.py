@@ -72,8 +72,8 @@ Columns = dict[str, tuple[list[float], list[float], list[float]]]
 
 
 def _gcd(path: Path) -> tuple[Columns, list[str]]:
-    """Read a .gcd file: return percent, means and deviations of each curve, whose title follows a `!`, and
-    the titles that are not used.
+    """Read a .gcd file, in which the title of each curve follows a `!`. Return for each curve percent of the
+    gait cycle, means and deviations, and the titles that are not used.
     """
     names = {variable.gcd.lower(): variable.name for variable in VARIABLES}
     found: dict[str, list[tuple[float, ...]]] = {}
@@ -118,8 +118,8 @@ def _number(text: str, where: str) -> float:
 
 
 def _csv(path: Path) -> tuple[Columns, list[str]]:
-    """Read a csv file with one row for each variable and percent: return percent, means and deviations of
-    each variable, and the variables that are not used.
+    """Read a csv file with one row for each variable and percent of the gait cycle. Return for each variable
+    percent, means and deviations, and the variables that are not used.
     """
     lines = [line for line in read_lines(path, "csv") if line.strip() and not line.startswith("#")]
     mark = ";" if lines[0].count(";") > lines[0].count(",") else ","
@@ -156,7 +156,11 @@ def _place(head: Sequence[str], names: Sequence[str]) -> int:
 def _resampled(
     name: str, percent: list[float], mean: list[float], deviation: list[float], where: str
 ) -> NormCurve:
-    """Interpolate a curve linearly at 101 points; ConfigError if it does not cover the whole cycle."""
+    """Interpolate mean and deviation of an angle linearly at 101 points; ConfigError if they do not cover the
+    whole cycle.
+
+    percent : percent of the gait cycle of each value
+    """
     at = np.array(percent)
     if (
         len(at) < LEAST_POINTS

@@ -103,7 +103,9 @@ def exported(
     up, units : axis that points up, and unit of length, of the markers, where the descriptor states them
         wrongly
     frames : frames that tables have: marked (all, with a column `status`), all (without it), or ok
-    columns : columns of tables: all, motion, or kinetics (see `table_parts`)
+        (without the values and frames that a flag marks as unreliable)
+    columns : columns of tables: all, motion, or kinetics (moments and powers, of one leg alone with -right or
+        -left)
 
     ConfigError for another suffix and for a recording that does not hold what the format needs.
     """
@@ -130,10 +132,12 @@ def table_parts(
     """Return results as the text of a .mot, .sto or .csv file named `out`, in parts, and notes on what is
     left out.
 
+    name : name of the table inside the file
     where : source of the results, for errors
     frames : frames that the table has: marked (all, with a column `status`), all (without it), or ok
-    columns : all (of a .mot file motion, moments and powers), motion, or kinetics (moments and powers, of
-        one leg alone with -right or -left)
+        (without the values and frames that a flag marks as unreliable)
+    columns : all (of a .mot file motion, moments and powers), motion, or kinetics (moments and powers, of one
+        leg alone with -right or -left)
     """
     results, left_out = chosen(results, frames)
     if not len(results.times):

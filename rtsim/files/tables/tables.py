@@ -92,7 +92,9 @@ def unit_lines(specs: Sequence[FieldSpec], results: Results, frames: str) -> tup
 
 
 def picked(results: Results, wanted: Callable[[FieldSpec], bool], where: str) -> list[FieldSpec]:
-    """Return the fields selected for a table; ConfigError naming `where` if there are none."""
+    """Return the fields that a table has columns for: those for which `wanted` is true; ConfigError naming
+    `where` if there are none.
+    """
     specs = [spec for spec in results.session.fields if wanted(spec)]
     if specs:
         return specs

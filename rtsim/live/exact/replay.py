@@ -102,6 +102,7 @@ def replayed(
 ) -> ReplayOutcome:
     """Compute a recorded run again and compare its results.
 
+    tolerance : allowed difference relative to the peak of a quantity
     before : function called with the run before its stages are built, for example to compile its kernels
     progress : function called with the number of finished frames
 

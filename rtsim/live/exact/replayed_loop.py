@@ -65,6 +65,8 @@ class JournalInput:
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         """Return the next frame; None if the recorded run repeated its last result at this point, and at the
         end.
+
+        apply : function that executes the commands received so far; called after each recorded command
         """
         for entry in self._entries:
             try:

@@ -258,8 +258,10 @@ def wearable_loop(
     Parameters
     ----------
     run : as returned by `run_of`
-    arm_s : time after the first frame at which the device is armed automatically [s]
-    urgently, first : priority over other programs, as of `Loop`
+    port, publisher : connection to the device, and destination of the results
+    arm_s : time after the first frame at which the device is armed automatically [s]; None = only by command
+    urgently : run at real-time priority, where the system permits it
+    first : run before ordinary programs, where the system permits it
     again : port that replays a recording to its end; None for a new run
     """
     assert spec.markers is not None

@@ -165,8 +165,9 @@ class StreamInput:
             self.rehearsal.rest()
 
     def _granted(self) -> ReceivedFrame | None:
-        """Return the next frame that the loop may compute; None if none has come after some time. See
-        rtsim/live/inputs/turns."""
+        """Return the next frame that the loop may compute: one of the leading session or, if there is time,
+        of another one. None if no frame has come for some time.
+        """
         since = self._turns.begin_waiting()
         until = since + round(1e9 * self.wait_s)
         while True:

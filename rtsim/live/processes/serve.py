@@ -86,13 +86,13 @@ def serve(
 
     Parameters
     ----------
-    request : the run, its marker stream, and the subscribers to wait for; without notes those of the
-        calibration are used
+    request : the run, its marker stream, and the subscribers to wait for; if it has no notes to publish,
+        those on the calibration are published
     say : function called with {"state": "preparing"}, at the first start also with {"state": "compiling",
         "n_done": ..., "n_kernel": ...}, then {"state": "ready", "results": ..., "control": ...} and at the
         end {"state": "over", "reason": ...}
-    security, markers_security, forces_security : keys of this server, and of this client for each stream;
-        the keys for the markers also apply to the forces unless they have their own
+    security, markers_security, forces_security : keys of this server, and of this client for each stream; the
+        keys for the markers also apply to the forces unless they have their own
 
     At the end ConfigError is raised if the markers of the stream, with or without names, did not belong to
     the subject.

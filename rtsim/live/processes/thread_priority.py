@@ -29,7 +29,9 @@ NICENESS = 10
 
 
 def may_have_priority(wanted: bool = True) -> bool:
-    """Return whether priority is requested and granted by the system, which is tested by trying."""
+    """Return whether the system grants real-time priority, which is tested by trying; False without a test if
+    it is not `wanted`.
+    """
     with with_priority(wanted) as granted:
         return granted
 
@@ -37,7 +39,7 @@ def may_have_priority(wanted: bool = True) -> bool:
 @contextmanager
 def with_priority(wanted: bool = True) -> Iterator[bool]:
     """Within the `with` block, give this thread, and threads that it starts, priority over all ordinary
-    threads (SCHED_FIFO); yield whether that was granted.
+    threads (SCHED_FIFO); yield whether that was granted. Do nothing if it is not `wanted`.
 
     Linux grants it to root, and to users with an rtprio limit.
     """
@@ -59,7 +61,7 @@ def with_priority(wanted: bool = True) -> Iterator[bool]:
 @contextmanager
 def urgent(wanted: bool = True) -> Iterator[bool]:
     """Within the `with` block, give this thread priority and keep idle processors from sleeping; yield
-    whether the priority was granted.
+    whether the priority was granted. Do nothing if it is not `wanted`.
     """
     with with_priority(wanted) as granted, processors_awake(wanted):
         yield granted

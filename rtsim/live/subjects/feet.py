@@ -54,7 +54,9 @@ def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
 
 
 def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -> None:
-    """Raise ConfigError for a plate that is assigned to a body the model does not have."""
+    """Raise ConfigError for a plate that is assigned to a body the model does not have; borne_by : plate ->
+    body -> part of the plate's load that it bears
+    """
     names = [body.name for body in spec.bodies]
     for plate, parts in borne_by.items():
         for body in parts:
@@ -83,7 +85,9 @@ def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
 
 
 def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return notes that say which bodies bear which plates, as the run states."""
+    """Return notes that say which bodies bear which plates; borne_by : plate -> body -> part of the plate's
+    load that it bears, as the run states
+    """
     return [
         f"{plate} on {', '.join(f'{body} ({100.0 * part:g} %)' for body, part in parts.items())}"
         for plate, parts in borne_by.items()

@@ -1,1 +1,1 @@
-"""Capture systems: one module each, found by folder, with a `SYSTEM` that describes how to connect to it."""
+"""Capture systems: each module in this folder is one, with a `SYSTEM` that describes how to connect to it."""
