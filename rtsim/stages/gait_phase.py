@@ -223,12 +223,16 @@ class GaitPhases(Stage):
 
 
 def values_for(n: int) -> dict[str, np.ndarray]:
-    """Return zero-filled arrays for the results of n legs, by name."""
+    """Return arrays (n,) for the published results of n legs by name (phase, confidence, stride time, ...),
+    filled with NaN.
+    """
     return {name: np.full(n, math.nan) for name in MEANINGS}
 
 
 def tell(stride: FootStride, values: dict[str, np.ndarray], k: int) -> None:
-    """Write the state of a stride into the results of leg k."""
+    """Write phase, confidence, stride time and counts of events of a stride into the result arrays `values`,
+    in the place of leg k.
+    """
     told = (stride.phase, stride.confidence, stride.length, stride.n_strike, stride.n_off)
     for row, value in zip(values.values(), told, strict=True):
         row[k] = value
@@ -243,7 +247,9 @@ def quantities_of(values: dict[str, np.ndarray], legs: tuple[str, ...]) -> list[
 
 
 def root_of(parent: np.ndarray, body: int) -> int:
-    """Return the first body of the chain of joints that leads to a body."""
+    """Return the body from which the chain of joints leads to a body; parent : (n_body,) parent of each, -1 =
+    none
+    """
     while parent[body] >= 0:
         body = int(parent[body])
     return body

@@ -255,7 +255,10 @@ class FootLoads(AppliedLoads):
 
     def _doubt(self, feet: np.ndarray, dt: float) -> None:
         """Set the loads to NaN for feet that bear no plate and may stand on the floor or a belt, or are not
-        seen."""
+        seen.
+
+        feet : (2, 2, 3) heel and tip of the toes of both feet [m]; dt : time since the previous frame [s]
+        """
         self._may_stand(feet, dt)
         stands = self._stands.tolist()
         if self._belt.moves:  # against which a foot that stands is at rest

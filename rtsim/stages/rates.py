@@ -81,8 +81,9 @@ class FilteredMotion(Stage):
             self.deviations = RateDeviations(model.tree, self.spec, self.rate, found.stated.skin_time_s)
 
     def estimator_of(self, manifold: Manifold, rate: float) -> RateEstimator:
-        """Return a filter like this one for other channels; ConfigError where it is impossible at this
-        rate."""
+        """Return another filter with the same settings, for other quantities, such as forces, described by
+        `manifold`; ConfigError if the frame rate [Hz] is impossible for it.
+        """
         return RateEstimator(self.spec, manifold, rate)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:

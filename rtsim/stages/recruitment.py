@@ -28,8 +28,9 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class SharedLoads(Stage):
-    """Muscle recruitment in every frame: the load is distributed among the muscles of a model with its own
-    markers."""
+    """Muscle recruitment in every frame: the generalized forces of inverse dynamics are distributed among the
+    muscles of a model with its own markers.
+    """
 
     def __init__(self, loads: ModelLoads, spec: RecruitmentSpec) -> None:
         super().__init__()
@@ -51,15 +52,16 @@ class SharedLoads(Stage):
         return self._of[self._estimator.method]
 
     def warm(self) -> None:
-        """Distribute a load once by every method."""
+        """Distribute the load among the muscles once by every method, to compile the kernels."""
         for method, sharing in self._of.items():
             model, *_ = self._estimator.placed_by(method)
             sharing.share(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
             sharing.forget()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the activations at the time of the filtered motion; NaN where it or its forces are
-        unknown."""
+        """Compute activations and forces of the muscles at the time of the filtered motion; NaN if the motion
+        or the external forces are unknown then.
+        """
         self.n_frame += 1
         motion, tau = self.loads.motion, self.loads.dynamics.tau
         if not (motion.settled and math.isfinite(tau.sum())):

@@ -76,7 +76,9 @@ class SagittalMotion(Stage):
         ]  # fmt: skip
 
     def _place(self, time: float) -> None:
-        """Write the planar coordinates of pelvis and thighs at a time [s]."""
+        """Write the coordinates of a planar limb (position of the middle of the hips, tilt of the pelvis,
+        flexion of the thighs) with their rates, from the newest filtered motion at a time [s].
+        """
         model, rates = self.motion.kinematics.estimator.model, self.motion.rates
         pose(model.tree, rates.q, self._pose)
         position, rotation = self._pose.position, self._pose.rotation

@@ -60,8 +60,9 @@ class NeededActivations(Stage):
             needed(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the activations at the time of the filtered motion; NaN where it or its forces are
-        unknown."""
+        """Compute the required activations at the time of the filtered motion; NaN if the motion or the
+        external forces are unknown then.
+        """
         self.n_frame += 1
         motion, tau = self.loads.motion, self.loads.dynamics.tau
         if not (motion.settled and math.isfinite(tau.sum())):

@@ -100,7 +100,9 @@ class EnergyAccount(Stage):
         return FINE
 
     def wrong(self) -> str:
-        """Return a sentence on why torque must end; empty if it need not."""
+        """Return a sentence on why the device's torque must end because energy and work differ; empty if it
+        need not.
+        """
         return self.refusal
 
     def report(self) -> None:

@@ -192,7 +192,9 @@ class DeviceTorque(Stage):
         return f"device {self.exchange.arming.words}{limb}"
 
     def gauges(self) -> dict[str, float]:
-        """Return arming state and energies for the telemetry."""
+        """Return for the telemetry: armed, faulty, share of commands in time, paused, greatest energy
+        given.
+        """
         x = self.exchange
         return {
             "device_armed": x.arming.share,

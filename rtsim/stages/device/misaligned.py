@@ -75,7 +75,7 @@ def with_straps(spec: ModelSpec, config: HilSpec) -> ModelSpec:
 
 
 def carried_by(spec: ModelSpec, config: HilSpec) -> Body:
-    """Return the body that is moved by the coordinate on which the device acts."""
+    """Return the body of the limb that is moved by the coordinate on which the device acts."""
     return next(b for b in spec.bodies if config.coordinate in [c.name for c in coordinates_of(b)])
 
 

@@ -71,7 +71,7 @@ class WornJoint(Stage):
         self._broken = ""  # why the frames do not go on from those before; told once
 
     def reset(self) -> None:
-        """Forget the joint's measurements."""
+        """Discard angle, speed and session of the joint, as before the first frame."""
         super().reset()
         self.q[:] = self.v[:] = 0.0
         self.time = 0.0
@@ -147,7 +147,7 @@ class WornJoint(Stage):
 
 
 def unknown() -> float:
-    """Return NaN, the value of an unknown moment."""
+    """Return NaN: the moment of the joint if the run computes none."""
     return math.nan
 
 
@@ -167,7 +167,9 @@ def angle_at(kinematics: Kinematics, name: str, config: str) -> tuple[bool, int]
 
 
 def hinge(coordinate: str) -> Model:
-    """Build a model of one joint, with the element through which a device acts."""
+    """Build a model of one hinge with this coordinate, which stands for a person's joint on which a device
+    acts.
+    """
     body = Body(name=JOINT, joint="hinge", axis="w", coordinates=(Coordinate(coordinate),), mass_kg=1.0)
     spec = ModelSpec(name=JOINT, source="stands for a person's joint", bodies=(body,))
     return build(with_device(spec, coordinate))

@@ -1,4 +1,6 @@
-"""Common parts of inverse dynamics for persons and for models with their own markers."""
+"""The base class of the stages that compute inverse dynamics, for persons and for models with their own
+markers.
+"""
 
 from __future__ import annotations
 
@@ -93,8 +95,9 @@ class JointLoads(Stage):
         return FINE
 
     def stated(self, deviation: np.ndarray) -> np.ndarray | None:
-        """Return `deviation` if the standard deviations of the coordinates and of the forces are known, else
-        None."""
+        """Return the array `deviation` for publication if standard deviations are computed, which needs those
+        of the coordinates and plates that measure the forces; else None.
+        """
         told = self.motion.deviations is not None and self.wrenches.loads is not None
         return deviation if told else None
 
@@ -121,7 +124,9 @@ class JointLoads(Stage):
 
 
 def take_over(deviation: np.ndarray, value: np.ndarray, out: np.ndarray) -> None:
-    """Copy standard deviations into `out`, with NaN where the result itself is NaN."""
+    """Copy the standard deviations of a result, `deviation`, into `out`, with NaN where the result, `value`,
+    is NaN.
+    """
     out[...] = deviation
     out[np.isnan(value)] = math.nan
 
@@ -135,8 +140,8 @@ def _independent(rows: bytes) -> np.ndarray:
 
 
 def independent_parts(products: np.ndarray) -> np.ndarray:
-    """Return square roots (2, 3, 3) of two covariances (2, 3, 3) of value, speed and acceleration: the outer
-    products of the three rows of a root add up to its covariance.
+    """Return square roots (2, 3, 3) of two covariances (2, 3, 3), each of value, speed and acceleration after
+    a filter: the outer products of the three rows of a root add up to its covariance.
     """
     return _independent(products.tobytes())
 

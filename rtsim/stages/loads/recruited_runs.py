@@ -43,8 +43,10 @@ def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Seque
 
 
 def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool) -> None:
-    """Raise ConfigError for settings with which force-dependent kinematics has no equilibrium; loaded :
-    whether inverse dynamics comes before it
+    """Raise ConfigError if force-dependent kinematics cannot be computed with the settings of a run.
+
+    facts : properties of the run, such as having force plates; loaded : whether inverse dynamics comes before
+        it
     """
     if PERSON not in facts:
         check_balanced(run, spec)
@@ -59,8 +61,8 @@ def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool
 
 
 def check_balanced_of_person(run: RunConfig) -> None:
-    """Raise ConfigError for settings with which force-dependent kinematics of a person's legs has no
-    equilibrium.
+    """Raise ConfigError if force-dependent kinematics of a person's legs cannot be computed with the settings
+    of a run.
 
     If the trial decides later which legs are modelled, the settings are checked for one leg and for both.
     """
@@ -82,7 +84,8 @@ SIDES = ("right", "both")
 
 
 def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError for settings with which force-dependent kinematics of the model has no equilibrium.
+    """Raise ConfigError if force-dependent kinematics of the model cannot be computed with the settings of a
+    run.
 
     If the model needs a person's anatomy, it is built with the example subject that is part of rtsim, as
     names do not depend on the subject.

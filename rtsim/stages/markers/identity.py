@@ -135,7 +135,9 @@ class Identity:
         return self.doubted
 
     def _distances(self, markers: Array) -> Array:
-        """Compute the distances between markers of one body, (n_pair,) [m]."""
+        """Compute the distances between all pairs of markers that are on the same body, (n_pair,) [m];
+        markers : (n_marker, 3) [m]
+        """
         between = markers[self._first] - markers[self._second]
         return np.sqrt(np.einsum("ij,ij->i", between, between))
 
@@ -219,7 +221,9 @@ class Identity:
         self._out_of_reach = beyond and self._reach.judging
 
     def _judge(self) -> None:
-        """Compare the distances between markers since the discontinuity with the distances before it."""
+        """Decide whether the markers are still those of the same person, by comparing the distances between
+        them since the last jump or gap with those before it.
+        """
         back = self.doubted and not self._elsewhere
         both = (self._new.count >= (1 if back else WINDOW)) & (self._known.count >= KNOWN)
         if np.count_nonzero(both) < FEWEST:

@@ -175,8 +175,9 @@ class LiveSubjectCheck(Stage):
             self._judge(self._bent, straight=False)
 
     def _is_due(self, judged: _Judgement) -> bool:
-        """Return whether a result is available; in a replay, whether it was available at this frame of the
-        run."""
+        """Return whether the result of the checking thread can be used now: as soon as the thread has
+        finished; in a replay at the frame at which the recorded run used it.
+        """
         if self.awaited is None:
             return judged.over
         if self.n_awaited >= self.awaited():
@@ -195,7 +196,9 @@ class LiveSubjectCheck(Stage):
         )
 
     def _judge(self, frames: _Frames, *, straight: bool) -> None:
-        """Let a thread check a copy of the frames."""
+        """Start a thread that checks by a copy of the stored frames whether the markers fit the subject;
+        straight : whether the legs were straight in these frames
+        """
         judged, positions = _Judgement(straight), frames.kept[: frames.n].copy()
         self._judged = judged
         self._rest()
@@ -218,7 +221,9 @@ class LiveSubjectCheck(Stage):
         self._bent.forget()
 
     def _conclude(self, judged: _Judgement) -> None:
-        """Report the result of a check; nothing if there were too few markers."""
+        """Report the result of a finished check of the markers, and store whether they are refused; nothing
+        if there were too few markers.
+        """
         self._wait = min(2 * self._wait, LONGEST_NS)
         fit = judged.fit
         if fit is None:

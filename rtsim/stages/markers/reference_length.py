@@ -47,8 +47,10 @@ class ReferenceLength(NamedTuple):
 
 
 def reference_length_of(estimator: MultibodyEstimator, subject: Subject | None) -> ReferenceLength:
-    """Return the reference for the markers of a stream: the person, or the model's markers in the neutral
-    pose."""
+    """Return the names of the tracked markers and the reference line by which unit and up axis of a stream
+    are checked: for a person from the subject, for a model with its own markers from their places in the
+    neutral pose.
+    """
     if subject is not None:
         return of_subject(subject)
     model = estimator.model

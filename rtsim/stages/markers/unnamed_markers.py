@@ -92,7 +92,9 @@ class UnnamedMarkers:
         self.most_certain = max(self.most_certain, int(np.count_nonzero(certain)))
 
     def keep_pace(self) -> None:
-        """Record that frames come in real time, so that a search is spread over many of them."""
+        """Spread every search for the person over many frames from now on, as the frames come in real
+        time.
+        """
         self._labeller.paced = True
 
     def doubt(self) -> str:

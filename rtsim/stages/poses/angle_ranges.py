@@ -108,11 +108,15 @@ class AngleRanges:
         )
 
     def passed(self) -> str:
-        """Describe the clamped coordinates that are outside their range in the model's file."""
+        """Describe the clamped coordinates that are outside the range to which the model's file clamps
+        them.
+        """
         return self._clamped.passed()
 
     def held_said(self) -> str:
-        """Describe the coordinates that are held at an end of their range, and at which end."""
+        """Return in words the clamped coordinates that the markers push against an end of their range, and
+        which end.
+        """
         return ", ".join(f"{name} at {self._clamped.end_of(name)}" for name in self.held)
 
     def in_degrees(self) -> dict[str, list[float]]:

@@ -123,7 +123,7 @@ class JointStatus:
             told[:] = told.astype(np.int64) | SUSPECT
 
     def suspect(self, joints: NDArray[np.int64]) -> None:
-        """Mark some joints as suspect, whatever the status of the segments."""
+        """Add the status "suspect" to the joints with these indices, whatever the status of the segments."""
         self._clear = False
         self.joints[joints] = self.joints[joints].astype(np.int64) | SUSPECT
 

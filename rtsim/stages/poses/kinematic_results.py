@@ -89,8 +89,9 @@ class KinematicResults:
             mirror(turned)
 
     def _of_pose(self, found: MethodDeviations) -> None:
-        """Update the standard deviations that follow from the covariance of the pose, if that covariance is
-        new."""
+        """Update the standard deviations of positions and coordinates from the covariance of the pose, if
+        that has been computed anew since the last call. found : the deviations of the method in use
+        """
         if found.covariance_version == self._covariance_version:
             return
         self._covariance_version = found.covariance_version
@@ -264,9 +265,9 @@ class KinematicResults:
 
 
 def found_by(estimator: MultibodyEstimator) -> FrameValues:
-    """Return the results of the method in use as arrays.
-
-    They are angles, if the model names them, their deviations, if requested, and faults of markers.
+    """Return results of the method in use as the arrays from which the published ones are computed: joint
+    angles and their signs, standard deviations of the angles if they are computed, and labels and faults of
+    the markers.
     """
     model, health, none = estimator.model, estimator.health, np.zeros(0)
     named, deviations = bool(model.names.joint_angles), estimator.deviations

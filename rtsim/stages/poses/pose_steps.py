@@ -67,7 +67,11 @@ class PoseSteps:
         return self._said
 
     def _steps(self, by_joint: JointStatus, rotation: Array, dt: float) -> bool:
-        """Return whether joints rotate by more than their motion so far explains, and store which joints."""
+        """Return whether joints rotate from the previous frame to this one by more than their motion before
+        explains; mark these joints as suspect in `by_joint`, and store a sentence on them.
+
+        rotation : (n_body, 3, 3) axes of the bodies in ground; dt : time since the previous frame [s]
+        """
         before = self._times[0]
         if not (dt > 0.0 and before > 0.0):
             return False
