@@ -1,5 +1,5 @@
-"""Fits as the cases of a study: each runs `rtsim fit` in a process of its own, whose JSON output is the
-result.
+"""Fits as the cases of a study: each case runs the command `rtsim fit` in a process of its own, whose JSON
+output is the result.
 
 A fit takes seconds to minutes, so the start of a process hardly matters, and the options of the command need
 no second description here.

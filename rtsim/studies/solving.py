@@ -178,8 +178,8 @@ def begin_worker() -> None:
 def die_with_parent() -> None:
     """Let Linux end this process together with the thread that started it.
 
-    A thread that watches the parent, as in `end_with_parent`, would have to wait for a running kernel, which
-    holds Python's global lock.
+    A thread of this process that watches the parent, as `end_with_parent` does, would have to wait for a
+    running kernel, which holds Python's global lock.
     """
     if sys.platform != "linux":
         return

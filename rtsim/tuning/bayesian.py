@@ -48,7 +48,9 @@ class Bayesian(Trials):
         return left if left > 0 else self._together
 
     def ask(self) -> Array:
-        """Return the next setting to try, (1, n); more may be requested before its cost is known."""
+        """Return the next setting to try, (1, n) in the unit cube; more may be requested before its cost is
+        known.
+        """
         at_first = self._n_asked < len(self._first)
         point = self._first[self._n_asked] if at_first else self._most_promising()
         self._n_asked += 1

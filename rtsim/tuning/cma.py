@@ -46,12 +46,13 @@ class Cma(Trials):
         return int(self._cma.population_size) - len(self._told)
 
     def ask(self) -> Array:
-        """Return the next setting of the generation, (1, n)."""
+        """Return the next setting of the present generation to try, (1, n) in the unit cube."""
         return np.asarray(self._cma.ask())[None, :]
 
     def tell(self, points: Array, costs: Array) -> None:
-        """Store the cost (1,) of a setting (1, n); the last cost of a generation begins the next
-        generation."""
+        """Store the cost (1,) of a setting (1, n) of the unit cube; the last cost of a generation begins the
+        next one.
+        """
         super().tell(points, costs)
         self._told.append((np.array(points[0]), float(costs[0])))
         if len(self._told) == self._cma.population_size:

@@ -36,8 +36,9 @@ class FieldEntry(NamedTuple):
 
 
 def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -> FieldEntry:
-    """Find the position of a published value that a config names; ConfigError with `where` if no field has
-    it."""
+    """Find where frames contain a published value that a config names by field, label and part; ConfigError
+    if no field has it; where : place in the config, for errors
+    """
     spec = next((field for field in fields if field.name == channel.field), None)
     if spec is None:
         raise _absent("no field", channel.field, [field.name for field in fields], where)

@@ -29,7 +29,7 @@ class Dial(Trials):
         self._turned = turned
 
     def ask(self) -> Array:
-        """Return the operator's setting, (1, n)."""
+        """Ask the operator for the next setting and return it, (1, n) in the unit cube."""
         return self._turned()[None, :]
 
     def best(self) -> Array:

@@ -55,7 +55,7 @@ class RunCost(NamedTuple):
 
 
 class Controlled(Protocol):
-    """Interface of a function that applies a setting to a loop before it runs."""
+    """Interface of a function that applies a setting to a simulated run (its loop) before it starts."""
 
     def __call__(self, loop: Loop, setting: Mapping[str, float]) -> None: ...
 
@@ -151,10 +151,10 @@ class Measuring:
             self.loop.stop(MEASURED)
 
     def service(self) -> None:
-        """Do nothing, as there are no subscribers."""
+        """Do nothing: the loop of a run calls this for new subscribers, and here are none."""
 
     def end(self, reason: str) -> None:
-        """Do nothing at the end of the results."""
+        """Do nothing: the loop of a run calls this at the end of the results, which nobody receives here."""
 
 
 class Pool:

@@ -26,7 +26,7 @@ class Parameters(NamedTuple):
     high: Array
 
     def setting(self, point: Array) -> Setting:
-        """Return the setting at a point (n,) of the unit cube."""
+        """Return the setting, a value of each parameter by name, at a point (n,) of the unit cube."""
         values = self.low + np.clip(point, 0.0, 1.0) * (self.high - self.low)
         return {
             name: float(min(max(value, low), high))
@@ -34,7 +34,7 @@ class Parameters(NamedTuple):
         }
 
     def point(self, setting: Mapping[str, float]) -> Array:
-        """Return the point of the unit cube for a setting, (n,)."""
+        """Return the point of the unit cube, (n,), for a setting, the value of each parameter by name."""
         values = np.array([setting[name] for name in self.names])
         return (values - self.low) / (self.high - self.low)
 

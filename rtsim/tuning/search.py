@@ -1,6 +1,8 @@
-"""Common interface of all searches: they propose settings, and receive their costs.
+"""Common interface of all searches for the best setting of a device: they propose settings, and receive their
+costs.
 
-Here settings are points of the unit cube; the caller knows their names, units and ranges.
+A setting is a value of every tuned parameter. Here settings are points of the unit cube; the caller knows the
+names, units and ranges of the parameters.
 """
 
 from __future__ import annotations

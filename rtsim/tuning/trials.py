@@ -39,7 +39,9 @@ class Trials:
         self.costs += [float(cost) for cost in costs]
 
     def landscape(self, points: Array) -> tuple[Array, Array]:
-        """Return the expected cost and its standard deviation at points : (m, n), each (m,)."""
+        """Return the cost that a Gaussian process of all trials expects, and its standard deviation, at
+        points : (m, n) of the unit cube, each (m,).
+        """
         return self.process().predict(points)
 
     def process(self) -> GaussianProcess:

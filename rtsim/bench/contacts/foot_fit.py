@@ -56,7 +56,10 @@ LOOSE = 0.01
 
 
 class BestFit(NamedTuple):
-    """The best result of several searches, and the median duration of a search."""
+    """The best result of several searches for the contact parameters of a foot: parameters, RMS error of the
+    pressure, greatest error of a parameter that the data determine, and number of these; and the median
+    duration of a search.
+    """
 
     parameters: Array
     seconds: float  # median of the searches
@@ -66,9 +69,10 @@ class BestFit(NamedTuple):
 
 
 def run(data: Path | None = None) -> list[BenchFigure]:
-    """Return the benchmark results of synthetic steps.
+    """Return the benchmark results of fitting the contact parameters of a foot to synthetic steps.
 
-    data : folder that contains gait_bmc, whose recorded steps are fitted as well
+    data : folder that contains the data set gait_bmc, whose recorded steps are fitted as well; None = leave
+        these out
     """
     truth = true_parameters(0)
     step, other = known_step(truth, 1), known_step(truth, 2, seconds=0.65)

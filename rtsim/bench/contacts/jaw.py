@@ -43,8 +43,11 @@ SETTLED_S, WITHIN_MM = 1.0, 2.0
 
 
 def run(seconds: float = 10.0) -> list[BenchFigure]:
-    """Return tables 1 and 2 of Andersen et al. (2017) of all tasks as benchmark results: RMSD in millimetres
-    and newtons, r2, magnitude, phase.
+    """Return tables 1 and 2 of Andersen et al. (2017), and variations of them, as benchmark results for all
+    tasks (chewing, protrusion, opening): root mean square difference [mm, N], squared correlation,
+    magnitude and phase.
+
+    seconds : duration of the synthetic motion of each task [s]
     """
     found: list[BenchFigure] = []
     for task in TASKS:

@@ -2,8 +2,8 @@
 default run against a tight solution, speed, and response of the leg to five force pulses.
 
 The reference for the default run is SciPy's adaptive solution of the same accelerations, which is itself
-compared with our solution at steps a hundred times shorter. The pulses are compared with the results of an
-independent program (free leg, Newton-Euler equations, adaptive steps) for the same model.
+compared with rtsim's solution at steps a hundred times shorter. The pulses are compared with the results of
+an independent program (free leg, Newton-Euler equations, adaptive steps) for the same model.
 """
 
 from __future__ import annotations

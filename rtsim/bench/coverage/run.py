@@ -144,8 +144,8 @@ def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount
     """Add the estimates of some frames to coverage counts: how often the true value lies within the stated
     interval.
 
-    true : (n, n_output) - the true values in the frames; told : estimates and standard deviations; tally :
-        counts
+    true : (n, n_output) - the true values in these frames; frames : (n,) - their indices in `told`
+    told : estimates and standard deviations of all frames; tally : counts
     """
     stated = told.deviations[frames]
     error = told.numbers[frames] - true

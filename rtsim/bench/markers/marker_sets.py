@@ -1,5 +1,5 @@
-"""Benchmark of marker sets: the conventional gait model against Vicon Nexus, and our own angles from fewer
-markers.
+"""Benchmark of marker sets: joint centres and angles of the conventional gait model against those of Vicon
+Nexus, and the joint angles that rtsim defines itself from fewer markers against those from all.
 
 Recordings into which Nexus wrote joint centres and angles are solved as `rtsim analyse` does. Then the
 children with Oxford Foot Model markers are solved as if they had worn Plug-in Gait alone: the medial

@@ -1,13 +1,13 @@
 """Benchmark of the rate at which frames are solved by multi-body optimisation, one after the other on one
 thread, including the call from Python.
 
-Each method is timed in two ways. First, the kernel alone: it solves the problem of the paper, in which every
-marker has weight 1 whatever its residual, and computes the muscles. The time runs from the array of marker
-positions to the arrays of the solution; the time of the standard deviations is separate (deviation_p50_us).
-Second, the whole frame as `rtsim live` processes it, with its usual settings and without faulty markers: from
-the bytes of a marker message to those of a result (`rtsim.bench.runs.live_frames`). The names of these
-results begin with live_. live_receive_us, live_solve_us (with the marker input), live_fields_us and
-live_encode_us are the medians of its stages.
+Each method (knee model) is timed in two ways. First, the kernel alone: it solves the problem of Sancisi et
+al. (2017), in which every marker has weight 1 whatever its residual, and computes the muscles. The time runs
+from the array of marker positions to the arrays of the solution; the time of the standard deviations is
+separate (deviation_p50_us). Second, the whole frame as `rtsim live` processes it, with its usual settings and
+without faulty markers: from the bytes of a marker message to those of a result
+(`rtsim.bench.runs.live_frames`). The names of these results begin with live_. live_receive_us, live_solve_us
+(with the marker input), live_fields_us and live_encode_us are the medians of its stages.
 
 ratio.both is the time of the walker's frames with both legs, relative to the right leg alone
 (`rtsim.bench.markers.both_legs`). ratio.trust is the time of frames with detection of marker faults, filling
@@ -135,7 +135,11 @@ def timed_deviations(
 def figures_of(
     method: str, durations: list[int], iterations: list[int], residuals: list[float], squares: list[float]
 ) -> list[BenchFigure]:
-    """Return the benchmark results of one method for the kernel alone: times, iterations, residuals."""
+    """Return the benchmark results of one method for the kernel alone: rate of frames, times, iterations,
+    largest residual of the solver and marker RMS.
+
+    durations : time of each frame [ns]; squares : squared marker RMS of each [m^2]
+    """
     us = 1e-3 * np.array(durations)
     return [
         *time_figures("", method, us),

@@ -102,7 +102,9 @@ def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> li
 
 
 def arguments_of(folder: Path, recording: Recording) -> list[str]:
-    """Return the command-line options for a recording."""
+    """Return the options of `rtsim analyse` and `rtsim live` for a recording: files of forces and static
+    trial, below the folder, and the mass of the person.
+    """
     files = {"--forces": recording.forces, "--static": recording.static}
     given = [x for option, path in files.items() if path for x in (option, str(folder / path))]
     return [*given, "--mass", str(recording.mass_kg)]

@@ -1,8 +1,8 @@
-"""Times of whole-body dynamics, beside Pinocchio where that is installed.
+"""Times of whole-body dynamics, beside those of the library Pinocchio where that is installed.
 
-Our kernels are timed in a compiled loop, as they are called for a frame. Pinocchio is called from Python:
-the overhead of a call is measured with a single hinge and reported, and ratios are given with and without
-it.
+The kernels of rtsim are timed in a compiled loop, as they are called for a frame. Pinocchio is called from
+Python: the overhead of a call is measured with a single hinge and reported, and ratios are given with and
+without it.
 """
 
 from __future__ import annotations
@@ -224,8 +224,8 @@ def one_hinge() -> System:
 
 
 def ratios(us: dict[str, Array]) -> list[BenchFigure]:
-    """Return our time divided by Pinocchio's for each algorithm, with and without the overhead of a call of
-    Pinocchio from Python; us : times per call by name, (n_batch,) [us] each
+    """Return rtsim's time divided by Pinocchio's for each algorithm, with and without the overhead of a call
+    of Pinocchio from Python; us : times per call by name, (n_batch,) [us] each
     """
     figures = []
     for name in OURS:
@@ -236,8 +236,8 @@ def ratios(us: dict[str, Array]) -> list[BenchFigure]:
 
 
 def agreement(system: System, states: States, work: DynamicsWork) -> BenchFigure:
-    """Return the largest difference between our results and Pinocchio's over all states and algorithms,
-    relative to the largest entry of each result.
+    """Return the largest difference between the results of rtsim and Pinocchio over all states and
+    algorithms, relative to the largest entry of each result.
     """
     from rtsim.bench.mechanics.pinocchio_mirror import mirror
 

@@ -1,10 +1,10 @@
-"""Benchmark of mesh contact: spheres beside OpenSim's elastic foundation, the cartilage of a knee, and
-errors of the force.
+"""Benchmark of mesh contact: spheres beside OpenSim's elastic foundation, the cartilage of a knee, and errors
+of the force.
 
 "Cold" times a call without stored results of earlier calls, "warm" successive poses of a relative motion of
-60 deg/s and 10 mm/s at 100 Hz. Our force is the mean of the springs at the vertices of both surfaces, as
-OpenSim uses the springs of both, and includes the contact patch; the stiffness is timed separately. All are
-processor times.
+60 deg/s and 10 mm/s at 100 Hz. The force of rtsim is the mean of those of the springs at the vertices of both
+surfaces, as OpenSim uses the springs of both, and includes the contact patch; the stiffness is timed
+separately. All are processor times.
 """
 
 from __future__ import annotations
@@ -77,16 +77,22 @@ class MeshPair:
         self._press, self._bend = bind(mesh_contact, self._presses), bind(mesh_stiffness, self._bends)
 
     def place(self, R: Array, p: Array) -> None:
-        """Set the pose of surface B for the next contact force."""
+        """Set the pose of surface B in the axes of surface A for the next contact force; R : (3, 3) -
+        rotation; p : (3,) - position [m]
+        """
         self.R[:], self.p[:] = R, p
 
     def press(self) -> Array:
-        """Compute and return the wrench on surface A."""
+        """Compute the contact force at the present pose; return the wrench on surface A, (6,): moment [N m]
+        and force [N].
+        """
         self._press(*self._presses)
         return self.work.wrench[0]
 
     def bend(self) -> None:
-        """Compute the stiffness at the pose of the last contact force."""
+        """Compute the contact stiffness, the derivatives of the contact force, at the pose of the last
+        contact force.
+        """
         self._bend(*self._bends)
 
     def forget(self) -> None:
@@ -129,8 +135,8 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def sphere_figures() -> list[BenchFigure]:
-    """Return the times for two spheres of 30 mm radius pressed 3 mm into each other, with three sizes of
-    triangles.
+    """Return the times of the contact force of two meshed spheres of 30 mm radius, pressed 3 mm into each
+    other, with three sizes of triangles, and the times of OpenSim if it is installed.
     """
     figures: list[BenchFigure] = []
     for n in LINES:
@@ -237,7 +243,9 @@ def once(call: Callable[[], object]) -> float:
 
 
 def pressed_by(pair: MeshPair, n: int) -> Array:
-    """Return the position of surface B along its second axis at which n vertices are in contact [m]."""
+    """Return the position of surface B along its second axis, (3,) [m], at which n vertices are in
+    contact.
+    """
     low, high = -4e-3, 8e-3
     for _ in range(40):
         middle = 0.5 * (low + high)

@@ -162,7 +162,9 @@ def run(spec: ModelSpec) -> MeshRun:
 
 
 def factor(spec: ModelSpec, found: list[MeshRun]) -> float:
-    """Return the largest ratio of simulated time to computing time over repeated runs."""
+    """Return how many times faster than real time a simulation is, by the fastest of the repeated runs; spec
+    : the model; found : these runs
+    """
     return spec.simulation.duration_s / min(one.seconds for one in found)
 
 

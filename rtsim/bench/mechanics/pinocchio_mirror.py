@@ -1,10 +1,11 @@
-"""A copy of a system in Pinocchio, the library with which our dynamics are compared, and the relation of its
-variables to ours.
+"""A copy of a system in Pinocchio, the library with which the dynamics of rtsim are compared, and the
+relation of its variables to those of rtsim.
 
 Pinocchio (Carpentier et al. 2019, IEEE/SICE SII, 614-619) numbers bodies depth first, writes quaternions x,
 y, z, w and the angle of a planar joint as cosine and sine, and expresses the velocity of free and planar
-joints in the moving frame, whereas kernels/joints/tree expresses that of the translations in the parent's
-joint frame. So its speeds are T(q) times ours, and our generalized forces are T' times its own.
+joints in the moving frame, whereas rtsim (kernels/joints/tree) expresses that of the translations in the
+parent's joint frame. So Pinocchio's speeds are T(q) times those of rtsim, and the generalized forces of rtsim
+are T' times those of Pinocchio.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class JointAxis(NamedTuple):
 
 
 class MirroredJoint(NamedTuple):
-    """A joint of Pinocchio, and the indices of its first coordinate and first speed in our order."""
+    """A joint of Pinocchio, its place in the frame before it, and the indices of its first coordinate and
+    first speed in rtsim's order.
+    """
 
     joint: Any
     place: Any  # of its frame in the frame before
@@ -47,8 +50,9 @@ class MirroredJoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Mirror:
-    """A copy of a system in Pinocchio; its methods take and return quantities in our numbering of bodies,
-    coordinates and speeds."""
+    """A copy of a system in Pinocchio; its methods take and return quantities in rtsim's numbering of bodies,
+    coordinates and speeds.
+    """
 
     model: Any
     data: Any
@@ -57,7 +61,7 @@ class Mirror:
     place: list[Any]  # of each body in that joint
 
     def coordinates(self, q: Array) -> Array:
-        """Return the coordinates of a pose in Pinocchio's order and form, from our coordinates q."""
+        """Return the coordinates of a pose in Pinocchio's order and form, from those of rtsim, q : (n_q,)."""
         theirs = np.zeros(self.model.nq)
         for joint, piece in self.pieces:
             if piece.is_planar:
@@ -71,7 +75,9 @@ class Mirror:
         return theirs
 
     def speeds(self, q: Array) -> Array:
-        """Return (n_v, n_v): matrix T that turns our speeds into those of Pinocchio, at q."""
+        """Return the matrix T : (n_v, n_v) that turns speeds of rtsim into those of Pinocchio, at the
+        coordinates q.
+        """
         T = np.zeros((self.model.nv, self.model.nv))
         for joint, piece in self.pieces:
             turn = np.eye(joint.nv)
@@ -83,7 +89,7 @@ class Mirror:
 
     def carried(self, q: Array, v: Array) -> Array:
         """Return (dT/dt) v, (n_v,): Pinocchio's accelerations are T v_dot plus this, as its speeds are T(q)
-        v. q, v, v_dot : our coordinates, speeds and accelerations
+        v. q, v, v_dot : coordinates, speeds and accelerations of rtsim
         """
         extra = np.zeros(self.model.nv)
         for joint, piece in self.pieces:
@@ -98,8 +104,8 @@ class Mirror:
 
     @staticmethod
     def moving_axes(piece: MirroredJoint, q: Array) -> Array:
-        """Return the rotation (3, 3) of the child frame of a free or planar joint in its parent frame, at our
-        coordinates q.
+        """Return the rotation (3, 3) of the child frame of a free or planar joint in its parent frame, at the
+        coordinates q of rtsim.
         """
         if piece.is_planar:
             return pin.exp3(np.array([0.0, 0.0, q[piece.q + 2]]))
@@ -119,19 +125,23 @@ class Mirror:
         return collected
 
     def inverse_dynamics(self, q: Array, v: Array, v_dot: Array, wrench: Array) -> Array:
-        """Return tau : (n_v,) in our coordinates, by Pinocchio's recursive Newton-Euler algorithm."""
+        """Return the generalized forces tau : (n_v,) in rtsim's coordinates, by Pinocchio's recursive
+        Newton-Euler algorithm; wrench : (n_body, 6) - external wrenches about ground's origin
+        """
         T, acting = self.speeds(q), self.wrenches(q, wrench)
         theirs = (self.coordinates(q), T @ v, T @ v_dot + self.carried(q, v))
         return T.T @ pin.rnea(self.model, self.data, *theirs, acting)
 
     def forward_dynamics(self, q: Array, v: Array, tau: Array, wrench: Array) -> Array:
-        """Return v_dot : (n_v,) in our coordinates, by Pinocchio's articulated-body algorithm."""
+        """Return the accelerations v_dot : (n_v,) in rtsim's coordinates, by Pinocchio's articulated-body
+        algorithm; wrench : (n_body, 6) - external wrenches about ground's origin
+        """
         T, acting = self.speeds(q), self.wrenches(q, wrench)
         theirs = pin.aba(self.model, self.data, self.coordinates(q), T @ v, T @ tau, acting)
         return T.T @ (theirs - self.carried(q, v))  # T is orthogonal
 
     def mass_matrix(self, q: Array) -> Array:
-        """Return the mass matrix (n_v, n_v) in our coordinates, both triangles, by Pinocchio."""
+        """Return the mass matrix (n_v, n_v) in rtsim's coordinates, both triangles, computed by Pinocchio."""
         T = self.speeds(q)
         upper = np.triu(pin.crba(self.model, self.data, self.coordinates(q)))
         return T.T @ (upper + np.triu(upper, 1).T) @ T
@@ -176,7 +186,9 @@ def depth_first(tree: Tree) -> list[int]:
 
 
 def joint_pieces(tree: Tree, b: int) -> list[MirroredJoint]:
-    """Return the joints of Pinocchio that together form joint b, from its parent frame to its body frame."""
+    """Return the joints of Pinocchio that together form joint b of the tree, from its parent frame to its
+    body frame.
+    """
     kind, q, v, here = tree.kind[b], int(tree.q_start[b]), int(tree.v_start[b]), pin.SE3.Identity()
     if kind in (HINGE, SLIDER):
         return [MirroredJoint(along(JointAxis(kind == HINGE, tree.parameter[b])), here, q, v)]
@@ -194,8 +206,8 @@ def joint_pieces(tree: Tree, b: int) -> list[MirroredJoint]:
 
 
 def chain_motions(tree: Tree, b: int) -> list[JointAxis]:
-    """Return the motions of a chain joint; ValueError where functions drive it, which Pinocchio
-    does not have.
+    """Return the rotations and translations along axes of which joint b, a chain of such motions, consists;
+    ValueError where functions of coordinates drive it, which Pinocchio does not have.
     """
     chains, own = tree.chains, range(tree.chains.start[b], tree.chains.start[b + 1])
     if any(chains.function[m] >= 0 for m in own) or [chains.dof[m] for m in own] != list(range(len(own))):

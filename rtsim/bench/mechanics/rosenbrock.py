@@ -184,7 +184,7 @@ def batch_us(batch: Callable[[int], Any], n_batch: int, n_repeat: int) -> Array:
 
 
 def figures_us(name: str, us: Array, limit: float | None = None) -> list[BenchFigure]:
-    """Return median and minimum of times [us]; the limit applies to the median."""
+    """Return median and minimum of times us : (n,) [us] as benchmark results; limit : of the median"""
     return [
         BenchFigure(name, float(np.median(us)), "us", limit, "" if limit is None else "lower"),
         BenchFigure(f"{name}.least", float(us.min()), "us"),

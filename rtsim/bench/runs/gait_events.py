@@ -64,7 +64,9 @@ def run(folder: Path) -> list[BenchFigure]:
 
 
 def analysed(folder: Path, recording: Recording) -> Results | None:
-    """Analyse a recording and return the results; None if the command fails."""
+    """Analyse a recording below the folder by `rtsim analyse` and return the results; None if the command
+    fails.
+    """
     options = arguments_of(folder, recording)
     if not recording.mass_kg:
         options = options[: options.index("--mass")]

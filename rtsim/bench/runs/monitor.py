@@ -1,4 +1,6 @@
-"""Benchmark of the monitor's window in software rendering: drawn frames, load, and its effect on the loop."""
+"""Benchmark of the monitor's window, drawn by software rendering: how often it is redrawn, its load, and its
+effect on the latency of the live loop whose results it shows.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ SEGMENTS = ("pelvis", "thigh_r", "shank_r", "foot_r", "thigh_l", "shank_l", "foo
 
 
 def run(seconds: float) -> list[BenchFigure]:
-    """Return the benchmark results of a window that shows a synthetic walk for `seconds` [s], and of the
-    loop with and without a window.
+    """Return the benchmark results of a monitor window that shows a synthetic walk for `seconds` [s], and of
+    the latency of the live loop with and without a window.
     """
     say(f"monitor: {N_FIELD * N_JOINT * N_MOVEMENT} curves at {RATE_HZ:g} Hz for {seconds:g} s")
     account = drawn(seconds)
@@ -60,7 +62,9 @@ def run(seconds: float) -> list[BenchFigure]:
 
 
 def drawn(seconds: float) -> dict[str, float]:
-    """Run a monitor window on the synthetic walk; return the counts that it prints at its end."""
+    """Run a monitor window on the synthetic walk for `seconds` [s]; return the counts that it prints at its
+    end, such as redraws and load.
+    """
     over = threading.Event()
     with TemporaryDirectory() as folder, Publisher("tcp://127.0.0.1:0") as publisher:
         sender = threading.Thread(target=walk_on, args=(publisher, over), daemon=True)
@@ -104,7 +108,9 @@ def _window(results: str) -> Child:
 
 
 def _stopped(results: str) -> Child:
-    """Start a window that stops receiving after a while, as if its machine had frozen."""
+    """Start a monitor window, and freeze it after a while as if its machine had frozen; results : address of
+    the results that it receives
+    """
     window = _window(results)
     threading.Timer(START_S, os.kill, (window.pid, signal.SIGSTOP)).start()
     return window
@@ -119,7 +125,7 @@ def environment(folder: str) -> dict[str, str]:
 
 
 def walk_on(publisher: Publisher, over: threading.Event, speed: float = 1.0) -> None:
-    """Publish the synthetic walk until `over` is set, `speed` times as fast as it was walked."""
+    """Publish the synthetic walk until the event `over` is set, `speed` times as fast as it was walked."""
     labels = [f"joint{j}_{m}" for j in range(N_JOINT) for m in ("flexion", "adduction", "rotation")]
     n = len(labels)
     fields = [

@@ -1,5 +1,5 @@
-"""Benchmark of the window over hours of a walk that is played fast, and while it is frozen: its memory, and
-the sender's memory.
+"""Benchmark of the memory of a monitor window that shows hours of a walk, played fast, and of the memory of
+window and sender while the window is frozen.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ START_S, BUILT_S = 60.0, 20.0
 
 
 def replay(hours: float, speed: float) -> list[BenchFigure]:
-    """Return the memory of a window over hours of the walk at this speed; ConfigError where the system does
-    not report memory.
+    """Return the memory of a monitor window while it shows `hours` [h] of a synthetic walk, played `speed`
+    times as fast; ConfigError where the system does not report memory.
     """
     say(f"monitor: {hours:g} h of the walk, {speed:g} times as fast")
     with WatchedWindow(speed) as watched:
@@ -57,8 +57,8 @@ def replay(hours: float, speed: float) -> list[BenchFigure]:
 
 
 def frozen(seconds: float) -> list[BenchFigure]:
-    """Return the memory of the window, and of the process that sends to it, before and after the window was
-    frozen for `seconds` [s].
+    """Return the memory of a monitor window, and of the process that sends results to it, before and after
+    the window was frozen for `seconds` [s].
     """
     if not (hasattr(signal, "SIGSTOP") and hasattr(signal, "SIGCONT")):
         raise ConfigError("this system cannot stop a process and continue it", where="--frozen")
@@ -83,9 +83,10 @@ def frozen(seconds: float) -> list[BenchFigure]:
 
 
 class WatchedWindow:
-    """An off-screen window that shows the walk, in a process of its own whose memory is measured.
+    """An off-screen monitor window that shows a synthetic walk, in a process of its own whose memory is
+    measured.
 
-    speed : speed of the walk
+    speed : how many times as fast as it was walked the walk is played
     """
 
     def __init__(self, speed: float) -> None:

@@ -41,8 +41,10 @@ def run(
     frame_rate: float = 100.0,
     urgently: bool = False,
 ) -> list[BenchFigure]:
-    """Return the benchmark results of a run of `seconds` [s] at `rate` ticks and `frame_rate` frames per
-    second [Hz].
+    """Return the benchmark results of a simulation in step with the clock for `seconds` [s], at `rate` ticks
+    and `frame_rate` published frames per second.
+
+    model : its file or name; urgently : whether real-time priority is asked for
     """
     spec = load_model(model)
     simulator = Simulator(build(spec), spec.simulation)

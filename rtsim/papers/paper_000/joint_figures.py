@@ -159,7 +159,7 @@ def task_figure(name: str, given: ItemInput) -> ItemResult:
 
 
 def order_of_paper() -> tuple[int, ...]:
-    """Return the indices of our axes in the order of the paper's figures: anterior-posterior,
+    """Return the indices of the result arrays' axes in the order of the paper's figures: anterior-posterior,
     superior-inferior, medial-lateral.
     """
     return tuple(AXES.index(axis) for axis in ("ap", "si", "ml"))

@@ -98,7 +98,9 @@ def signs_in_words() -> str:
 
 
 def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """Compare our values with statements of the paper on kinematics that hold for any subject."""
+    """Compare computed values of a task with statements of the paper on kinematics that hold for any subject,
+    such as that every frame has an equilibrium; own : results of both joint models
+    """
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     middle = own.places("pop")[rows, :, 2].mean(axis=1)
     lost = sum(int((model.status[rows] == int(Status.NOT_CONVERGED)).sum()) for model in (own.fdk, own.pop))
@@ -115,7 +117,9 @@ def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
 
 
 def force_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """Compare our values with statements of the paper on forces that hold for any subject."""
+    """Compare computed values of a task with statements of the paper on forces that hold for any subject,
+    such as that contacts only push; own : results of both joint models
+    """
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     pressed = own.pop.fields["unilateral_reactions"][rows]
     force = own.forces("pop")[rows]

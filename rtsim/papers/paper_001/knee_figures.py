@@ -1,5 +1,5 @@
-"""Figures 3.4 and 3.5 and table 3.2 of Brown (2017): the volumetric knee after a force pulse, and the
-sensitivity of its motion.
+"""Figures 3.4 and 3.5 and table 3.2 of Brown (2017): motion of a knee with volumetric contact after a force
+pulse, its ligament forces, and the sensitivity of its motion to the model's parameters.
 """
 
 from __future__ import annotations
@@ -48,14 +48,16 @@ KNEE = "shipped model knee: table 3.2, spheres and planes quoted from Abdel-Rahm
 
 
 def run_of(spec: ModelSpec, pulse: Pulse) -> Trace:
-    """Simulate the knee after a pulse until slightly more than 90 degrees of flexion."""
+    """Simulate the knee after a force pulse on the leg until slightly more than 90 degrees of flexion."""
     load = replace(spec.loads[0], force_N=(0.0, -pulse.force, 0.0), duration_s=pulse.duration)
     longer = replace(spec.simulation, duration_s=1.05 * pulse.t90)
     return whole_run(replace(spec, loads=(load,), simulation=longer))
 
 
 def figure_3_4(given: ItemInput) -> ItemResult:
-    """Compute figure 3.4: rotations of the knee and normal forces after a pulse."""
+    """Compute figure 3.4: rotations of the knee, and normal forces of its contacts, after force pulses on the
+    leg.
+    """
     spec = load_model("knee")
     rows, traces = [], {}
     for pulse in PULSES:
@@ -126,7 +128,7 @@ def panel(title: str, unit: str, x_title: str, x: Array, curves: dict[str, Array
 
 
 def figure_3_5(given: ItemInput) -> ItemResult:
-    """Compute figure 3.5: forces of the twelve ligament elements."""
+    """Compute figure 3.5: forces of the knee's twelve ligament elements over flexion."""
     spec = load_model("knee")
     trace = run_of(spec, PULSES[0])
     flexion, rows, panels = np.degrees(trace.q[:, 0]), [], []

@@ -3,7 +3,7 @@ methods compared.
 
 The paper prints no numbers. It states that its definition (8) and its eqs 10, 11, 15 and 18 give the same
 moment arm r, and that the torque of its eq. 24 is r times the muscle's tension s. The models have the layouts
-of the paper and dimensions of our own.
+of the paper; their dimensions are chosen by rtsim.
 """
 
 from __future__ import annotations

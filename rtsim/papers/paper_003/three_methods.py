@@ -1,4 +1,6 @@
-"""Figures 2 to 5 and table 4 of Sancisi et al. (2017): the knee of the three methods over a gait cycle."""
+"""Figures 2 to 5 and table 4 of Sancisi et al. (2017): motion, ligaments and contacts of the knee over a gait
+cycle by the paper's three methods, here named `zero`, `minimised` and `prescribed`.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ MOST_UNSOLVED = 0.2
 
 
 class MethodRuns(NamedTuple):
-    """Runs of all persons by each of the three methods, and the solvers that computed them."""
+    """Runs of all persons by each of the paper's three methods (`zero`, `minimised`, `prescribed`), and the
+    solver of each person.
+    """
 
     runs: dict[str, list[KneeRun]]
     solvers: list[KneeSolver]
@@ -54,7 +58,9 @@ class MethodRuns(NamedTuple):
 
 
 def method_runs(given: ItemInput) -> MethodRuns:
-    """Solve every person's cycle by the three methods."""
+    """Solve every person's gait cycle by the three methods of the paper (`zero`, `minimised`,
+    `prescribed`).
+    """
     return _method_runs(given.recording, given.static)
 
 
@@ -84,7 +90,7 @@ def peak_time(values: Array) -> float:
 
 
 def knee_angles(given: ItemInput) -> ItemResult:
-    """Compute figure 2: the knee's angles over the gait cycle by the three methods."""
+    """Compute figure 2: the knee's angles over the gait cycle by the paper's three methods (knee models)."""
     found = method_runs(given)
     runs = [run for of_method in found.runs.values() for run in of_method]
     angles = {method: found.stacked(method, "angles") for method in METHODS}
@@ -136,7 +142,9 @@ def knee_angles(given: ItemInput) -> ItemResult:
 
 
 def knee_displacements(given: ItemInput) -> ItemResult:
-    """Compute figure 3: the knee's displacements over the gait cycle by the three methods."""
+    """Compute figure 3: the displacements of the tibia at the knee over the gait cycle by the paper's three
+    methods (knee models).
+    """
     found = method_runs(given)
     moved = {method: found.stacked(method, "displacements") for method in METHODS}
     mean = moved["minimised"].mean(axis=0)
@@ -161,7 +169,9 @@ def knee_displacements(given: ItemInput) -> ItemResult:
 
 
 def ligament_lengthening(given: ItemInput) -> ItemResult:
-    """Compute figure 4: the lengthening of the knee's ligaments over the gait cycle by the three methods."""
+    """Compute figure 4: the lengthening of the knee's ligaments over the gait cycle by the paper's three
+    methods (knee models).
+    """
     found = method_runs(given)
     longer = {method: found.stacked(method, "lengthening") for method in METHODS}
     longer["eq. 1"] = found.stacked("zero", "experimental")
