@@ -175,15 +175,17 @@ class PageServer(ThreadingHTTPServer):
         socket_server_bind()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Accept a connection if there is a free place, or after closing one that has sent no request."""
+        """Accept a connection if there is room for one more, or after closing one that has sent no
+        request.
+        """
         if not self._connections.acquire(blocking=False) and not self._room_made(request):
             self.shutdown_request(request)
             return
         super().process_request(request, client_address)
 
     def _room_made(self, newcomer: socket.socket) -> bool:
-        """Close the connection that has taken longest to send its request, at once if a newcomer has sent
-        one already; return whether there is a free place now.
+        """Close the connection that has taken longest to send its request, at once if a newcomer has sent one
+        already; return whether there is now room for one more.
         """
         oldest = min(list(self._asking.items()), key=lambda item: item[1], default=None)
         if oldest is None or (

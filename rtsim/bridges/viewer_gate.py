@@ -120,8 +120,8 @@ class ViewerGate:
             threading.Thread(target=self._lead, args=(viewer,), daemon=True).start()
 
     def _room_made(self, newcomer: socket.socket) -> bool:
-        """Close the connection that has taken longest to send its request; return whether there is a free
-        place now.
+        """Close the connection that has taken longest to send its request; return whether there is now room
+        for one more.
         """
         oldest = min(list(self._asking.items()), key=lambda item: item[1], default=None)
         if oldest is None or (

@@ -103,8 +103,8 @@ def plain_type(kind: Any, data: object) -> Any:
 
 
 def is_tagged_as(record: type[msgspec.Struct], data: object) -> bool:
-    """Return whether the data state, by the key that tells kinds of records apart, that they are of this
-    record.
+    """Return whether the data state, by the value of the key that distinguishes kinds of records, that they
+    are a record of this kind.
     """
     said = record.__struct_config__
     return isinstance(data, dict) and said.tag is not None and data.get(said.tag_field) == said.tag

@@ -1,4 +1,4 @@
-"""The state of the connection to a sender, as text: whether frames arrive."""
+"""The connection of the monitor to a sender of results, as text: whether frames arrive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SILENCE = 1.0  # s without a frame after which the sender counts as gone
 
 
 class ConnectionState(NamedTuple):
-    """State of the stream as text, and the name of the Theme colour for it.
+    """State of a result stream as text, and the name of the Theme colour for it.
 
     flows : whether frames arrive continuously
     heard : whether frames arrive at all, also from a paused sender
@@ -22,7 +22,7 @@ class ConnectionState(NamedTuple):
 
 
 class FrameWatch:
-    """Records when the last frame arrived.
+    """Records when the last frame of a result stream arrived, to state whether frames still arrive.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ DURATION_FIRST = 5  # s
 
 
 class ToolBar(QWidget):
-    """Buttons of the window, in groups that wrap to another line if the window is narrow.
+    """Buttons of the monitor window, in groups that wrap to another line if the window is narrow.
 
     The window connects them with their actions.
     """
@@ -159,7 +159,7 @@ class FigureCard(QFrame):
         column.addWidget(self.figure, 1)
 
     def _release_views(self) -> None:
-        """Release the buttons of the named views after the figure was rotated by hand."""
+        """Release the buttons of the named directions of view after the stick figure was rotated by hand."""
         self._group.setExclusive(False)
         for button in self.views.values():
             button.setChecked(False)

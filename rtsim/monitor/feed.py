@@ -46,7 +46,9 @@ PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
 class Change(IntEnum):
-    """What a new descriptor changes in the window."""
+    """What the descriptor of a session that begins changes in the monitor window: nothing, its texts, or its
+    plots.
+    """
 
     NOTHING = 0
     DETAILS = 1  # the words about the session; the curves go on after a gap

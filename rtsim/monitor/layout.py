@@ -1,5 +1,5 @@
-"""Contents of the window for a result stream, derived from its descriptor: panels of curves, and parts of
-the figure.
+"""What the monitor window shows of a result stream, derived from its descriptor: panels of curves, and parts
+of the stick figure.
 
 The amount that one sender can make the window draw is limited; a note reports what is left out.
 """

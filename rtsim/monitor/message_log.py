@@ -36,7 +36,7 @@ class MessageLog:
         self._n_heard += n
 
     def say(self, text: str) -> None:
-        """Add a message of the window itself."""
+        """Add a message of the monitor window itself, not of the sender."""
         self.kept.append(printable(text, SENTENCE_MOST))
 
     def turn(self, now: float) -> None:

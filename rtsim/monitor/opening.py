@@ -1,4 +1,4 @@
-"""Opening of the window, its event loop until it is closed, and storage of its settings."""
+"""Opening of the monitor window, its event loop until it is closed, and storage of its settings."""
 
 from __future__ import annotations
 
@@ -40,10 +40,13 @@ def open_window(
     screenshot: str | Path | None,
     duration_s: float | None,
 ) -> tuple[bool, dict[str, float]]:
-    """Show the window until it is closed, interrupted or `duration_s` is over.
+    """Show the monitor window until it is closed, interrupted or `duration_s` is over.
 
     Return whether everything was saved, and statistics: redraws of figure and curves per second, % of a
-    core, frames taken.
+    processor core, frames taken.
+
+    control : address for commands to the sender, None = not known
+    screenshot : PNG file that is saved at the end
     """
     application = make_application()
     commander = Commander(control, security) if control else None

@@ -17,7 +17,8 @@ Array = NDArray[np.float64]
 
 
 class PlotPanel(NamedTuple):
-    """One plot, whose curves are the channels `first` to `first + len(names)` of the history.
+    """One plot, whose curves are the channels `first` to `first + len(names)` of the history, the ring buffer
+    of the last values of all curves.
 
     extent_least : smallest useful length of the vertical axis; from_zero : whether the axis starts at zero
     deviation : first channel of their standard deviations; None without
@@ -72,9 +73,9 @@ def balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
 
 
 class HistoryBlock(NamedTuple):
-    """Where successive channels of the history get their values: entries of a flattened field of a frame,
-    from which `zeros` (values drawn as zero, such as a resting length) are subtracted if there are any,
-    multiplied by a scale.
+    """Where successive channels (curves) of the history get their values: entries of a flattened field of a
+    frame, from which `zeros` (values drawn as zero, such as a resting length) are subtracted if there are
+    any, multiplied by a scale.
     """
 
     field: str
@@ -85,8 +86,9 @@ class HistoryBlock(NamedTuple):
 
 
 class FieldReading(NamedTuple):
-    """All history channels that are read from one field of a frame: its flattened entries, their scales, the
-    numbers of the channels, and the values that are drawn as zero if they are not all zero.
+    """How all channels (curves) of the history that belong to one field get their values from a frame: its
+    flattened entries, their scales, the numbers of the channels, and the values that are drawn as zero if
+    they are not all zero.
     """
 
     field: str

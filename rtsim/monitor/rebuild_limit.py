@@ -1,4 +1,4 @@
-"""A limit on rebuilding the window, for a sender that changes its session all the time."""
+"""A limit on how often the monitor window is rebuilt, for a sender that changes its session all the time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 class RebuildLimit:
-    """Admits a few sessions in quick succession, then one per second; others are skipped.
+    """Decides whether the window may be rebuilt for a new session of the sender: for a few in quick
+    succession, then for one per second; others are skipped.
 
     n_passed : number of skipped sessions
     """
@@ -22,7 +23,7 @@ class RebuildLimit:
         self._refused: Session | None = None
 
     def grants(self, session: Session, now: float) -> bool:
-        """Return whether this session may be used at a monotonic time [s]."""
+        """Return whether the window may be rebuilt for this session at a monotonic time [s]."""
         self._credit = min(self._n_burst, self._credit + now - self._at)
         self._at = now
         if self._credit >= 1.0:

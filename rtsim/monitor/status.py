@@ -1,5 +1,5 @@
-"""The strip at the bottom of the window: connection, rate, latency, losses and the state of the newest
-frame, as text.
+"""The strip at the bottom of the monitor window: connection, rate, latency, losses and the state of the
+newest frame, as text.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class StatusStrip(QFrame):
         self.show_connection(self._connection_shown)
 
     def show_connection(self, connection: ConnectionState) -> None:
-        """Show the state of the stream."""
+        """Show whether frames of the result stream arrive."""
         self._connection_shown = connection
         self._dot.setStyleSheet(f"color: {getattr(self.theme, connection.mood)};")
         self.connection.setText(connection.words)

@@ -1,4 +1,4 @@
-"""Colours of the window: a light theme that prints well, and a dark one for dark laboratories."""
+"""Colours of the monitor window: a light theme that prints well, and a dark one for dark laboratories."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ DASHES = {"left": (1.6, 0.7)}
 
 
 def style_sheet(theme: Theme) -> str:
-    """Return the Qt style sheet of the window; plots and figure take their colours directly from the
-    theme.
+    """Return the Qt style sheet of the monitor window; plots and stick figure take their colours directly
+    from the theme.
     """
     return f"""
     QMainWindow, QWidget#page, QSplitter {{ background: {theme.window}; }}
@@ -159,6 +159,6 @@ SCALE_STEP, SCALE_MOST = 0.125, 4.0
 
 
 def scale_of(width: int, height: int) -> float:
-    """Return the scale of text and lines in a window of this size [px]."""
+    """Return the scale of text and lines in a monitor window of this size [px]."""
     fits = min(width / SCALE_SIZE[0], height / SCALE_SIZE[1])
     return min(SCALE_MOST, max(1.0, SCALE_STEP * int(fits / SCALE_STEP)))

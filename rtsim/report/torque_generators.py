@@ -88,8 +88,9 @@ def story(fit: FittedGenerator) -> list[str]:
 
 
 def lacked(fit: FittedGenerator) -> list[str]:
-    """Return sentences on what a generator could not produce before its fit, at which joint angles, and by
-    how much.
+    """Return a sentence on why the generator could not produce the required torque before its fit: at which
+    joint angle its passive torque was first too large or its strength too small, and the extreme activations;
+    [] if it could.
     """
     before = fit.before
     if before is None or not (before.too_stiff.any() or before.too_weak.any()):

@@ -96,7 +96,12 @@ def command(
 
 
 def trials_of(sources: tuple[str, ...], options: dict[str, Any], anyway: bool) -> tuple[ReportTrial, ...]:
-    """Return the trials of a session; recordings are solved first."""
+    """Return the trials of a session for a report; sources that are recordings without results are solved
+    first.
+
+    options : options of `rtsim analyse` for that
+    anyway : whether to accept a recording that does not fit the subject
+    """
     from rtsim.report.clinical.session import trial_of
 
     names = label_trials(sources)

@@ -12,7 +12,9 @@ MOST_LINES = 20
 
 
 def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: str) -> list[str]:
-    """Return a line for each quantity that differs; one, other : names of the two runs"""
+    """Return a line for each quantity of the results that differs, with the amount; one, other : names of the
+    two runs.
+    """
     differing = [found for found in quantities if found.n_differ]
     differing.sort(key=lambda found: (-found.n_lacking, -found.largest / (found.peak or 1.0)))
     lines = []

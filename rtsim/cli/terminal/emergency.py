@@ -70,7 +70,7 @@ class EmergencySignal(Closing):
 
     @contextmanager
     def calling(self, press: Callable[[], object]) -> Iterator[None]:
-        """Within the `with` block, call `press` when the signal comes; at once if it came before the
+        """Within the `with` block, call `press` when the signal SIGUSR2 comes; at once if it came before the
         block.
         """
         over, ended = os.pipe()

@@ -304,8 +304,8 @@ def asked_of_plates(
 
 
 def pressed_as_loads_say(run: RunConfig) -> RunConfig:
-    """Return the run with the bodies of OpenSim's external loads as its feet, if a model with its own
-    markers states no others; ConfigError for unreadable external loads.
+    """Return the run with the bodies that OpenSim's external loads name as its feet, if its model has markers
+    of its own and the run states no feet; ConfigError for unreadable external loads.
     """
     if Path(run.forces).suffix.lower() != LOADS or is_stream(run.forces):
         return run

@@ -1,4 +1,4 @@
-"""Key options of commands that bind an address, and of those that connect to one."""
+"""Command-line options for CURVE keys, of commands that bind an address, and of those that connect to one."""
 
 from __future__ import annotations
 

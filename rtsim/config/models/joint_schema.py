@@ -78,7 +78,9 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def unit(self) -> str:
-        """Unit in which neutral value and range are given: deg, mm, both, or "" if neither is given."""
+        """Unit in which the neutral value and the range of the coordinate are given: deg, mm, both, or "" if
+        neither is given.
+        """
         deg = self.neutral_deg is not None or self.range_deg is not None
         mm = self.neutral_mm is not None or self.range_mm is not None
         return "both" if deg and mm else "deg" if deg else "mm" if mm else ""
@@ -99,7 +101,9 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 def range_in_si(
     range_deg: tuple[float, ...] | None, range_mm: tuple[float, ...] | None
 ) -> tuple[float, float]:
-    """Return the stated range [rad, m]; infinite if there is none."""
+    """Return lower and upper end of a coordinate's range, stated in degrees or in millimetres, as [rad, m];
+    infinite if none is stated.
+    """
     if range_deg is not None:
         return math.radians(range_deg[0]), math.radians(range_deg[1])
     return (1e-3 * range_mm[0], 1e-3 * range_mm[1]) if range_mm is not None else (-math.inf, math.inf)

@@ -134,7 +134,9 @@ def check_held(spec: ModelTables) -> None:
 
 
 def check_coordinates(spec: ModelTables) -> None:
-    """Check the names of coordinates, and of those to which couplers and angles refer."""
+    """Check that names of coordinates and angles are unique, and that custom joints, couplers and angles
+    refer to coordinates of the model.
+    """
     coordinates = coordinate_names(spec)
     check_once([*coordinates, *(angle.name for angle in spec.angles)], "coordinates and angles")
     for body in spec.bodies:
@@ -197,7 +199,7 @@ def check_place(place: Place, bodies: Sequence[str], key: str, on_ground: bool =
 
 
 def coordinate_names(spec: ModelTables) -> list[str]:
-    """Return the names of all coordinates, in order."""
+    """Return the names of all coordinates of a model, in the order of its bodies."""
     return [coordinate.name for body in spec.bodies for coordinate in coordinates_of(body)]
 
 

@@ -41,8 +41,8 @@ class Reaction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The force of a constraint that acts in one direction only, such as that of a surface that can only
     push.
 
-    If a method enforces the element as a constraint, muscle recruitment determines its reaction like the
-    force of one more muscle with this strength.
+    If a method enforces the element as a constraint, muscle recruitment determines this force like that of
+    one more muscle, whose strength is stated here.
     """
 
     name: Name

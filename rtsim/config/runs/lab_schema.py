@@ -202,7 +202,7 @@ class LabMap(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def names_of(table: LabSide) -> tuple[str, ...]:
-    """Return all marker names of a table in order; markers with several roles occur repeatedly."""
+    """Return all marker names in a leg's marker map in order; markers with several roles occur repeatedly."""
     trunk = (
         (table.trunk.shoulder, table.trunk.shoulder_opposite, *table.trunk.tracking) if table.trunk else ()
     )

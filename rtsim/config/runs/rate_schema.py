@@ -1,4 +1,4 @@
-"""Schema of the filters that give speeds and accelerations: the table [rates] of a run."""
+"""Schema of the filters that give speeds and accelerations of the coordinates: the table [rates] of a run."""
 
 from __future__ import annotations
 

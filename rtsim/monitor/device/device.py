@@ -50,8 +50,8 @@ SNAPSHOTS = ("A", "B")
 
 
 class Slider(QSlider):
-    """A slider for one parameter; it shows the value in effect, and requests a new value when the handle is
-    released.
+    """A slider for one parameter of a device; it shows the value in effect, and requests a new value when the
+    handle is released.
     """
 
     wished = Signal(str, float)

@@ -61,7 +61,7 @@ class FootFigureContent(NamedTuple):
 
 
 def save_foot(paper: Paper, drawn: FootFigureContent) -> None:
-    """Save the figure to the file of `paper`."""
+    """Save the figure of a foot contact model and one step to the file of `paper`."""
     ready_to_draw()
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor

@@ -92,7 +92,7 @@ class PoseLoads:
         return begin, begin + M_PER_N * force
 
     def paint(self, painter: QPainter, scene: DrawnFrame, k: int) -> None:
-        """Draw the loads of frame k."""
+        """Draw the muscles, the forces and the joint of the device in frame k."""
         from PySide6.QtCore import QPointF, Qt
         from PySide6.QtGui import QColor, QPen, QPolygonF
 
@@ -149,7 +149,9 @@ def point_line(name: str, rows: object, segments: tuple[str, ...]) -> PointLine 
 
 
 def _is_point(row: object, segments: tuple[str, ...]) -> bool:
-    """Return whether a row consists of a segment and a point on it."""
+    """Return whether a row of a muscle path in a descriptor is a valid point: a known segment, or "" for
+    ground, and a position on it.
+    """
     if not isinstance(row, (list, tuple)) or len(row) != 4 or row[0] not in ("", *segments):
         return False
     return all(isinstance(x, (int, float)) and abs(x) < math.inf for x in row[1:])

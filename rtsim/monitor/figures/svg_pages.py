@@ -45,7 +45,7 @@ def save_pdf(path: Path, pages: Sequence[str], title: str) -> None:
 
 
 def picture_of(page: str, dpi: float) -> bytes:
-    """Convert a page to a PNG file."""
+    """Return a page, an SVG document of A4, as the bytes of a PNG picture; dpi : pixels per inch."""
     ready_to_draw()
     from PySide6.QtCore import QBuffer, QIODevice, QRectF
     from PySide6.QtGui import QColor, QImage, QPainter

@@ -1,1 +1,1 @@
-"""Detection of gait events and strides in live frames, for the window."""
+"""Detection of gait events and strides in live frames, for the monitor window."""

@@ -1,4 +1,4 @@
-"""The last ten minutes of curves and poses, in a fixed amount of memory for any rate and number."""
+"""The last ten minutes of curves and poses, in a fixed amount of memory whatever the rate of frames."""
 
 from __future__ import annotations
 

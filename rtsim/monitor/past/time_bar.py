@@ -15,8 +15,8 @@ WIDEST = "−10:00.0"
 
 
 class TimeBar(QWidget):
-    """The time bar; the signal `moved` is emitted with the time to show [s of the curves], NaN for live
-    data.
+    """The bar below the curves by which the user looks back in time; the signal `moved` is emitted with the
+    time to show [s of the curves], NaN for live data.
     """
 
     moved = Signal(float)
@@ -69,7 +69,7 @@ class TimeBar(QWidget):
         self._write()
 
     def hold(self) -> None:
-        """Freeze the display at the newest time, while new data go on arriving."""
+        """Freeze the display of curves and figure at the newest time, while new data go on arriving."""
         if math.isnan(self.at):
             self.look_at(self._reach[1])
 
@@ -86,7 +86,7 @@ class TimeBar(QWidget):
         self.look_at(math.nan if at >= newest else max(at, oldest))
 
     def look_at(self, time: float) -> None:
-        """Show a time [s], NaN for live data."""
+        """Show curves and figure at a time [s], NaN for live data."""
         self.at = time
         self.set_reach(*self._reach)
         self.moved.emit(time)

@@ -1,1 +1,1 @@
-"""Scrolling curves of the window."""
+"""Scrolling curves of the monitor window."""

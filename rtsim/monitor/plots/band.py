@@ -23,7 +23,7 @@ class DeviationBand(BehindCurves):
         self.setZValue(-50)
 
     def set_colour(self, colour: str) -> None:
-        """Use the colour of the curve."""
+        """Draw the standard deviation band in the colour of its curve."""
         self.colour = QColor(colour)
         self.colour.setAlpha(ALPHA)
         self.update()

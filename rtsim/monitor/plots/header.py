@@ -23,7 +23,9 @@ WIDEST_VALUE = "\u2212000.0"
 
 
 class Entry(NamedTuple):
-    """A curve: its name, its colour, whether its line is dashed, and its newest value if known."""
+    """An entry of the text above a plot: a curve's name, its colour, whether its line is dashed, and its
+    newest value if known.
+    """
 
     name: str
     colour: str
@@ -60,7 +62,7 @@ class Header(QWidget):
         self.set_theme(LIGHT)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take colours and size of a theme."""
+        """Take colours and text size of a theme."""
         self.theme = theme
         self._font = QFont(self.font())
         self._font.setPixelSize(theme.px(TEXT_PIXELS))
@@ -70,7 +72,7 @@ class Header(QWidget):
         self._arrange()
 
     def write(self, title: str, entries: Sequence[Entry]) -> None:
-        """Show a title and the entries of its curves."""
+        """Show the title of a plot, and the names, colours and values of its curves."""
         new = tuple(entries)
         if (title, new) == (self._title, self._entries):
             return
@@ -85,7 +87,7 @@ class Header(QWidget):
         self._arrange()
 
     def set_lines_most(self, n: int) -> None:
-        """Set the largest number of lines."""
+        """Set the largest number of lines of text above a plot."""
         if n != self.lines_most:
             self.lines_most = n
             self._arrange()
@@ -96,7 +98,7 @@ class Header(QWidget):
         return self._entries
 
     def text(self) -> str:
-        """Return the text that is shown."""
+        """Return the text above the plot as it is shown."""
         words = [
             self._title,
             *(f"{p.name} {'' if self._bare else p.entry.value}".strip() for p in self._placed),
@@ -111,8 +113,8 @@ class Header(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Place all entries line by line; the entries that do not fit are counted at the end of the last
-        line.
+        """Place the entries of all curves line by line; the entries that do not fit are counted at the end of
+        the last line.
         """
         width, entries = float(self.width()), self._entries
         self._bare = False
@@ -132,7 +134,9 @@ class Header(QWidget):
         self.update()
 
     def _place(self, width: float, kept_free: float) -> int:
-        """Place entries, with free space at the end of the last line; return how many could be placed."""
+        """Place entries of curves in lines of a width [px], with `kept_free` px at the end of the last line;
+        return how many could be placed.
+        """
         self._placed = []
         gap = self.theme.px(BETWEEN)
         title = self._bold_metrics.horizontalAdvance(self._title)

@@ -70,7 +70,7 @@ class History:
         self._n_held = min(self._n_held + 1, self.n_capacity)
 
     def clear(self) -> None:
-        """Discard all samples."""
+        """Discard all samples of the history."""
         self._n_held = 0
 
     def latest(self, n: int) -> Window:

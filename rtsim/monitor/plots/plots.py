@@ -138,7 +138,7 @@ class PlotCard(QFrame):
         return font
 
     def paint_axes(self, theme: Theme) -> None:
-        """Apply the colours of a theme to everything except the curves."""
+        """Apply the colours of a theme to all parts of the plot except its curves."""
         self.theme = theme
         self.header.set_theme(theme)
         self.plot.setBackground(theme.panel)

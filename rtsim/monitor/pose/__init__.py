@@ -1,1 +1,1 @@
-"""The stick figure of the window, and the displays beside it."""
+"""The stick figure of the monitor window, and the displays beside it."""

@@ -72,7 +72,9 @@ class StickFigureView(QWidget):
         return QSize(420, 480)
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Take the parts to draw from a layout; the figure is empty until the first frame."""
+        """Take from a layout what the stick figure draws of the results; it is empty until the first
+        frame.
+        """
         self._layout, self._fitted, self._zoomed = layout, False, False
         self._data = {name: np.full(shape, np.nan) for name, shape in layout.parts.items()}
         self.update()

@@ -1,1 +1,1 @@
-"""Files that the window saves: pictures, tables, recordings."""
+"""Files that the monitor window saves: pictures, tables, recordings."""

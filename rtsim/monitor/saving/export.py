@@ -1,5 +1,5 @@
-"""Saving of the window's contents as a picture (PNG, SVG) or as a table (csv) of the curves and events in
-view.
+"""Saving of the monitor window as a picture (PNG, SVG), or of the curves and events in view as a
+table (csv).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recording, started and stopped from the window, by a process like `rtsim record`."""
+"""Recording of results, started and stopped from the monitor window, by a process like `rtsim record`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saving of what the window shows: with a dialogue, or at once in a run with a device."""
+"""Saving of what the monitor window shows: with a dialogue, or at once in a run with a device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ class SaveControl:
         self.window = window
 
     def save_as(self, path: str | Path) -> bool:
-        """Save what is shown, as PNG, SVG or csv by the suffix; return whether that worked."""
+        """Save what the monitor window shows, as PNG, SVG or csv by the suffix; return whether that
+        worked.
+        """
         window, path = self.window, Path(path)
         window.redraw()
         try:

@@ -143,7 +143,7 @@ def room_of(k: int, rows: int) -> PanelRoom:
 
 
 def _always(scale: float) -> Callable[[ReportTrial], float]:
-    """Return a function that gives the same scale for every trial."""
+    """Return a function of a trial that gives the same factor from SI to the printed unit for every trial."""
     return lambda trial: scale
 
 
