@@ -56,11 +56,11 @@ class FootAxes(NamedTuple):
 
 
 def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[FootAxes, tuple[str, ...]]:
-    """Determine the frame of a foot from its landmarks, given by role; also return notes for the user on
-    exchanged labels.
+    """Determine the frame of a foot from its landmarks; also return notes for the user on exchanged labels.
 
     Exchanged labels of metatarsals are corrected by their medio-lateral order.
 
+    marks : landmark, such as "metatarsal_1" -> (3,) position [m]
     side : 0 a right foot, 1 a left one; up : (3,) upward direction in the axes of the landmarks, in standing
     """
     up = up / np.linalg.norm(up)

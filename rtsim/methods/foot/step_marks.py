@@ -31,7 +31,9 @@ SAME_SESSION = "take a static trial of this session, and check whether a marker 
 
 
 def foot_markers(trial: MarkerTrial, lab: LabMap, side: str) -> dict[str, int]:
-    """Return the column of each marker on a foot, by the marker's role, or by its name if it has no role."""
+    """Return the column of each marker on a foot among those of a trial, by the landmark on which it is
+    ("role", such as "calcaneus"), or by its own name if it is on no landmark.
+    """
     role_of = {name: role for role, name in roles_of(lab, side).items()}
     wanted = [*role_of, *(name for name in side_of(lab, side).tracking.foot if name not in role_of)]
     found = find_markers(wanted, trial.names)
@@ -43,14 +45,16 @@ def carried_marks(
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Reconstruct landmarks of a foot that only a static trial shows from the foot's other markers.
 
-    Returns positions by role (3,) [m], and notes for the user. Each landmark is reconstructed separately;
+    Returns positions by landmark (3,) [m], and notes for the user. Each landmark is reconstructed separately;
     landmarks that the frame of the foot needs come first.
 
     A landmark cannot be reconstructed if the distances between the markers used for it differ from those in
     the static trial. Raises ConfigError if the frame of the foot needs such a landmark; other landmarks are
     then left out.
 
-    mean : role or name -> (3,) - mean position while the foot stands flat in the footstep [m]
+    labelled : side of the foot by the labels of its markers
+    mean : landmark ("calcaneus"), or name of another marker -> (3,) mean position while the foot stands flat
+        in the footstep [m]
     """
     if static is None:
         return {}, ()
@@ -101,12 +105,14 @@ def beside_of(feet: Array, foot: int) -> float:
 def step_axes(
     mean: Mapping[str, Array], labelled: str, where: str, beside: float = math.nan
 ) -> tuple[Array, str, tuple[str, ...]]:
-    """Determine the axes of a step (3, 3), as rows, and the side of the foot; also return sentences on the
-    side.
+    """Determine the axes of a footstep (3, 3), as rows, and the side of the foot; also return sentences on
+    the side.
 
-    mean : role -> (3,) in the laboratory, Y up, during foot flat [m]
+    mean : landmark, such as "calcaneus" -> (3,) mean position in the laboratory, Y up, while the foot is flat
+        [m]
+    labelled : side of the foot by the labels of its markers
     beside : distance of the other foot to the right of this foot [m]; it determines the side if it is large
-      enough, otherwise the landmarks do
+        enough, otherwise the landmarks do
     """
     forward, to_right = ways(mean, UP)
     across = mean["metatarsal_1"] - mean["metatarsal_5"]

@@ -175,7 +175,7 @@ def upward(places: Mapping[str, Array], neutral: Array) -> Array:
     It is the upward direction of ground in the model's neutral pose. If the body's y axis is nearer to the
     normal of the plane through heel and metatarsals, and does not point down, that axis is used instead.
 
-    places : role -> (3,) position on the body [m]
+    places : landmark, such as "calcaneus" -> (3,) position on the body [m]
     neutral : (3,) upward direction in the neutral pose, on the body
     """
     heel = places["calcaneus"]

@@ -35,8 +35,8 @@ NOTES = (
 
 
 def landmarks_about(known: Positions) -> dict[str, Array]:
-    """Return landmarks of a leg (n, 3) [m] by the roles of a marked leg, placed around keypoints (n, 3) [m];
-    the leg may be a right or a left one.
+    """Return landmarks of a right or a left leg, such as "epicondyle_lateral", placed around the keypoints of
+    a markerless system; both (n, 3) [m].
     """
     hip, opposite = known["hip_centre"], known["hip_centre_opposite"]
     middle, across = 0.5 * (hip + opposite), hip - opposite

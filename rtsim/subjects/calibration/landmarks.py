@@ -1,4 +1,6 @@
-"""Anatomical landmarks of one leg, frame by frame, from markers identified by their roles."""
+"""Anatomical landmarks of one leg, frame by frame, from the markers that a marker map assigns to roles, such
+as "epicondyle_lateral".
+"""
 
 from __future__ import annotations
 
@@ -156,9 +158,11 @@ def find_landmarks(
     measures: ConventionalMeasures = UNKNOWN,
     standoff: float = 0.0,
 ) -> Landmarks:
-    """Compute landmarks from the positions of the markers by role, on usable frames.
+    """Compute the landmarks of a leg, with its hip centre, from the positions of its markers in usable
+    frames.
 
-    positions : role -> (n, 3) [m], of a right leg, or of a mirrored left one
+    positions : role, such as "calcaneus" -> (n, 3) position of the marker [m], of a right leg, or of a
+        mirrored left one
     knee_offset : distance of the knee centre from the lateral marker [m]; None if there is a medial marker
     regression : name of the regression for the hip centre
     measures : measures of the person, with sides exchanged for a left leg

@@ -138,11 +138,11 @@ def sentence(
     legs: Mapping[str, Leg],
     off: Mapping[tuple[str, str], float],
 ) -> str:
-    """Return a note on the marker of one role that is not on its landmark, found by comparison with the other
-    leg.
+    """Return a note on the marker that is not on its landmark, found by comparison with the other leg.
 
     worst : the most probable displacement; others : displacements that are nearly as probable
-    legs : side -> leg; off : difference of each distance between the legs [m]
+    legs : side -> leg
+    off : pair of landmarks -> difference of their distance between the legs [m]
     """
     role, by_side = worst.role, {side: evidence_alone(leg, worst.role) for side, leg in legs.items()}
     odd = max(by_side, key=lambda side: by_side[side])
@@ -254,7 +254,8 @@ def shifts(
     """Return for each marker the displacement that best explains the deviations `off` (n,) [m] of the
     distances, and how much it explains; the most probable first.
 
-    points : role -> (3,) expected position [m]; pairs : the landmarks of each distance
+    points : landmark, such as "calcaneus" -> (3,) expected position [m]; pairs : the landmarks of each
+        distance
     covariance : (n, n) of the deviations without a displacement [m^2]
     near : prior standard deviation of a displacement along each axis [m]
     """
@@ -278,7 +279,7 @@ def shifts(
 
 
 def pairs_of(roles: set[str]) -> list[tuple[str, str]]:
-    """Return the pairs of landmarks with a usual distance of which both are among `roles`."""
+    """Return those pairs of landmarks with a usual distance whose landmarks are both among `roles`."""
     return [pair for pair in PAIRS if roles.issuperset(pair)]
 
 
@@ -295,7 +296,10 @@ def lengths(points: Points, pairs: Sequence[tuple[str, str]]) -> Array:
 
 
 def middle(points: Points) -> dict[str, Array]:
-    """Return the positions (3,) of points in the middle frame of the calibration."""
+    """Return the positions (3,) of landmarks in the middle one of the frames of a calibration.
+
+    points : landmark -> (n, 3) [m]
+    """
     return {role: x[len(x) // 2] for role, x in points.items()}
 
 

@@ -82,9 +82,9 @@ def widths(x: Landmarks) -> dict[str, Array]:
 
 
 def check_widths(x: Landmarks, where: str, stood_in: Container[str] = ()) -> list[str]:
-    """Return notes on unusual distances across the leg; ConfigError for impossible ones.
+    """Return notes on unusual widths of knee, ankle, forefoot and pelvis; ConfigError for impossible ones.
 
-    stood_in : roles without a marker, whose distances were assumed
+    stood_in : landmarks without a marker, such as "malleolus_medial", whose distances were assumed
     """
     notes = []
     for name, across in widths(x).items():
@@ -131,9 +131,9 @@ def notes_on_width(joint: str, width: float, other: float) -> list[str]:
 def notes_on_leg_length(x: Positions, length: float | None) -> list[str]:
     """Return a note if the measured length of a leg differs from that between its markers.
 
-    x : role -> (n, 3) [m]; the knee may be bent, as the length is measured along the knee
-    length : measured length from the ASIS to the medial malleolus [m]; None and impossible values are
-        ignored
+    x : landmark, such as "asis" -> (n, 3) position of its marker [m]; the knee may be bent, as the length is
+        measured along the knee
+    length : measured length from the ASIS to the medial malleolus [m]; None and impossible values are ignored
     """
     low, high = RANGES["leg_length"]
     if length is None or not low <= length <= high or not x.keys() >= {*LEG_MARKERS}:

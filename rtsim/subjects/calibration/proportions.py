@@ -105,8 +105,9 @@ def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str
 
 
 def check_skew(known: Positions, where: str) -> list[str]:
-    """Return notes on a pelvis that is longer on one side; ConfigError for an impossible difference. known :
-    positions by role [m]
+    """Return notes on a pelvis that is longer on one side; ConfigError for an impossible difference.
+
+    known : landmark, such as "asis" -> (n, 3) position of its marker [m]
     """
     if not {"asis", "asis_opposite"} <= known.keys():
         return []

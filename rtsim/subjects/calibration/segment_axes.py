@@ -39,5 +39,7 @@ def natural_coordinates(x: Landmarks) -> dict[str, Array]:
 
 
 def stack(u: Array, r_p: Array, r_d: Array, w: Array) -> Array:
-    """Return Q (n, 4, 3) with u and w scaled to unit length."""
+    """Return the natural coordinates Q (n, 4, 3) of a segment: u, proximal point rP, distal point rD, w, with
+    the directions u and w scaled to unit length.
+    """
     return np.stack([unit(u), r_p, r_d, unit(w)], axis=1)

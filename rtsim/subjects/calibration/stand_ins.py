@@ -63,7 +63,7 @@ DIAMETER = "MarkerDiameter"
 class StandIns(NamedTuple):
     """Landmarks that replace missing markers of a leg.
 
-    roles : role -> (n, 3) [m], for roles without a marker; notes : notes on the replacements
+    roles : landmark without a marker, such as "toe" -> (n, 3) [m]; notes : notes on the replacements
     """
 
     roles: dict[str, Array]
@@ -135,8 +135,8 @@ class LegMeasures(NamedTuple):
 def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
     """Return replacements for epicondyles, medial malleolus and metatarsals without markers.
 
-    known : role -> (n, 3) [m], of a right leg, or of a mirrored left one, with its pelvis, on usable frames.
-        ConfigError where a width is needed and not known, and where a knee alignment device has other
+    known : landmark -> (n, 3) [m], of a right leg, or of a mirrored left one, with its pelvis, on usable
+        frames. ConfigError where a width is needed and not known, and where a knee alignment device has other
         markers.
     """
     check_widths(known, measures, where)
@@ -355,9 +355,7 @@ def metatarsals(known: Positions, across_ankle: Array) -> dict[str, Array]:
 
 
 def told_metatarsals(known: Positions) -> str:
-    """Return the note on a toe marker that replaces the middle of the metatarsals; known : role -> (n, 3)
-    [m].
-    """
+    """Return the note on a toe marker in place of the metatarsals; known : landmark -> (n, 3) [m]."""
     words = zip(METATARSALS, ("first", "fifth"), strict=True)
     lacking = [word for role, word in words if role not in known]
     both = "their middle" if len(lacking) > 1 else "the midpoint of the first and the fifth"

@@ -123,8 +123,8 @@ def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[Conventi
 
 
 def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None:
-    """Return role -> tracked marker for the record of a leg; None if a marker that a walking trial needs
-    is missing.
+    """Return for each marker that a leg of the conventional gait model needs, such as "thigh" or "toe", the
+    name of the tracked marker; None if one that a walking trial needs is missing.
     """
     roles = {role: table.named.get(own, "") for role, own in OF_LAB.items()}
     if table.psis and table.psis_opposite and find_markers([table.psis], tracked):

@@ -20,9 +20,8 @@ AS_MARKED, FLAT = "as marked", "flat"
 class ConventionalLeg(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Record of one leg; rotations with the signs of Plug-in Gait.
 
-    markers : role -> name in trials
-    hip_mm : position of the hip centre relative to the middle of the ASIS: forwards, to the person's left,
-        up
+    markers : role of the marker, such as "thigh" or "toe" -> its name in trials
+    hip_mm : position of the hip centre relative to the middle of the ASIS: forwards, to the person's left, up
     knee_radius_mm, ankle_radius_mm : distances of the joint centres from their lateral markers
     plant_flexion_deg, foot_rotation_deg : angles between the line from ankle to toe and the foot; None = not
         known

@@ -54,8 +54,8 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
     """Build the frame of a foot from its mean markers while it stands flat, with Z up and the ground at Z =
     0.
 
-    flat : role of configs/labs or other name -> (3,) mean position, of a left foot [m]; calcaneus,
-        metatarsal_1 and metatarsal_5 are needed
+    flat : landmark ("calcaneus", "metatarsal_1" and "metatarsal_5" are needed), or name of another marker ->
+        (3,) mean position, of a left foot [m]
 
     ConfigError naming `source` for missing markers, and for markers that do not span a foot.
     """

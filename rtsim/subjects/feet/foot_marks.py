@@ -24,8 +24,9 @@ def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:
     """Return the forward and the rightward direction of a foot along the ground, (3,) each; the first has the
     length from heel to forefoot [m], the second is a unit vector.
 
-    marks : role -> (3,) position of a marker [m]; up : (3,) - upward unit vector. The labels of the first and
-        the fifth metatarsal may be exchanged.
+    marks : landmark, such as "calcaneus" -> (3,) position of its marker [m]; up : (3,) upward unit vector
+
+    The labels of the first and the fifth metatarsal may be exchanged.
     """
     forward = 0.5 * (marks["metatarsal_1"] + marks["metatarsal_5"]) - marks["calcaneus"]
     forward = forward - up * (up @ forward)
@@ -34,12 +35,12 @@ def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:
 
 
 def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Order the metatarsal heads by position: map each role to the role that the label of its marker states,
-    with notes on exchanged labels.
+    """Order the markers on the metatarsal heads from medial to lateral; return for each head the one that the
+    label of the marker there states ("metatarsal_1" -> "metatarsal_5" if the labels are exchanged), and notes
+    on this.
 
-    Heads of metatarsals lie from the first, medial, to the fifth.
-
-    mean : role -> (3,) [m]; medial : (3,) - unit, from the fifth to the first
+    mean : landmark, such as "metatarsal_1" -> (3,) position of the marker with that label [m]
+    medial : (3,) unit vector that points medially
     """
     heads = [role for role in ROLES if role.startswith("metatarsal") and role in mean]
     labelled = sorted(heads, key=lambda role: -float(mean[role] @ medial))
@@ -67,13 +68,17 @@ def labelled_side(lab: LabMap, names: Collection[str], otherwise: str) -> str:
 
 
 def markers_of(lab: LabMap, side: str, names: Collection[str]) -> dict[str, str]:
-    """Return role -> marker for the markers in `names` that define the frame of a foot."""
+    """Return landmark -> marker for the markers in `names` from which the frame of a foot follows, such as
+    that on "calcaneus".
+    """
     roles = {role: name for role, name in roles_of(lab, side).items() if role != "hallux"}
     found = find_markers(list(roles.values()), list(names))
     return {role: name for role, name in roles.items() if name in found}
 
 
 def roles_of(lab: LabMap, side: str) -> dict[str, str]:
-    """Return role -> marker for all foot markers of a lab, the heel first."""
+    """Return landmark -> marker for all markers of a map on the foot of a side, that on "calcaneus", the
+    heel, first.
+    """
     table = side_of(lab, side).roles
     return {role: table[role] for role in ROLES if role in table}

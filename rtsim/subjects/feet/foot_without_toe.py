@@ -42,8 +42,11 @@ REMEDY = "use a static trial in which the toe marker is worn, or in which the pe
 def toe_by_heel(known: Mapping[str, Array], knee: Array, ankle: Array, name: str, where: str) -> Array:
     """Estimate the position of the toe marker from heel, ankle and knee, (n, 3) [m].
 
-    known : role -> (n, 3) [m]; knee, ankle : (n, 3) - joint centres [m]; name : name of the marker.
-        ConfigError for a person who does not stand upright and still.
+    known : landmark, such as "calcaneus" -> (n, 3) position of its marker [m]; knee, ankle : (n, 3) joint
+        centres [m]
+    name : name of the toe marker, for the error
+
+    ConfigError for a person who does not stand upright and still.
     """
     shank, heel = knee - ankle, known["calcaneus"]
     if float(np.median(unit(shank) @ UP)) < UPRIGHT or float(np.ptp(heel, axis=0).max()) > STILL:

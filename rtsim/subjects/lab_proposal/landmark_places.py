@@ -22,12 +22,13 @@ ANKLE_AHEAD = 0.04
 
 
 class LandmarkPlace(NamedTuple):
-    """Typical position of a landmark on a standing person.
+    """Typical position of a landmark, such as "calcaneus", on a standing person, relative to the stature.
 
     frame : leg (relative to the line of a leg), foot (relative to the heel marker, along the foot), pelvis
         (relative to the hips and the middle of the body)
     mean : forwards, upwards from the lowest marker, outwards; spread : standard deviations
-    odds : prior cost of a marker in this role, twice a negative log probability: rare roles cost more
+    odds : cost of assuming that a marker is on this landmark, twice a negative log probability: landmarks
+        that are rarely marked cost more
     """
 
     frame: str

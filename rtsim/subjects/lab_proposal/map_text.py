@@ -17,9 +17,10 @@ COLUMN = 34
 
 
 def map_text(lab: LabMap, roles: Sequence[MarkerRole], remarks: Sequence[str], one_leg: str = "") -> str:
-    """Return the text of a map.
+    """Return the text of a marker map in TOML.
 
-    roles : roles of its markers, with their uncertainty; remarks : comments for its head
+    lab : the map; remarks : comments for its head
+    roles : roles of its markers, such as "calcaneus", with their uncertainty
     one_leg : side of the only marked leg, whose table is used for both
     """
     doubts = {role.marker: role for role in roles if role.certainty != CERTAIN}
@@ -39,7 +40,9 @@ def map_text(lab: LabMap, roles: Sequence[MarkerRole], remarks: Sequence[str], o
 
 
 def role_lines(table: LabSide, doubts: Mapping[str, MarkerRole]) -> list[str]:
-    """Return a line for each role of a map, with a comment where the role is uncertain."""
+    """Return the lines of one side of a marker map in TOML, one for each role, such as "calcaneus", with its
+    marker, and with a comment where the role is in `doubts`.
+    """
     lines = []
     for role, marker in table.named.items():
         line = entry(role, marker)

@@ -33,7 +33,8 @@ BEGINNINGS = {"r": "right", "l": "left"}
 class NameReading(NamedTuple):
     """Interpretation of a marker's name.
 
-    roles : roles that the name may mean; side : right, left or "" = not stated
+    roles : landmarks on which it may be ("roles", such as "epicondyle_lateral"); side : right, left or "" =
+        not stated
     segment : segment of the leg on which shipped marker maps track a marker of that name; or, for a marker
         that is not on a leg, one of TRUNK, SHOULDER, FOLLOWED_SHOULDER (a shoulder that is tracked with the
         trunk), ELSEWHERE (trunk, arms or head), COMPUTED_POINT (not a marker); "" = not known
@@ -45,13 +46,13 @@ class NameReading(NamedTuple):
 
     @property
     def says_nothing(self) -> bool:
-        """Return whether neither a role nor a segment can be inferred from the name of a marker."""
+        """Return whether the name of a marker shows neither the landmark nor the segment on which it is."""
         return not self.roles and not self.segment
 
 
 class Stem(NamedTuple):
-    """Roles and segments that the shipped marker maps give to a marker name, whose prefix or letter for the
-    side is removed.
+    """What a marker name without the prefix or letter for the side means in the marker maps that are part of
+    rtsim: roles (landmarks, such as "calcaneus"), and segments on which the marker is tracked.
     """
 
     roles: frozenset[str] = frozenset()
@@ -59,7 +60,7 @@ class Stem(NamedTuple):
 
 
 def read_name(name: str) -> NameReading:
-    """Interpret the name of a marker: possible roles, side and segment."""
+    """Interpret the name of a marker: the landmarks on which it may be, the side, and the segment."""
     words = words_of(name)
     if COMPUTED.search(name):
         return NameReading(segment=COMPUTED_POINT)
@@ -107,8 +108,8 @@ def by_spellings(name: str, words: Sequence[str]) -> list[NameReading]:
 
 @cache
 def stems() -> dict[tuple[bool, str], Stem]:
-    """Return the roles and segments that marker names have in shipped maps, by (whether the name has a
-    side, plain name without the side).
+    """Return what all marker names in the marker maps that are part of rtsim mean there, by whether the name
+    has a side, and the plain name without it.
     """
     found: dict[tuple[bool, str], Stem] = {}
     for lab in shipped_labs():
@@ -148,7 +149,9 @@ def names_in(table: LabSide) -> set[str]:
 
 
 def meanings(lab: LabMap) -> list[tuple[str, frozenset[str], frozenset[str]]]:
-    """Return name, roles and segments of all markers of a map."""
+    """Return for each marker of a map its name, its roles (landmarks, such as "calcaneus") and the segments
+    on which it is tracked.
+    """
     found = []
     for table in (lab.right, lab.left):
         for role, name in table.named.items():

@@ -85,7 +85,9 @@ def side_in(words: list[str]) -> tuple[str, list[str]]:
 
 
 def roles_in(words: list[str]) -> frozenset[str]:
-    """Return the landmark roles that the words of a marker's name may mean; empty where they mean none."""
+    """Return the landmarks, such as "epicondyle_lateral", that the words of a marker's name may mean; empty
+    where they mean none.
+    """
     parts = {part for part, pattern in PARTS.items() for word in words if pattern.match(word)}
     lateral, medial = (any(pattern.match(word) for word in words) for pattern in (LATERAL, MEDIAL))
     roles: set[str] = set()

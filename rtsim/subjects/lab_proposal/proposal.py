@@ -35,10 +35,10 @@ Array = NDArray[np.float64]
 
 
 class LabProposal(NamedTuple):
-    """The marker map proposed for a static trial.
+    """The marker map proposed for a static trial, and how it was found.
 
-    standing : the markers; pose : standing pose of the person; roles : roles of markers; followed : markers
-        tracked in movement
+    standing : the markers of the standing person; pose : standing pose of the person
+    roles : roles of the markers, such as "calcaneus"; followed : markers tracked in movement
     proposed : the map; told : notes on omissions and on the whole map
     """
 
@@ -154,7 +154,7 @@ def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[Stand
 
 
 def allowed_places(reading: NameReading) -> list[str]:
-    """Return the possible roles of a name for which a typical position is known."""
+    """Return those landmarks on which a marker may be by its name for which a typical position is known."""
     return [role for role in reading.roles if role in PLACES]
 
 

@@ -52,7 +52,8 @@ NEEDED = {
 class ProposedMap(NamedTuple):
     """The marker map that is proposed for a static trial.
 
-    lab : the map, None if no leg is complete; lacking : side -> required roles that are missing
+    lab : the map, None if no leg is complete
+    lacking : side -> required roles without a marker, such as "calcaneus"
     without : notes on optional roles that are missing, and the consequences
     one_leg : side of the only complete leg, "" = both
     """
@@ -70,7 +71,12 @@ def propose_map(
     followed: Sequence[FollowedMarker],
     trunk: Mapping[str, Trunk],
 ) -> ProposedMap:
-    """Build the map from roles and tracked markers; for one leg only if the other lacks required roles."""
+    """Build the marker map from the markers' roles (landmarks, such as "calcaneus") and the tracked markers;
+    for one leg only if the other lacks required roles.
+
+    name, source : name of the map, and the trial from which it is proposed
+    trunk : side -> markers of the trunk
+    """
     tables = {side: table_of(side, roles) for side in SIDES}
     lacking = {side: missing for side in SIDES if (missing := lacks(tables[side]))}
     there = [side for side in SIDES if side not in lacking]
@@ -87,7 +93,7 @@ def propose_map(
 
 
 def table_of(side: str, roles: Sequence[MarkerRole]) -> dict[str, str]:
-    """Return role -> marker for the roles of one side, as in a map's table."""
+    """Return role -> marker for one side, such as "calcaneus" -> "RHEE", in the form of a marker map."""
     found = {role.role: role.marker for role in roles if role.side in (side, "")}
     for role in roles:
         if role.side == OTHER[side] and role.role in ("asis", "psis"):
@@ -101,7 +107,10 @@ def table_of(side: str, roles: Sequence[MarkerRole]) -> dict[str, str]:
 
 
 def lacks(table: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the roles that a leg requires and that a table lacks."""
+    """Return the roles, such as "toe", that the calibration of a leg requires and that have no marker.
+
+    table : role -> marker
+    """
     missing = [role for role in ALWAYS if role not in table]
     if not {"asis", "asis_opposite"} <= table.keys():
         missing.insert(0, "asis")
@@ -116,7 +125,8 @@ def lacks(table: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def consequences(tables: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """Return notes on what a map lacks because optional roles have no marker, and what follows from this.
+    """Return notes on what a map lacks because optional roles, such as "fibula_head", have no marker, and
+    what follows from this.
 
     tables : side -> role -> marker
     """

@@ -56,7 +56,8 @@ SIDEWAYS = 0.02
 
 
 class MarkerRole(NamedTuple):
-    """The role of a marker on the body, and the side of the body that its label states ("" = both sides).
+    """The role of a marker (the landmark on which it is, such as "calcaneus"), and the side of the body that
+    its label states ("" = both sides).
 
     certainty : CERTAIN, BY_PLACE (only the position shows the role) or UNSURE
     why : reason for the uncertainty
@@ -70,7 +71,7 @@ class MarkerRole(NamedTuple):
 
 
 class ProposedRoles(NamedTuple):
-    """The roles that are proposed for the markers of a static trial.
+    """The roles (landmarks, such as "calcaneus") that are proposed for the markers of a static trial.
 
     roles : roles of the markers that have one; exchanged : whether right labels are on the left leg
     told : notes on other markers and on the whole set
@@ -84,8 +85,11 @@ class ProposedRoles(NamedTuple):
 def propose_roles(
     names: Sequence[str], readings: Sequence[NameReading], pose: StandingPose, points: Array
 ) -> ProposedRoles:
-    """Assign roles to the markers at points (n_marker, 3) [m], by their names and by their positions in a
-    pose.
+    """Assign roles (landmarks, such as "calcaneus") to the markers of a standing person, by what their names
+    mean and by their positions.
+
+    readings, points : meaning of the name, and position (n_marker, 3) [m], of each marker; pose : the
+        person's standing pose
     """
     x = pose.seen(points)
     exchanged = are_exchanged(readings, x)
@@ -169,9 +173,13 @@ def are_exchanged(readings: Sequence[NameReading], x: Array) -> bool:
 
 
 def named_roles(readings: Sequence[NameReading], costs: Array, exchanged: bool) -> dict[int, tuple[str, str]]:
-    """Return role and side of the body for each marker whose name means a role.
+    """Return role (landmark, such as "calcaneus") and side of the body for each marker whose name means a
+    role, by the marker's index.
 
     If a name may mean several roles, or several markers may have one role, their positions decide.
+
+    costs : (n_slot, n_marker) cost of each marker at each landmark by its position
+    exchanged : whether right and left labels are exchanged
     """
     found: dict[int, tuple[str, str]] = {}
     candidates = []
@@ -238,7 +246,10 @@ def with_side(
 
 
 def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: bool) -> MarkerRole:
-    """Return the role of marker k from its position, as its name has no meaning."""
+    """Return the role of marker k from its position, as its name has no meaning.
+
+    placed : the landmark nearest to it; exchanged : whether right and left labels are exchanged
+    """
     role, side = placed.slot
     side = OTHER[side] if exchanged else side
     if placed.margin >= CLEAR and placed.cost <= FITS:
@@ -255,7 +266,11 @@ def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: 
 def twice_named(
     names: Sequence[str], readings: Sequence[NameReading], named: Mapping[int, tuple[str, str]]
 ) -> list[str]:
-    """Return notes on markers whose names mean a role that another marker has."""
+    """Return notes on markers whose names mean a role (a landmark, such as "calcaneus") that another marker
+    has.
+
+    readings : meaning of each name; named : marker -> role and side that it has
+    """
     return [
         f"{names[k]}: the name says {' or '.join(sorted(reading.roles))}, but another marker with "
         "this meaning lies nearer to the landmark; this marker got no role"

@@ -32,9 +32,11 @@ ON_FOOT, ON_PELVIS = 0.07, 0.5
 class PlacedMarker(NamedTuple):
     """A marker with the landmark at whose typical position it lies.
 
-    slot : role and side; cost : squared distance from the landmark's typical position in standard deviations
-    margin : additional cost of the best alternative assignment; other : landmark of this marker in it; rival
-        : marker at this landmark in it; None = none
+    slot : the landmark, as role and side; cost : squared distance from its typical position in standard
+        deviations
+    margin : additional cost of the best alternative assignment
+    other, rival : in this alternative, the landmark of this marker, and the marker at its present landmark;
+        None = none
     """
 
     slot: tuple[str, str]

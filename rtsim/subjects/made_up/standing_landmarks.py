@@ -20,8 +20,8 @@ DRAWN = (*PLACES, *(role for role in REGIONS if role in OUTSIDE))
 
 
 def standing_landmarks() -> dict[tuple[str, str], Array]:
-    """Return the landmarks by (role, side) as (3,) forwards, up, and to the right of the middle of the
-    ankles [m]; side "" = both.
+    """Return the landmarks of the person by name, such as "calcaneus", and side ("" = both): positions (3,)
+    forwards, up, and to the right of the middle of the ankles [m].
     """
     found: dict[tuple[str, str], Array] = {}
     for role in DRAWN:

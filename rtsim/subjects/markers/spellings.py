@@ -74,8 +74,10 @@ def renamed(table: LabSide, other: Mapping[str, str]) -> LabSide:
 
 
 def with_names_of(trial: MarkerTrial, lab: LabMap, spelled: LabMap) -> MarkerTrial:
-    """Rename the markers of a trial to the names of a spelled map, if the trial uses other names that the
-    map knows.
+    """Rename the markers of a trial to the names in `spelled`, where the trial uses other names for them that
+    the marker map `lab` knows.
+
+    spelled : the same map with the names of another trial
 
     A static trial and a walking trial may be labelled by different persons.
     """
@@ -92,5 +94,7 @@ def with_names_of(trial: MarkerTrial, lab: LabMap, spelled: LabMap) -> MarkerTri
 
 
 def all_names(lab: LabMap) -> tuple[str, ...]:
-    """Return every marker of a map, in the order of its tables; markers with several roles are repeated."""
+    """Return the name of every marker of a map, in the order of its tables; a marker that is named for
+    several landmarks is repeated.
+    """
     return (*names_of(lab.right), *names_of(lab.left))
