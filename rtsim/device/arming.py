@@ -31,7 +31,7 @@ class Arming:
 
     Attributes
     ----------
-    state : the present state
+    state : the present state: disarmed, ramping (torque rises), armed or fault
     on : whether torque is commanded
     reason : why the newest transition happened
     share : fraction of the controller's torque that is commanded, 0 to 1

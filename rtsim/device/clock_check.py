@@ -8,7 +8,7 @@ smallest value of the last two seconds by more than `delay_ms` for `agreement_ms
 too old by the device's own clock. (Names in backticks are limits in the config of the device exchange.)
 
 If the device's clock runs faster than this computer's clock, T - t falls below its smallest value so far. The
-time between two measurements is at once shortened by this difference, less JITTER_MS. So a fast clock cannot
+time between two measurements is at once shortened by this difference, less 0.2 ms. So a fast clock cannot
 make a jump of the angle look slow. A clock that goes forwards and backwards cannot do so either: the time of
 a step counts from the latest time that the clock has shown. It is a fault if the clock is behind this latest
 time for `agreement_ms` in total.

@@ -119,7 +119,7 @@ class DeviceExchange:
     clocked : checks that read a clock, so that their results are recorded for a replay
     by_clock : whether ticks are timed by this computer's clock: in a free run, and with live markers
     tick_s : duration of the tick for ramps, rates, energies and timeouts [s]. In lockstep it is the period,
-      else the time since the previous tick, but at most MOST_PERIODS periods, so that torque does not change
+      else the time since the previous tick, but at most two periods, so that torque does not change
       faster after late frames
     passed_s : sum of tick_s since the first tick [s]
     """

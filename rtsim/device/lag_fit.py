@@ -12,7 +12,7 @@ and w^2 = C_ss / C_rr, a = sqrt(g^2 + w^2 q^2), d = atan2(w q, g) / w.
 
 For m = r the fit is exact for any motion: gain 1, delay 0. Errors e of the angle lead to the covariance
 (e^2 / N) C^-1 of (g, -q), where N is the number of independent errors: errors within 0.1 s count as one. e is
-the residual of the fit, limited to LEAST_DEG to MOST_DEG; an angle that is further off is found by its
+the residual of the fit, limited to 0.2 to 2 degrees; an angle that is further off is found by its
 difference from the joint's angle.
 """
 
@@ -60,7 +60,9 @@ class LagFit:
         self.offset = math.nan
 
     def add(self, measured: float, angle: float, speed: float, passed_s: float) -> None:
-        """Add a sample [rad, rad, rad/s] with its duration [s]."""
+        """Add a sample: measured angle [rad], reference angle [rad] and its speed [rad/s], and the duration
+        for which they count [s].
+        """
         add_sample(self._sums, measured, angle, speed, passed_s)
 
     def solve(self) -> None:

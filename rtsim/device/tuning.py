@@ -76,8 +76,9 @@ class Tuning:
     def apply(self, name: str, args: Mapping[str, Any], least_s: float = LEAST_RAMP_S) -> str:
         """Carry out a command that was not refused; return a sentence on what was done.
 
-        least_s : shortest permitted duration of the change [s]; it is less than LEAST_RAMP_S only while no
-          torque is commanded
+        name, args : name and arguments of the command
+        least_s : shortest permitted duration of the change [s]; it is less than 0.05 s only while no torque
+            is commanded
         """
         if name == "save":
             self.snapshots[args["name"]] = dict(self.targets)

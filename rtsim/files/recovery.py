@@ -88,7 +88,7 @@ def examined(path: Path) -> RecoveredRecording:
 def of_few_topics(
     messages: Iterator[tuple[int, bytes, bytes]],
 ) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield the messages of the first MOST_TOPICS topics."""
+    """Yield the messages of the first 32 topics."""
     topics: set[bytes] = set()
     for message in messages:
         if len(topics) < MOST_TOPICS:

@@ -84,7 +84,7 @@ class LatencyHistogram:
         return [1e-3 * min(LOWEST_NS * RATIO ** (k + 0.5), float(self._largest_ns)) for k in found]
 
     def _sorted(self) -> NDArray[np.int64]:
-        """Sort new durations into the bins; return the number of durations in each bin, (N_BIN,)."""
+        """Sort new durations into the bins; return the number of durations in each bin, (n_bin,)."""
         with self._sorting:
             first, end = self._n_sorted, self._n_added
             if end > first:

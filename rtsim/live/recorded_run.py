@@ -36,7 +36,7 @@ class Ready(NamedTuple):
     stages : compiled stages
     notes : sentences that are stored with the results
     wrong : reason why no force plate can be used; "" = they can be used
-    person : which of several persons in the recording is solved, if the run does not state it
+    person : name of the person whose markers are solved; "" = not known
     plates : notes on the plates
     """
 

@@ -31,7 +31,9 @@ class RelayOptions(NamedTuple):
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> RelayOptions:
-        """Parse the relay options of an address; CaptureError for an invalid value."""
+        """Parse the relay options of an address; CaptureError for an invalid value. given : option -> its
+        value as text
+        """
         latency_ms = _number(given.get("latency_ms", "0"), "latency_ms", LONGEST_LATENCY_MS)
         unnamed = _number(given.get("unnamed", "0"), "unnamed", MOST_UNNAMED)
         if unnamed != int(unnamed):

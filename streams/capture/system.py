@@ -97,7 +97,7 @@ class CaptureSystem(NamedTuple):
 
     scheme : scheme of its addresses, also its name on the command line
     words : a one-line description
-    default_port : 0 = it has no ports; default_host : where an address may be left out
+    default_port, default_host : used if an address states none; port 0 = the system has no ports
     usual_up : the axis that points up if neither the system nor the person shows it
     open : opens a connection within five seconds, or raises CaptureError
     find : returns the servers that answer within a given time [s]; raises nothing but CaptureError

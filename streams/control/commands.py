@@ -107,7 +107,7 @@ class ControlServer(Closing):
 
     @property
     def address(self) -> str:
-        """The endpoint to connect to, with the real port."""
+        """The address to connect to; if it was bound to port 0, with the port that the system chose."""
         return self._bound.address
 
     @property

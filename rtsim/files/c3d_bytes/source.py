@@ -136,7 +136,11 @@ def _are_found(points: FloatArray, own: FloatArray) -> bool:
 
 
 def _count_frames(data: bytes, section: Section, n_frame: int, first: int) -> bytes:
-    """Return the file's bytes with the number of frames in the header set to that in the parameters."""
+    """Return the file's bytes with the number of frames set to n_frame in the header, and set it in the
+    parameters, too.
+
+    first : index of the first frame, from 0
+    """
     order = ">" if section.words.integer.str.startswith(">") else "<"
     head = bytearray(data[:BLOCK])
     last = min(first + n_frame, MOST - 1)

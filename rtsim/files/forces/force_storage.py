@@ -67,7 +67,7 @@ def read_storage_forces(
     units : unit of the points (default: metres, unless the points would be too far away); after a comma,
         unit of the moments (default: inferred from the points and the size of the moments)
     markers : markers of the same recording; a unit with which the forces act at the feet has priority
-    named : prefixes of the columns of each plate; None = as below
+    named : prefixes of the columns of each plate; () = the usual ones below
 
     Columns of a plate are ..vx ..vy ..vz (force), ..px ..py ..pz (point of application) and the moment about
     that point, for example `ground_force_1_vx`, `1_ground_force_px`, `ground_torque_x`, `ground_force_1_mx`,

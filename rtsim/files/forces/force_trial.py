@@ -39,7 +39,7 @@ class ForceTrial(NamedTuple):
     centre : (n, n_plate, 3) float64 - centre of pressure on the surface [m]; NaN without contact
     free_moment : (n, n_plate) float64 moment about the surface's normal (up) through the centre of pressure
         [N m]; NaN without contact
-    loaded : (n, n_plate) int64, as from kernels.plates.plate_contact.contacts
+    loaded : (n, n_plate) int64: 1 = loaded, 0 = empty, -1 = not measured
     zero : (n_plate, 6) float64 offset of each force and moment that taring has subtracted [N, N m]
     source : the file the trial came from
     notes : sentences on everything that was converted, assumed, dropped or repaired

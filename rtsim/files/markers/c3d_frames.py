@@ -156,7 +156,11 @@ def _is_found_again(content: Content, rows: NDArray[np.generic], is_integer: boo
 
 
 def _points(rows: NDArray[np.generic], content: Content, is_integer: bool) -> FloatArray:
-    """Return the points of rows, (n, n_point, 3); those with a negative fourth word are missing."""
+    """Return the points of frames, (n, n_point, 3); those with a negative fourth word are missing.
+
+    rows : words of the file, one row for each frame
+    is_integer : whether words are 16-bit integers, else 32-bit real numbers
+    """
     n_point = content.points.shape[1]
     words = rows[:, : 4 * n_point].reshape(len(rows), n_point, 4).astype(np.float64)
     scale = _number(content, "POINT", "SCALE") if is_integer else 1.0
@@ -164,7 +168,11 @@ def _points(rows: NDArray[np.generic], content: Content, is_integer: bool) -> Fl
 
 
 def _samples(rows: NDArray[np.generic], n_channel: int, scaling: Scaling, is_integer: bool) -> FloatArray:
-    """Return the scaled analog samples of rows, (n_sample, n_channel)."""
+    """Return the scaled analog samples of frames, (n_sample, n_channel).
+
+    rows : words of the file, one row for each frame
+    is_integer : whether words are 16-bit integers, else 32-bit real numbers
+    """
     counts = np.ascontiguousarray(rows)
     if is_integer and scaling.is_unsigned:
         counts = counts.view("<u2")

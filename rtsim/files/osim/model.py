@@ -54,7 +54,7 @@ def read_osim(path: str | Path) -> tuple[ModelSpec, tuple[str, ...]]:
 
 
 def model_tables(model: Node, path: Path) -> dict[str, Any]:
-    """Return an OpenSim model as the tables of a model file of our own format."""
+    """Return an OpenSim model as the tables of a model file of rtsim."""
     if (units := model.text("length_units").lower()) not in METRES:
         model.fail(f"lengths in {units}", allowed="meters", remedy="give the model in metres")
     frames = OsimFrames.of_model(model)

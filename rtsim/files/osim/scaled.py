@@ -243,7 +243,10 @@ def constraint_points(model: Node, frames: OsimFrames, factors: Mapping[str, Arr
 
 
 def put_bodies(frames: OsimFrames, scaled: ModelSpec, factors: Mapping[str, Array]) -> None:
-    """Write mass, mass centre and inertia of every body, and scale the sizes of their geometries."""
+    """Write mass, mass centre and inertia of every body of the model `scaled`, and scale the sizes of their
+    geometries;
+    factors : body -> scale factors (3,) along its axes
+    """
     for body in scaled.bodies:
         node, inertia = frames.bodies[body.name], (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
         put(node, "mass", body.mass_kg)

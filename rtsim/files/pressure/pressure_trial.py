@@ -103,7 +103,9 @@ def pressure_trial(
     """Check frames and return their trial; ConfigError for impossible values. A rate of 0 means an image of
     peaks.
 
+    cell : distance between rows and between columns [m]
     pressure : (n, n_row, n_column) [Pa], NaN = no cell
+    origin : centre of the first cell relative to the device's first cell, along rows and along columns [m]
     """
     if pressure.size == 0:
         raise ConfigError("the file contains no frame of pressure", where=source, remedy="export it again")

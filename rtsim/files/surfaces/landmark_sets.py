@@ -37,7 +37,7 @@ def read_landmarks(path: Path) -> NDArray[np.float64]:
 
 
 def refusal(path: Path, what: str) -> ConfigError:
-    """Return the error for a file that cannot be read as landmarks."""
+    """Return the error for a file that cannot be read as landmarks; what : what is wrong with it, in words"""
     return ConfigError(
         what,
         where=str(path),

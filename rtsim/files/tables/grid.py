@@ -30,7 +30,7 @@ Line = tuple[int, str]  # line number from 1, text without its end
 
 def read_lines(path: Path, kind: str) -> list[str]:
     """Read the lines of a text file with any line ends in UTF-8, UTF-16 or Latin-1; ConfigError if it is not
-    a text file.
+    a text file. kind : name of its format, for the error
     """
     content = _as_bytes_of_utf8(read_bounded(path, MOST_BYTES, "cut the trial into shorter ones"))
     if b"\0" in content:

@@ -213,8 +213,9 @@ def csv_parts(table: Table, where: str) -> Iterator[str]:
 
 
 def _rows(data: NDArray[np.float64], between: str) -> Iterator[str]:
-    """Yield the lines of a table in parts of N_PART rows, because half an hour of data as one text would
-    take gigabytes.
+    """Yield the lines of a table in parts of 1000 rows, because half an hour of data as one text would take
+    gigabytes;
+    between : separator of the columns
     """
     for start in range(0, len(data), N_PART):
         part = data[start : start + N_PART].tolist()

@@ -264,7 +264,9 @@ def call_fdk() -> None:
 
 
 def call_torque_generators() -> None:
-    """Call the kernels that compute activations of the planar body's torque generators."""
+    """Call the kernels that compute the activations of joint torque generators, for a planar model of the
+    body.
+    """
     from kernels.compiler.jit import hold
     from kernels.torque_generator.needed import needed_activations
     from rtsim.models.load import load_model

@@ -39,7 +39,7 @@ class KernelGroup(NamedTuple):
     under the same name.
 
     what : description of the group
-    call : function that calls every entry once with arguments of the types in use
+    call : function that calls each kernel that Python calls directly once, with arguments of the types in use
     """
 
     what: str

@@ -304,7 +304,7 @@ def hil_loop(
     Parameters
     ----------
     arm_s : simulated time at which the device is armed automatically [s]; None = it is armed only by command
-    urgently, first : priority over other programs, as of `Loop`
+    urgently, first : run at real-time priority; run before ordinary programs, where the system permits it
     again : port that replays a recording to its end; None for a new run"""
     _, model = moved(spec)
     session = again.session if again else new_session_id()
@@ -378,7 +378,7 @@ def device_loop(
     urgently: bool,
     first: bool,
 ) -> Loop:
-    """Build a loop that disarms the device however it ends; exchange : the stages of the device exchange."""
+    """Build a loop, with these metadata and priorities, that disarms the device however it ends."""
     torque, command = exchange
     output = DeviceOutput(publisher, command)
     loop = Loop(source, stages, output, meta, urgently, first=first)

@@ -212,8 +212,10 @@ class PacedRecording(RecordingInput):
 
 
 def source_of(spec: HilSpec, run: RunConfig, feed: ForceFeed | None) -> Input:
-    """Return the input of a run with its markers and forces: streams, or a recording, either paced or as
-    fast as possible.
+    """Return the input of a run with its markers and forces: streams, or a recording, either paced or as fast
+    as possible.
+
+    feed : receiver of the force plates' samples; None = the run uses no forces
 
     Raises ConfigError if the rate of a recording differs from that of the device exchange.
     """

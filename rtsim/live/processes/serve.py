@@ -150,7 +150,9 @@ def stages_of(
     request: EstimatorRequest, feed: ForceFeed | None
 ) -> tuple[list[Stage], LiveSubjectCheck | None]:
     """Return the compiled stages of a live run, the last of which checks whether the stream belongs to the
-    subject.
+    subject, and that check; None if the run's source is no stream.
+
+    feed : receiver of the force plates' samples; None = the run uses no forces
     """
     run = request.run
     stages = prepare(run, feed)

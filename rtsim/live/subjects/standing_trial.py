@@ -240,9 +240,11 @@ def reach_back(x: Array) -> Array:
 
 
 def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = False) -> ConfigError:
-    """Return the error for a stream that never became a static trial, with the reason and a remedy; so_far :
-    its last progress
+    """Return the error for a stream that never became a static trial, with the reason and a remedy.
 
+    so_far : its last progress
+    wanted_s : required duration of standing still [s]
+    where : address of the stream
     over : whether the stream has ended
     """
     if so_far.fault is not None:

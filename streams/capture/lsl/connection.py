@@ -201,7 +201,11 @@ def _found(address: CaptureAddress, sentences: list[str]) -> Any:
 
 
 def _searched(predicate: str, name: str) -> Any:
-    """Search the network for one stream that meets the predicate, and return its description."""
+    """Search the network for one stream that meets a condition, and return its description.
+
+    predicate : the condition, in XPath, as liblsl expects it
+    name : name of the stream, for the error
+    """
     streams = lsl().resolve_bypred(predicate, 1, FIND_S)
     if not streams:
         raise _missing(repr(name))
