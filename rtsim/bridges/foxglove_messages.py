@@ -49,12 +49,12 @@ class FoxgloveMessage(NamedTuple):
 
 
 class FoxgloveFrames:
-    """Converts frames of results to messages.
+    """Converts frames of results to messages for Foxglove.
 
     Parameters
     ----------
-    fields : names of the fields whose numbers are sent; () = all fields of tables except the positions of
-        the figure
+    fields : names of the fields whose numbers are sent; () = all fields of tables except the positions of the
+        stick figure
     say : function called with messages, for example on fields that the results do not have
     """
 

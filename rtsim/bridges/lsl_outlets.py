@@ -167,7 +167,11 @@ def serve_lsl(
     stop: threading.Event,
     say: Callable[[str], None],
 ) -> int:
-    """Send the results at an address until `stop` is set; return how many frames were sent.
+    """Send the results at an address as streams of Lab Streaming Layer until `stop` is set; return how many
+    frames were sent.
+
+    fields : names of the fields that are sent; () = the usual ones that exist
+    say : function called with notes for the user
 
     Raises CaptureError if liblsl is missing, ConfigError for an invalid field name.
     """

@@ -1,4 +1,6 @@
-"""Translation of schema errors into messages about the file: the key, and its allowed values."""
+"""Translation of a schema's error messages (msgspec) into messages about the config file: the key, and its
+allowed values.
+"""
 
 from __future__ import annotations
 

@@ -228,7 +228,9 @@ class Feed:
             return None
 
     def _listen(self) -> None:
-        """Collect messages for the user from the subscriber and from the sender's telemetry."""
+        """Collect messages for the user from the subscriber, and those that the sender states in its
+        telemetry.
+        """
         now = self._now()
         self.sentences.turn(now)
         for _ in range(min(len(self.source.telemetry), N_MESSAGE_PER_TURN)):

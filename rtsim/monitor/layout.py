@@ -67,8 +67,8 @@ ARM_COLUMN, ARM_EXTENT_LEAST = 3, 20.0  # a column of their own; shortest axis [
 
 
 class ContactTraces(NamedTuple):
-    """The curves of the contact points. From channel `first` of the history on, there are two channels for
-    each point: its anterior and its lateral position.
+    """The curves of the contact points of the knee. From channel `first` of the history on, there are two
+    channels for each point: its anterior and its lateral position.
     """
 
     names: tuple[str, ...]

@@ -146,7 +146,9 @@ def shown(k: int, value: float) -> str:
 
 
 def _parameters(fit: FootFit) -> list[str]:
-    """Return lines with the fitted parameters beside those of Brown (2017, table 5.6)."""
+    """Return lines with the fitted parameters of the foot contact model beside those of Brown (2017, table
+    5.6).
+    """
     lines = ["Parameters (X medial, Y forward, Z up; the toe in the toes' own frame), beside table 5.6:"]
     for k, name in enumerate(NAMES):
         bound = "  at its bound" if name in fit.at_bound else "  not fitted" if name in fit.held else ""
@@ -161,7 +163,9 @@ def _parameters(fit: FootFit) -> list[str]:
 
 
 def _weak(fit: FootFit) -> list[str]:
-    """Return lines on those combinations of parameters that the data hardly determine."""
+    """Return lines on those combinations of parameters of the foot contact model that the data hardly
+    determine.
+    """
     if not fit.weak:
         return ["The data determine all parameters that are not at a bound."]
     lines = [f"The data hardly determine {len(fit.weak)} directions (singular value, parameters in it):"]

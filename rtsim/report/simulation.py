@@ -96,7 +96,9 @@ def outcome(done: SimulatedRun) -> str:
 
 
 def final(simulator: Simulator) -> dict[str, dict[str, Any]]:
-    """Return rows on the final state: coordinates, positions of free bodies, and speeds."""
+    """Return the final state of a simulation, name -> value, speed and unit: all coordinates, and the
+    positions of free bodies.
+    """
     m, tree = simulator.model, simulator.model.tree
     rows = list(
         zip(m.coordinates.names, m.coordinates.q, m.coordinates.dof, m.coordinates.is_angle, strict=True)
@@ -190,7 +192,9 @@ def some_of(names: list[str]) -> str:
 
 
 def steps_of(told: dict[str, Any]) -> str:
-    """Return a line on the time steps with a large error, and on those that were split into shorter ones."""
+    """Return a line on how many time steps of a simulation had a large error, and how many were split into
+    shorter ones.
+    """
     large, more = told["steps_large_error"], told["steps_parts"] - told["steps"]
     said = f"steps with a large error: {large}"
     return f"{said}; steps that were split added {more} parts" if more > 0 else said

@@ -46,7 +46,9 @@ def table(fits: Sequence[FittedGenerator]) -> str:
 
 
 def row(fit: FittedGenerator) -> str:
-    """Return the row of the table for a fit: name, strength and the five fitted parameters."""
+    """Return the row of the table for a fitted torque generator: name, strength and the five fitted
+    parameters.
+    """
     s_A, s_V, shift, blend, s_tau = fit.x
     return (
         f"{fit.placed.name:34s} {fit.placed.spec.strength_Nm:7.1f} {s_A:6.3f} {s_V:6.3f} "
@@ -109,8 +111,8 @@ def lacked(fit: FittedGenerator) -> list[str]:
 
 
 def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
-    """Return a table of least and greatest strength like table B.4 of Millard et al. (2019), with right and
-    left side by side.
+    """Return a table of least and greatest strength of torque generators like table B.4 of Millard et al.
+    (2019), with right and left side by side.
 
     Generators of joints without a side in their names have rows and columns of their own.
     """
@@ -142,7 +144,7 @@ def side_of(coordinate: str) -> str:
 
 
 def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
-    """Return sentences on generators that the fit made stronger than is plausible for any person."""
+    """Return sentences on torque generators that the fit made stronger than is plausible for any person."""
     said = []
     for fit in fits:
         strength = fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
@@ -159,7 +161,9 @@ def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
 
 
 def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
-    """Return sentences on generators whose least strength is above their greatest."""
+    """Return sentences on torque generators whose bounds of strength contradict each other: the least is
+    above the greatest.
+    """
     above = [one.fit.placed.name for one in bounds if one.least > one.greatest]
     if not above:
         return []
@@ -170,7 +174,9 @@ def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
 
 
 def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = ()) -> dict[str, Any]:
-    """Return the fits of all generators for JSON, in rad and N m."""
+    """Return the fits of all torque generators, and the bounds of their strength, for JSON, in rad
+    and N m.
+    """
     document: dict[str, Any] = {"generators": {fit.placed.name: one_as_json(fit) for fit in fits}}
     if bounds:
         document["strength_Nm"] = {
@@ -184,7 +190,7 @@ def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = 
 
 
 def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
-    """Return the fit of one generator for JSON."""
+    """Return the fit of one torque generator for JSON, in rad and N m."""
     if fit.fault:
         return {"fault": fit.fault} | ({"before": assessed(fit.before)} if fit.before is not None else {})
     assert fit.before is not None
@@ -208,8 +214,8 @@ def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
 
 
 def assessed(one: Assessment) -> dict[str, Any]:
-    """Return the assessment of a generator as a dictionary for JSON: a description in words, the range of its
-    activation, and its largest passive torque.
+    """Return the assessment of a torque generator as a dictionary for JSON: a description in words, the range
+    of its activation, and its largest passive torque.
     """
     return {
         "words": one.words,

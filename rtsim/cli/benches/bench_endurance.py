@@ -1,4 +1,6 @@
-"""Benchmarks of long runs and of the highest load."""
+"""Benchmarks of runs that last long, of the highest load, and of runs whose sources, networks or machines
+fail.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ from rtsim.cli.terminal.types import NumberWithin
 @click.option("--minutes", type=NumberWithin(0.1, 1440.0), default=60.0, show_default=True,
               help="Length of the run.")  # fmt: skip
 def soak(as_json: bool, minutes: float) -> None:
-    """Run markers at 200 Hz and forces at 1 kHz through estimator, recorder, window and page, with
-    subscribers that never read. Reported are lost and late frames, and the memory growth of each process.
+    """Run markers at 200 Hz and forces at 1 kHz through estimator, recorder, monitor window and browser page,
+    with subscribers that never read. Reported are lost and late frames, and the memory growth of each
+    process.
 
     Ctrl-C ends the benchmark early; results so far are reported.
     """

@@ -69,7 +69,9 @@ def dynamics(as_json: bool, batches: int, repeats: int) -> None:
     help="Model: .toml, .osim or a shipped name (default: 54 muscles, 23 coordinates).",
 )
 def moment_arms(as_json: bool, model: str | None) -> None:
-    """Time all lengths and all moment arms of a model's muscles, by three methods."""
+    """Time all lengths and all moment arms of a model's muscles, by the three methods that do not use
+    differences.
+    """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import moment_arms
 
@@ -142,8 +144,8 @@ def mesh(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 @click.option("--seconds", type=float, default=12.0, show_default=True, help="Duration of each task.")
 def jaw(as_json: bool, seconds: float) -> None:
-    """Compare both models of the mandible's joint on the same synthetic motions: condyle positions, joint
-    forces.
+    """Compare two models of the mandible's joint, points on planes and force-dependent kinematics, on the
+    same synthetic motions: condyle positions, joint forces.
     """
     from rtsim.bench import figures
     from rtsim.bench.contacts import jaw
@@ -284,8 +286,8 @@ def foot_fit(as_json: bool, data: Path | None) -> None:
 @command.command("knee")
 @AS_JSON
 def knee(as_json: bool) -> None:
-    """Measure error and speed of the volumetric knee in its default run, and compare five pulses with another
-    program.
+    """Measure error and speed of the simulated knee with volumetric contact, and compare its response to five
+    force pulses with that of an independent program.
     """
     from rtsim.bench import figures
     from rtsim.bench.contacts import knee

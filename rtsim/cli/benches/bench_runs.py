@@ -339,8 +339,8 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
     help="Also use motions of this model with its own markers, as many as there are walkers.",
 )  # fmt: skip
 def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None:
-    """Measure how often the truth is within 1.96 stated standard deviations, on synthetic walkers with
-    known truth.
+    """Measure how often true joint angles are within 1.96 stated standard deviations of the estimated ones,
+    on synthetic walkers.
     """
     from rtsim.bench import figures
     from rtsim.bench.coverage import own_markers, run

@@ -104,8 +104,8 @@ def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
 
 
 def shipped(path: Path) -> list[Path]:
-    """Return the paths of all shipped configs with this name, of any kind; empty if `path` is a path to a
-    file.
+    """Return the paths of all shipped configs with this name, of any kind; empty if `path` leads to a file of
+    the user.
     """
     if path.suffix or len(path.parts) != 1 or path.exists():
         return []
@@ -204,7 +204,7 @@ def check_config(path: Path) -> list[str]:
 
 
 def no_config(path: Path) -> ConfigError:
-    """Return the error for a file of another kind, with the command that reads it."""
+    """Return the error for a file that is no config, which names the command that reads it."""
     from rtsim.models.load import OPENSIM
 
     return ConfigError(
@@ -246,8 +246,8 @@ def check_study(path: Path) -> list[str]:
 
 
 def check_hil(spec: HilSpec, path: Path) -> str:
-    """Check that model, coordinate and device fit, and that the loop is stable; return a description of the
-    config.
+    """Check that model, coordinate and device of a hardware-in-the-loop config fit, and that the loop is
+    stable; return a description of the config.
     """
     from msgspec.structs import asdict
 
@@ -278,7 +278,7 @@ def check_hil(spec: HilSpec, path: Path) -> str:
 
 
 def check_subject(subject: Subject) -> None:
-    """Build the lower limb of the subject, which detects impossible segments, landmarks and angles."""
+    """Build the lower limb of a subject model, which detects impossible segments, landmarks and angles."""
     from rtsim.models.load import ONE_LEG, load_model, model_for
     from rtsim.models.model import build
 

@@ -1,4 +1,6 @@
-"""`rtsim device`: a simulated orthosis as a process of its own."""
+"""`rtsim device`: simulates an orthosis in a process of its own, which exchanges messages with `rtsim
+hil`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`rtsim estimate`: the estimator as a service process."""
+"""`rtsim estimate`: estimates joints from a stream of markers, as a service process that publishes the
+results.
+"""
 
 from __future__ import annotations
 

@@ -296,8 +296,8 @@ def fitted(
 
 
 def report(outcome: FitOutcome, as_json: bool) -> None:
-    """Print the fits and bounds as tables or as JSON, after warnings about doubtful and
-    contradictory ones.
+    """Print the fits of torque generators, and the bounds of their strength, as tables or as JSON, after
+    warnings about doubtful and contradictory ones.
     """
     from rtsim.report import torque_generators
 

@@ -182,7 +182,9 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
 
 
 def with_costs(spec: HilSpec, costs: tuple[str, ...], fields: Sequence[FieldSpec]) -> HilSpec:
-    """Add the costs of the command line to the config; ConfigError for an unknown field."""
+    """Return the config with the costs of the command line added to its cost function; ConfigError for a
+    field that results do not have.
+    """
     if not costs:
         return spec
     terms = []
@@ -197,7 +199,7 @@ def with_costs(spec: HilSpec, costs: tuple[str, ...], fields: Sequence[FieldSpec
 
 
 def cost_in_words(spec: HilSpec) -> str:
-    """Return the cost function as one line of text."""
+    """Return the cost function of a search for controller parameters as one line of text."""
     terms = []
     for term in tuning_of(spec).costs:
         name = ".".join(filter(None, (term.field, term.label, term.part)))
@@ -304,8 +306,8 @@ def searches(parameters: Parameters, asking: Asking, together: int) -> TuningSea
 
 
 def turned(parameters: Parameters) -> NDArray[np.float64]:
-    """Ask the operator for a value of each parameter; return the point (n,) of that setting, each value as a
-    fraction of its range.
+    """Ask the operator for a value of each controller parameter; return the point (n,) of that setting, each
+    value as a fraction of its range.
     """
     ends = zip(parameters.names, parameters.low, parameters.high, strict=True)
     values = {

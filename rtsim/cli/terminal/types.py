@@ -59,8 +59,8 @@ def checked_capture(source: str, where: str) -> CaptureAddress:
 
 
 class MarkerSource(click.ParamType):
-    """A type of option values, a source of markers: the walker, the jaw, a file or a stream; capture :
-    whether a capture system is allowed.
+    """A type of option values, a source of markers: the synthetic walker, the synthetic jaw, a file or a
+    stream; capture : whether a capture system is allowed.
     """
 
     name = "source"

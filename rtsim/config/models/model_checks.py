@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 
 
 def check_mechanics(spec: ModelTables) -> None:
-    """Raise ValueError with the key for impossible joints, couplers or units."""
+    """Raise ValueError, with the key, for impossible joints, couplers or units in a model file."""
     for body in spec.bodies:
         kinds: set[str] = {
             body.joint,

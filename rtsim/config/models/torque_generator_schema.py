@@ -80,11 +80,15 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
         return radians(self.offset_deg)
 
     def flexion_of(self, theta: Turn) -> Turn:
-        """Return the joint angle, positive in flexion, for an angle of the generators [rad]."""
+        """Return the joint angle, positive in flexion [rad], for an angle theta on the axis of the
+        generators' curves [rad].
+        """
         return theta / self.factor + self.flexion_sign * self.offset
 
     def theta_of(self, flexion: Turn) -> Turn:
-        """Return the generators' angle for a joint angle, positive in flexion [rad]."""
+        """Return the angle on the axis of the generators' curves [rad] for a joint angle, positive in flexion
+        [rad].
+        """
         return self.factor * (flexion - self.flexion_sign * self.offset)
 
 

@@ -100,7 +100,9 @@ def save_foot(paper: Paper, drawn: FootFigureContent) -> None:
 
 
 def paint_shapes(painter: QPainter, room: QRectF, drawn: FootFigureContent) -> None:
-    """Draw the ellipsoids from the side and from above, with the forward direction to the right."""
+    """Draw the contact ellipsoids of a foot from the side and from above, with the forward direction to the
+    right.
+    """
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen, QPolygonF
 
@@ -214,7 +216,7 @@ def edges_of(cells: Array) -> Array:
 
 
 def heat(part: float) -> tuple[int, int, int]:
-    """Return the colour for a pressure, given as a fraction of the greatest; each component from 0 to 255."""
+    """Return the colour (red, green, blue; 0 to 255) for a pressure, given as a fraction of the greatest."""
     at = np.clip(part, 0.0, 1.0) * (len(HEAT) - 1)
     colours = np.array(HEAT)
     mixed = [float(np.interp(at, np.arange(len(HEAT)), colours[:, k])) for k in range(3)]

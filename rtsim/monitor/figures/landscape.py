@@ -135,7 +135,9 @@ def ticks(low: float, high: float) -> Array:
 
 
 def colour(part: float) -> tuple[int, int, int]:
-    """Return the colour for a value, given as a fraction of the range; each component from 0 to 255."""
+    """Return the colour (red, green, blue; 0 to 255) for a value of a map, given as a fraction of the
+    range.
+    """
     at = float(np.clip(part, 0.0, 1.0)) * (len(HEAT) - 1)
     colours = np.array(HEAT)
     red, green, blue = (

@@ -42,13 +42,13 @@ class Paper(NamedTuple):
 
     @property
     def size(self) -> tuple[float | None, float | None]:
-        """Width and height as laid out [px]."""
+        """Width and height of the figure as laid out [px]; None = as needed."""
         width, height = (None if mm is None else mm * PX_PER_MM for mm in (self.width_mm, self.height_mm))
         return width, height
 
 
 def paper_of(path: Path, size: str | None, dpi: int | None, option: str = "--plot") -> Paper:
-    """Return the paper for the options of the command line.
+    """Return the output file of a figure, with size and resolution, from options of the command line.
 
     path : file to write
     size : "WIDTHxHEIGHT" in millimetres, or None

@@ -39,7 +39,7 @@ def save_panels(
 
 
 def paint_page(painter: QPainter, page: FigurePage, title: str, size: tuple[float, float]) -> None:
-    """Draw a page of a size [px]."""
+    """Draw the panels, key and notes of a page of a size [px]."""
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor, QFontMetricsF
 

@@ -117,8 +117,8 @@ def whole_width(paper: Paper, n_picture: int, width: float) -> float:
 
 
 def data_of(results: Results, layout: WindowLayout, k: int) -> dict[str, Array]:
-    """Return the arrays of frame k that the stick figure shows, field -> values; ConfigError if they are all
-    unknown.
+    """Return the arrays of frame k that the stick figure shows, field -> values; ConfigError if it has no
+    known joint centre or marker.
     """
     data = {name: results.fields[name][k][: shape[0]].copy() for name, shape in layout.parts.items()}
     if not len(points_of(data)):

@@ -29,7 +29,7 @@ NOTHING_CHOSEN = "No panel of this stream is chosen. Press P, or the button Pane
 
 
 class CurvePlots(QWidget):
-    """All panels of a layout, in columns of plots of equal size."""
+    """All panels of curves of a result stream, in columns of plots of equal size."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class CurvePlots(QWidget):
         self._row.addWidget(self.placeholder)
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Replace the plots by those of a layout."""
+        """Replace the plots by those for the panels of another stream."""
         for column in self._columns:
             self._row.removeWidget(column)
             column.hide()

@@ -1,4 +1,4 @@
-"""Positions of the contact points on the tibial plateau: their paths, seen from above."""
+"""Positions of the contact points of the knee on the tibial plateau: their paths, seen from above."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ DOT_PIXELS = 9
 
 
 class ContactPlot(PlotCard):
-    """A plot of the anterior over the lateral position of each contact point; hidden if the stream has
-    none.
+    """A plot of the anterior over the lateral position of each contact point of the knee; hidden if the
+    stream has none.
     """
 
     def __init__(self) -> None:

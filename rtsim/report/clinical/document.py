@@ -1,4 +1,4 @@
-"""The pages of a report, and the report as one HTML file that works without a network."""
+"""The pages of a gait report, and the report as one HTML file that works without a network."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class PageFlow:
             self.page.text(MARGIN, y + (50.0 if k == 0 else 20.0), line, 36.0, bold=True, room=ROOM)
 
     def words(self, words: str, size: float = 28.0, colour: str = INK) -> None:
-        """Add a paragraph."""
+        """Add a paragraph of text below the previous content."""
         for line in folded(words, ROOM, size):
             y = self.room(1.4 * size)
             self.page.text(MARGIN, y + size, line, size, colour)

@@ -234,7 +234,7 @@ def _sheet(sheet: Any, head: Sequence[Cell], rows: Sequence[Sequence[Cell]], bol
 
 
 def _sheet_name(name: str, used: set[str]) -> str:
-    """Return a valid and unused name for a sheet."""
+    """Return a name for a sheet of a spreadsheet that is valid and not in `used`."""
     short = "".join("_" if c in "[]:*?/\\'" else c for c in name.rpartition(".")[2])[:SHEET_NAME_MOST]
     taken, n = {other.lower() for other in used}, 1
     found = short or "curve"
@@ -246,7 +246,7 @@ def _sheet_name(name: str, used: set[str]) -> str:
 
 def _wide(curves: dict[str, ReportCurve]) -> list[list[Cell]]:
     """Return a wide table of a quantity: a column for the percentage of the cycle and one for each stride;
-    rows of names and units, then 101 rows of values.
+    rows of names and units, then 101 rows of values; curves : session label -> the quantity.
     """
     names: list[Cell] = ["percent"]
     units: list[Cell] = ["%"]
