@@ -161,7 +161,9 @@ class Intake:
         self._n_byte, self._bytes_ns = self._n_byte + n_byte, self._bytes_ns + spent_ns
 
     def _judge(self, parts: Sequence[bytes], t_arrived: int) -> bool:
-        """Use or count one message; return whether it is a good frame of the leading session."""
+        """Use one message, or count it as unused; return whether it is a frame of the leading session without
+        faults.
+        """
         try:
             message = decode(parts)
         except DecodeError as fault:
@@ -204,8 +206,8 @@ class Intake:
             self.events.note("session", 1, session.session, t_arrived)
 
     def _again(self, known: KnownSession) -> None:
-        """Handle a repeated descriptor of a session that is already known: if another session's came in
-        between, the session begins again.
+        """Handle a repeated descriptor of a session that is already known; the session's checks are reset if
+        another session's descriptor came in between.
         """
         if known is not self._sessions.newest:
             known.begin_again()
@@ -218,7 +220,9 @@ class Intake:
         self._ring.begin(known.session, known.layout)
 
     def _frame(self, message: AnyFrame, t_arrived: int) -> bool:
-        """Use or count a frame; return whether it is a good frame of the leading session."""
+        """Use a frame, or count it as unused; return whether it is a frame of the leading session without
+        faults.
+        """
         known = self._sessions.of(message.session)
         if known is None or message.type != self._stream:
             if not len(self._sessions) and self._joining(t_arrived):
@@ -252,7 +256,7 @@ class Intake:
         return leads
 
     def _hear(self, known: KnownSession, t_arrived: int) -> bool:
-        """Record a good frame of a session; return whether that session leads."""
+        """Record a frame without faults of a session; return whether that session leads."""
         self._sessions.hear(known, t_arrived)
         if known is not self._sessions.leader:
             return False

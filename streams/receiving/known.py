@@ -178,7 +178,9 @@ class KnownSessions:
                 del self._by_id[other.session.session]
 
     def hear(self, known: KnownSession, t_ns: int) -> None:
-        """Note a good frame of a session at `t_ns`, which may make it the leading one."""
+        """Record a frame without faults of a session at the time `t_ns` [ns], which may make it the leading
+        one.
+        """
         leader = self.leader
         for one in (known, leader):
             if one is not None:

@@ -69,8 +69,8 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
     Plates of types 1 to 4 are supported. Assumptions, corrections and omissions are listed in the notes.
     ConfigError for a file without readable plates.
 
-    up, units : axis that points up and unit of length, if they are to override those of the file; also one
-        unit of moments after a comma
+    up, units : axis that points up, and unit of length (after a comma also the unit of moments), which
+        override those of the file
     """
     path = Path(path)
     content, announced = whole_content(path, with_analogs=True)

@@ -29,15 +29,25 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 
 
 class OfTurn(msgspec.Struct):
-    """Values of a journal entry that names an input session by its number, as described in
-    docs/protocol.md#journal.
+    """Values of a journal entry of kind `session` or `turn`: the number by which the journal refers to a
+    session of markers or forces (docs/protocol.md#journal).
     """
 
     number: Count
 
 
 class OfFrame(OfTurn, kw_only=True):
-    """Values of a journal entry of a frame or of forces; entries of older journals have fewer values."""
+    """Values of a journal entry for a frame, or for a message of forces, that the loop received.
+
+    number : number of its session in the journal; seq : number of the frame in that session t_capture,
+        t_arrived, ... : its time stamps [ns]; time : time in the trial [s]
+    leads : whether its session was the leading one, whose frames have come for the longest time without a
+        pause
+    n_awaited : number of results of background threads that were used so far
+    late : whether its result came after the time limit
+
+    Entries of older journals have fewer values.
+    """
 
     seq: Count
     t_capture: Count
@@ -53,14 +63,18 @@ class OfFrame(OfTurn, kw_only=True):
 
 
 class OfResults(msgspec.Struct):
-    """Values of a journal entry for the beginning of a session of results."""
+    """Values of a journal entry for the beginning of a session of results: its id, and the clock at its start
+    [ns].
+    """
 
     session: SessionId
     t_start: Count
 
 
 class OfFile(msgspec.Struct):
-    """Values of a journal entry that contains a part of a file."""
+    """Values of a journal entry that contains a part of a file: checksum and size of the whole file, number
+    of this part, and number of parts.
+    """
 
     sha256: str
     n_byte: Count
@@ -69,7 +83,7 @@ class OfFile(msgspec.Struct):
 
 
 class OfRepeat(msgspec.Struct):
-    """Values of a journal entry for a result that was published again."""
+    """Values of a journal entry for a result that was published again, as no frame came: when [ns]."""
 
     t_published: Count
 
