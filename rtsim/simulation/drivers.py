@@ -1,4 +1,6 @@
-"""Drivers of determinate kinematics: coordinates of a model that follow a motion from a file."""
+"""Driven coordinates of a model, which follow a motion from a file, for kinematics in which they determine
+all others.
+"""
 
 from __future__ import annotations
 

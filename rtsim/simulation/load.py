@@ -1,4 +1,6 @@
-"""From the name of a model to a simulator at its start, or an error with the reason."""
+"""Loading of a model, by its name or file, for a simulation: it ends with a simulator at its start, or with
+an error that states the reason.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,8 @@ NO_MASS = 1e-14
 
 
 class Setup(NamedTuple):
-    """The model, settings and load factors of a simulation, read and checked as far as possible without a
-    kernel.
+    """The model, settings and load factors of a simulation. They have been read, and checked as far as
+    possible without compiling a kernel.
     """
 
     spec: ModelSpec  # with the motion of its coordinates

@@ -74,7 +74,9 @@ class ModelState:
         self.refresh()
 
     def refresh(self) -> None:
-        """Update what is constant in the model, after its masses or its gravity have changed."""
+        """Compute again what is constant during a run, after the model's masses or its gravity have
+        changed.
+        """
         if not set_constants(self.simulation, self.q, self.work):
             raise ModelError(
                 "a coordinate does not move any mass",

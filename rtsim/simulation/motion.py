@@ -1,5 +1,6 @@
-"""Prescribed motions of a model: couplers with `of = "motion"`, and the columns of a file that give their
-values."""
+"""Prescribed motions of a simulated model: coordinates follow columns of a file or a stream. In a model file,
+couplers with `of = "motion"` declare these coordinates.
+"""
 
 from __future__ import annotations
 

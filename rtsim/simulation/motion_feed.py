@@ -300,19 +300,20 @@ class MotionFeed:
 
 
 def unheard(told: Mapping[str, Any]) -> None:
-    """Discard a record of the motion, as nobody reads it."""
+    """Discard a record of the motion: the default of MotionFeed.heard, when nobody records the motion."""
 
 
 def states(pieces: Sequence[Array], time: float) -> Array:
-    """Return value, speed and acceleration of n motions at a time, (3, n); pieces : piecewise cubics of each
-    motion
+    """Return values, speeds and accelerations of n coordinates at a time [s], (3, n); pieces : motion of each
+    as piecewise cubics
     """
     return np.array([spline_at(knots, time) for knots in pieces]).T
 
 
 def plan(pieces: Sequence[Array], time: float, length: float, begin: Array, end: Array) -> None:
-    """Write n piecewise motions, each (3, N_KNOT), that lead from the state begin : (3, n) at a time to the
-    state end : (3, n) after `length`, and continue beyond it.
+    """Write the motions of n coordinates into `pieces`, (3, N_KNOT) each. They lead from the state begin :
+    (3, n) (values, speeds, accelerations) at a time [s] to the state end : (3, n) at `length` [s] later,
+    and continue beyond it.
     """
     scale = np.array([1.0, length, length**2])[:, None]
     begin, end = scale * begin, scale * end

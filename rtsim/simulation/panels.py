@@ -1,4 +1,4 @@
-"""Panels of a figure of a simulation, chosen by the elements that the model has."""
+"""Panels of a figure of a simulation: which curves it draws depends on the elements that the model has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A simulation in chunks of steps, so that it can be observed and stopped, and its result."""
+"""Runs a simulation in chunks of steps, so that it can be observed and stopped between them, and returns its
+results.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +153,9 @@ def check_paths(simulator: Simulator, when: str) -> None:
 
 
 def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
-    """Return why a step had no result, and what may help besides a shorter step, as text."""
+    """Return two texts: why a step had no result, and what may help besides a shorter step; status : of the
+    step (kernels/rosenbrock/step)
+    """
     if status == UNHELD:
         return (
             f"{simulator.widest} can no longer be satisfied: the mechanism locks or has come apart",

@@ -1,4 +1,6 @@
-"""A fixed number of steps in one call, for a simulation that has a deadline."""
+"""Does a fixed number of simulation steps in one call, for a simulation that has a deadline, such as one with
+a device.
+"""
 
 from __future__ import annotations
 

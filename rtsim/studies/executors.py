@@ -26,7 +26,9 @@ class HereExecutor(Executor):
     """An executor that runs functions immediately in this process."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run the function at once and return its finished future; a request to end is raised here."""
+        """Run the function at once and return its finished future; a request to end the program (Ctrl-C) is
+        raised here.
+        """
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))

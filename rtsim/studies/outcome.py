@@ -55,7 +55,9 @@ class ResultColumns:
         self._columns: dict[str, dict[str, Column]] = {}
 
     def column(self, name: str) -> Column:
-        """Return the column with a name; MissingColumnError with similar names."""
+        """Return the column with a name; MissingColumnError, which suggests similar names, if there is
+        none.
+        """
         field = name.partition(".")[0]
         if field not in self._columns:
             specs = [spec for spec in self._results.session.fields if spec.name == field]

@@ -25,15 +25,18 @@ class StudyTask(Protocol):
     groups: tuple[str, ...]
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> CaseOutcome:
-        """Solve a case; changed : the base tables that the case changes, with its values; ConfigError if the
-        case has no results.
+        """Solve a case and return its results; ConfigError if it has none.
+
+        changed : nested tables that the case changes, by name (model, run, subject, input), with its values
+            in them
+        seed : seed of the case's random numbers
         """
         ...
 
 
 def task_of(spec: StudySpec, folder: str) -> StudyTask:
-    """Return the task of a study; folder : folder of the study's files. ConfigError for an unsupported
-    task.
+    """Return what a study solves in each case (analysis, simulation or fit); folder : folder of the study's
+    files. ConfigError for an unsupported task.
     """
     if spec.analyse is not None:
         from rtsim.studies.analysis_task import AnalysisTask

@@ -142,7 +142,9 @@ class CycleCost:
             self._rows.append((time, *(place.read(data) for place in self._places)))
 
     def _begins(self, time: float, data: Buffers) -> bool:
-        """Return whether a movement cycle begins with this frame, which then also ends the previous cycle."""
+        """Return whether a movement cycle begins with this frame, which then also ends the previous cycle;
+        time : model time [s]; data : values of the frame's fields
+        """
         cycle = self.spec.cycle
         if self._event is not None:
             value = self._event.read(data)

@@ -1,5 +1,5 @@
-"""The manual dial as a search: the operator chooses the next setting; everything else works as in other
-searches.
+"""Tuning by hand as a search: the operator chooses each next setting, as with a dial; everything else works
+as in other searches.
 """
 
 from __future__ import annotations

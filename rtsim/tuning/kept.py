@@ -27,7 +27,9 @@ class TuningTrial(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class KeptTuning(msgspec.Struct, forbid_unknown_fields=True):
-    """A stored tuning with all its trials."""
+    """A stored tuning: its config, method, seed and parameters, all its trials, and the best setting so
+    far.
+    """
 
     config: str
     method: str

@@ -173,7 +173,7 @@ class LiveRuns:
 
 
 def acts(setting: Setting, frame: ReceivedFrame) -> bool:
-    """Return whether the parameters in a published frame have reached the values of a setting."""
+    """Return whether the parameters that a published frame reports have reached the values of a setting."""
     spec = next(field for field in frame.session.fields if field.name == "device_parameters")
     values = dict(zip(spec.labels, np.ravel(frame.data["device_parameters"]), strict=True))
     return all(

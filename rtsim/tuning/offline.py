@@ -1,7 +1,7 @@
 """Costs of settings in separate simulations: limb and simulated device, in lockstep, without sockets.
 
-Each run equals `rtsim hil --fast --arm 0` with these parameters, number for number. Several processes share
-the runs; results do not depend on which process executes a run.
+Each run gives the same numbers as `rtsim hil --fast --arm 0` with the parameters of the setting. Several
+processes share the runs; results do not depend on which process executes a run.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class OfflineRuns:
     Parameters
     ----------
     spec : config with a table [tuning]; seed : added to the seed of the device's noise
-    control : function that applies a setting to a run; by default at once, as `rtsim tune --set` does
+    control : function that applies a setting to a run; by default it does so at the first tick, as `rtsim
+        tune --set` does
     """
 
     def __init__(self, spec: HilSpec, seed: int = 0, control: Controlled = set_at_once) -> None:

@@ -1,4 +1,6 @@
-"""Trials with numeric costs, and the Gaussian process that models them."""
+"""Trials of a tuning, settings with numeric costs, and the Gaussian process that models the cost as a
+function of the setting.
+"""
 
 from __future__ import annotations
 

@@ -59,9 +59,11 @@ class TaskMarkers(NamedTuple):
 
 
 def run(seconds: float = 10.0, folder: Path | None = None) -> list[BenchFigure]:
-    """Return the benchmark results of all tasks, with triangle meshes and with ellipsoids.
+    """Return the benchmark results of all tasks, with triangle meshes and with ellipsoids, and with real
+    cartilage surfaces if their folder has them.
 
-    folder : folder of the real cartilage surfaces; None = leave these out
+    seconds : duration of the synthetic motion of each task [s]; folder : folder of the cartilage surfaces,
+        None = the usual one
     """
     motions = {task: filtered(task, seconds) for task in TASKS}
     smooth = load_model(MODEL)

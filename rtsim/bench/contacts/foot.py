@@ -1,4 +1,6 @@
-"""Computing times of foot contact: one contact, a recorded step, its pressure, a drop."""
+"""Benchmark of the computing times of foot contact: the force of one contact, the forces and pressures of a
+recorded step, and the simulation of a foot that drops.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ def repeat_derivatives(model, motion, work, with_parameters, n):
 
 
 def run() -> list[BenchFigure]:
-    """Measure all times of foot contact, and return them as benchmark results."""
+    """Time the force of one contact, a recorded step with and without its pressure, and the simulation of a
+    foot that drops; return the times as benchmark results.
+    """
     step = rolled_step()
     say("foot: contacts")
     figures = contact_figures(step)

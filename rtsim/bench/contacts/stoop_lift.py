@@ -43,8 +43,10 @@ WRISTS = "wrist"
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Return the benchmark results of stoop2; raise ConfigError where the recording is missing or a command
-    fails.
+    """Return the benchmark results of the recorded stoop lift stoop2; raise ConfigError where the recording
+    is missing or a command fails.
+
+    folder : folder of the recording, None = the usual one
     """
     folder = folder or FOLDER
     if not markers_of(folder, TRIAL).is_file():
@@ -90,8 +92,9 @@ def through_commands(folder: Path, place: Path) -> tuple[Results, Path]:
 
 
 def left_at_root(results: Results) -> list[BenchFigure]:
-    """Return the mean and the standard deviation of the residual force that inverse dynamics finds at the
-    pelvis."""
+    """Return the mean and the standard deviation of the magnitudes of the residual forces and moment that
+    inverse dynamics finds at the pelvis.
+    """
     figures = []
     for name, (mean, deviation, unit) in LEFT_AT_ROOT.items():
         left = np.abs(generalized_force(results, name))

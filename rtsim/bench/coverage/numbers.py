@@ -43,8 +43,8 @@ class CoverageNumbers:
         self._of_pose = np.zeros(0)
 
     def take(self) -> Array:
-        """Return the vector (n,) of tested numbers for the frame that was just estimated; speeds and
-        accelerations are NaN before their filter has settled.
+        """Return the vector (n,) of those results of the frame just estimated whose standard deviations are
+        tested; speeds and accelerations are NaN before their filter has settled.
         """
         out, rates = self._estimator.outputs, self._filter.rates
         self._arms.measure()
@@ -56,9 +56,9 @@ class CoverageNumbers:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def deviations(self) -> Array:
-        """Compute the standard deviations of the frame and return those that belong to the vector, (n,). As
-        in a live run, deviations that follow from the covariance of the pose stay unchanged until the
-        covariance is computed again.
+        """Compute the standard deviations of the frame just estimated, and return those of the tested numbers
+        in the order of `take`, (n,). As in a live run, deviations that follow from the covariance of the
+        pose stay unchanged until the covariance is computed again.
         """
         found = self._estimator.deviations
         assert found is not None

@@ -1,4 +1,6 @@
-"""The coverage benchmark: each walker is solved by every method, with all markers and with some hidden."""
+"""The coverage benchmark: random walkers are solved by every method, with all markers and with some hidden,
+and how often the true value lies within the interval that the method states is counted.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The true motion of a walker whose knee obeys the model of a method, and the method's estimates from
-displaced markers.
+"""The true motion of a synthetic walker whose knee obeys the knee model of a method, and the estimates of
+this method from markers that skin motion displaces.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ class SolvedSet(NamedTuple):
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Return the benchmark results of the recordings below a folder. Missing recordings are reported;
-    ConfigError if all are missing.
+    """Return the benchmark results of the recordings below a folder, None = the usual one. Missing recordings
+    are reported; ConfigError if all are missing.
     """
     folder = folder or FOLDER
     there = {name: static for name, static in RECORDINGS.items() if (folder / name).is_file()}

@@ -1,5 +1,5 @@
-"""Benchmark of persons recorded on force plates, by `rtsim analyse` or `rtsim live`: pressure, peaks,
-weight, residual.
+"""Benchmark of persons recorded on force plates, by `rtsim analyse` or `rtsim live`: how often the centre of
+pressure is under the foot, peak joint moments, weight, and residual at the pelvis.
 """
 
 from __future__ import annotations

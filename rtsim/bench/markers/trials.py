@@ -1,4 +1,6 @@
-"""Benchmark of every trial of a folder through `rtsim live` at its recorded rate: RMS, flags, latency."""
+"""Benchmark of every marker trial of a folder through `rtsim live` at its recorded rate: marker RMS, flagged
+frames, lost frames.
+"""
 
 from __future__ import annotations
 

@@ -95,7 +95,9 @@ def run(folder: Path, only: str = "*") -> list[BenchFigure]:
 
 
 def name_of(source: str, folder: Path) -> str:
-    """Return the name of a recording for the benchmark results."""
+    """Return the name that a recording has in the benchmark results: its path below the folder, or that of
+    the shipped walking trial.
+    """
     return source if source == WALKER else Path(source).relative_to(folder).as_posix()
 
 
@@ -212,7 +214,8 @@ def with_phantoms(positions: Array, rate: float) -> Array:
 def followed_through(
     stage: Kinematics, positions: Array, rate: float, truth: NDArray[np.int64], live: bool
 ) -> NamingCounts:
-    """Send the frames through the kinematics stage with their points in random order, and count its labels.
+    """Send the frames of a recording through the kinematics stage with their points in random order, and
+    count right and wrong labels of the points.
 
     truth : (n_marker,) - index of the point that is truly each marker, -1 = none
     live : whether the search runs while frames arrive, as in a live run; else the labels are searched

@@ -146,7 +146,7 @@ def with_cartilage(spec: ModelSpec, tibia: Path, femur: Path) -> ModelSpec:
 
 
 def stepped(spec: ModelSpec, step_ms: float) -> ModelSpec:
-    """Return the model with another step length."""
+    """Return the model with another step length of its simulation [ms]."""
     settings = msgspec.structs.replace(spec.simulation, step_ms=step_ms)
     return msgspec.structs.replace(spec, simulation=settings)
 

@@ -1,4 +1,6 @@
-"""Benchmark of all lengths and all moment arms of a model, computed inside a kernel."""
+"""Benchmark of the lengths of all muscles of a model and of all their moment arms, computed inside a
+kernel.
+"""
 
 from __future__ import annotations
 

@@ -84,7 +84,9 @@ SURFACES: dict[str, dict[str, Any]] = {
 
 
 def muscled_skeleton(ellipsoid: bool = True) -> ModelSpec:
-    """Return the model; with ellipsoid False, spheres take the place of its two ellipsoids."""
+    """Return the model of the skeleton with its muscles; with ellipsoid False, spheres take the place of its
+    two wrapping ellipsoids.
+    """
     bodies: list[dict[str, Any]] = [pelvis(), torso()]
     surfaces: list[dict[str, Any]] = []
     muscles: list[dict[str, Any]] = []
@@ -148,8 +150,10 @@ def torso() -> dict[str, Any]:
 
 
 def leg(side: str, sign: float) -> list[dict[str, Any]]:
-    """Return the bodies of a leg: thigh, shank with a knee that translates along splines, talus, calcaneus
-    and toes.
+    """Return the bodies of a leg as tables of a model file: thigh, shank with a knee that translates along
+    splines, talus, calcaneus and toes.
+
+    side : end of their names, such as "r"; sign : 1 or -1, direction of outwards along the lateral axis
     """
     knee = f"knee_{side}"
     bends = [-2.1, -1.4, -0.9, -0.35, 0.0]
@@ -222,8 +226,10 @@ def mirrored(x: tuple[float, ...], sign: float) -> tuple[float, float, float]:
 
 
 def station(entry: tuple[Any, ...], side: str, sign: float) -> dict[str, Any]:
-    """Return a point or wrapping surface of a muscle path as a table for a model file, from an entry of the
-    muscle tables of this module.
+    """Return a point or wrapping surface of a muscle path as a table for a model file.
+
+    entry : a row of the muscle tables of this module; side : end of the bodies' names, such as "r"; sign : 1
+        or -1, direction of outwards along the lateral axis
     """
     if entry[0] == "over":
         return {"over": f"{entry[1]}_{side}", "side": entry[2]}

@@ -1,4 +1,6 @@
-"""The same two surfaces in OpenSim: one evaluation of its elastic foundation, if OpenSim is installed."""
+"""Contact of two triangle surfaces in OpenSim, for comparison with that of rtsim: one evaluation of OpenSim's
+elastic foundation, if OpenSim is installed.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ N_CALL = 60
 
 
 class Foundation(NamedTuple):
-    """Median duration of an OpenSim call [us], and the force along the line between the centres [N]."""
+    """Result of OpenSim's elastic foundation: median duration of a call [us], and contact force along the
+    line between the centres of the two surfaces [N].
+    """
 
     us: float
     force: float

@@ -52,7 +52,9 @@ class RecruitmentFigures(NamedTuple):
 
 
 def run(n_call: int = N_CALL) -> list[BenchFigure]:
-    """Return the benchmark results of all problem sizes and criteria."""
+    """Return the benchmark results of muscle recruitment for all problem sizes and criteria; n_call : timed
+    calls of each problem
+    """
     figures = []
     gc.collect()
     gc.disable()
@@ -86,9 +88,9 @@ def run(n_call: int = N_CALL) -> list[BenchFigure]:
 
 
 def kept() -> list[BenchFigure]:
-    """Return benchmark results on random frames that all have a solution: how many remain unsolved, how many
-    are reported as overloaded, and the largest number of iterations, by kind of frame and power of the
-    criterion.
+    """Return benchmark results on random recruitment problems that all have a solution: how many remain
+    unsolved, how many are reported as overloaded, and the largest number of iterations, by kind of problem
+    and power of the criterion.
     """
     figures = []
     for kind in KINDS:

@@ -70,7 +70,7 @@ def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
     tableau : Tableau - coefficients of the Rosenbrock method
     h : float - step length [s]
     v : (n_v,) - generalized speeds [rad/s, m/s]
-    start : (2 n_v,) - theta and v at the start of the step
+    start : (2 n_v,) - theta (motion of the dofs since the start of the step) and v at the start
     rate : (2 n_v,) - theta-dot and v-dot, the same at every stage
     work : StageWork - its matrices are read, its results written
     state : (2 n_v,) - theta and v at the last stage, written
@@ -112,7 +112,7 @@ def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[B
 
 
 def figures_of(name: str, problem: KnownMotion, n_batch: int, n_repeat: int) -> list[BenchFigure]:
-    """Return order, error and time per step of every method on one problem."""
+    """Return order, error and time per step of every Rosenbrock method on one test motion."""
     end, rough = (reference(problem, tolerance) for tolerance in (1e-11, 1e-9))
     figures = [
         BenchFigure(f"{name}.step_ms", 1e3 * problem.duration / problem.n_step, "ms"),

@@ -21,7 +21,9 @@ SHOWN = ("opencap.STS1",)
 
 
 def run(folder: Path) -> list[BenchFigure]:
-    """Return the benchmark results of the recordings below a folder; ConfigError if all are missing."""
+    """Return the benchmark results of the computed ground reaction for the recordings below a folder;
+    ConfigError if all are missing.
+    """
     there = [name for name in (*ASKED, *SHOWN) if (folder / RECORDINGS[name].source).is_file()]
     if not there:
         raise ConfigError(

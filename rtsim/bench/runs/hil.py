@@ -152,7 +152,9 @@ def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockS
 
 
 def figures_of(tally: BlockSums, rate: float, grown: Grown) -> list[BenchFigure]:
-    """Return the sums of all blocks as benchmark results."""
+    """Return the histograms of times and the counts of all blocks as benchmark results; rate : ticks per
+    second; grown : growth of this process
+    """
     counts = tally.counts
     missed = 100.0 * counts["missed"] / (counts["ticks"] + counts["missed"])
     echo_missed = 100.0 * counts["echo_missed"] / (counts["echo_ticks"] + counts["echo_missed"])

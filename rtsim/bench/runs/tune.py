@@ -129,7 +129,9 @@ def run(
 
 
 def quick() -> list[BenchFigure]:
-    """Run a part of the searches and return their benchmark results, without limits."""
+    """Run a part of the searches, which takes little time, and return their benchmark results, without
+    limits.
+    """
     return [figure._replace(limit=None, better="") for figure in run(**QUICK)]
 
 
@@ -183,7 +185,9 @@ def grid_of(pool: Pool, parameters: Parameters, n_node: int, told: str) -> Array
 
 
 def searched(runs: OfflineRuns, case: SearchCase) -> Ended:
-    """Run one search until its evaluations are used up."""
+    """Run one search for the best setting until its evaluations are used up, and return its result; runs :
+    simulates settings that no grid has
+    """
     n = len(SPLINE.names) if case.table is None else case.table.ndim
     search = SEARCHES[case.method](n, case.seed)
     rng = np.random.default_rng([case.seed, 1])
@@ -244,8 +248,11 @@ def search_figures(
     table: Array,
     least: float | None = None,
 ) -> list[BenchFigure]:
-    """Return the regrets of a search method: the cost reached minus the cost `least`, in % of the grid's
-    range; least = None : the cost of the grid's best node
+    """Return how far the searches by one method end from the best cost (regret): cost reached minus `least`,
+    in % of the range of costs in the grid.
+
+    cases, all_ended : the searches and their results; table : costs of the grid's nodes
+    least : the best cost known, None = that of the grid's best node
     """
     share = 100.0 * max(ended.n_tried for ended in all_ended) / table.size
     figures = [BenchFigure(f"evaluations_share.{name}", share, "% of the grid's", SHARE_PERCENT, "lower")]

@@ -34,7 +34,7 @@ TOLERANCE_N, ROUNDING = 0.1, 1e-6
 
 
 def table_1(given: ItemInput) -> ItemResult:
-    """Compute table 1: kinematics of both models compared with the measurement."""
+    """Compute table 1: displacements of the condyles by both joint models compared with the measurement."""
     rows = []
     for (task, place), printed in TABLE_1.items():
         given.progress(f"table 1: {task}, {place}")
@@ -49,8 +49,8 @@ def table_1(given: ItemInput) -> ItemResult:
 
 
 def table_2(given: ItemInput) -> ItemResult:
-    """Compute table 2: forces of the point-on-plane model compared with those of force-dependent
-    kinematics.
+    """Compute table 2: contact forces of the jaw joint by the point-on-plane model compared with those of
+    force-dependent kinematics.
     """
     rows = []
     for (task, place), printed in TABLE_2.items():

@@ -129,7 +129,7 @@ def time_row(name: str, kind: str, seconds: float) -> Comparison:
 
 
 def table_5_5(given: ItemInput) -> ItemResult:
-    """Compute table 5.5: errors of the fit with friction."""
+    """Compute table 5.5: errors of the fit of the foot's contact parameters with friction."""
     case = case_of("friction")
     errors = case.fit.errors[0]
     rows = [
@@ -191,7 +191,9 @@ def table_5_7(given: ItemInput) -> ItemResult:
 
 
 def table_5_8(given: ItemInput) -> ItemResult:
-    """Compute table 5.8: errors in newtons and millimetres, means over the steps compared with the fit."""
+    """Compute table 5.8: mean errors of the predicted steps, in newtons and millimetres, compared with those
+    in the thesis.
+    """
     errors = [own for name, (own, _) in held_steps().items() if name != "calibration"]
     ours = (
         WEIGHT * float(np.mean([own.normal for own in errors])),
@@ -212,7 +214,7 @@ def table_5_8(given: ItemInput) -> ItemResult:
 
 
 def table_5_9(given: ItemInput) -> ItemResult:
-    """Compute table 5.9: errors of the fit with and without pressure."""
+    """Compute table 5.9: errors of the fits of the foot's contact parameters with and without pressure."""
     rows = []
     for kind, printed in TABLE_5_9.items():
         errors, words = case_of(kind).fit.errors[0], "with" if kind == "pressure" else "without"

@@ -1,4 +1,6 @@
-"""Runs of the volumetric knee (chapter 3) with perturbed parameters, and Sobol indices of their results."""
+"""Runs of the knee with volumetric contact (chapter 3 of the thesis, Brown 2017) with perturbed parameters,
+and Sobol indices of their results.
+"""
 
 from __future__ import annotations
 
@@ -173,8 +175,8 @@ def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
 
 
 def rows_of(some: Array) -> Array:
-    """Compute the outcomes (n, 15) of knees with perturbations (n, n_in), one after the other; a failed run
-    gives NaN.
+    """Simulate knees with perturbed parameters, one after the other; return their outcomes (n, 15), NaN for a
+    failed run; some : (n, n_in) - perturbations
     """
     spec, found = load_model("knee"), []
     for x in some:

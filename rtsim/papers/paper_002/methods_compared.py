@@ -52,13 +52,15 @@ class ComparedArms(NamedTuple):
 
 
 def arms_of(model: str) -> MomentArms:
-    """Return the moment arms of a shipped model."""
+    """Return what computes the moment arms of a shipped model; model : its name"""
     spec = load_model(model)
     return MomentArms(build(spec), roles_of(spec))
 
 
 def compared(arms: MomentArms, angle: str, ends_deg: tuple[float, float], n: int = N_VALUE) -> ComparedArms:
-    """Return moment arms by all methods at n values of an angle, evenly spaced between the two ends [deg]."""
+    """Return moment arms by all four methods of the paper at n values of an angle, evenly spaced between the
+    two ends [deg].
+    """
     values = np.radians(np.linspace(*ends_deg, n))
     points = {method: list(arms.sweep(angle, values, method=method)) for method in EVERY}
     return ComparedArms(

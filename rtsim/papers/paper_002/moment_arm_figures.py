@@ -38,7 +38,7 @@ MADE_UP = "shipped model {}, with the layout of the paper and dimensions chosen 
 
 
 def figure_1(given: ItemInput) -> ItemResult:
-    """Compute figure 1: one pin joint, one straight muscle."""
+    """Compute figure 1: the moment arm of a straight muscle about a pin joint."""
     arms = arms_of("pin")
     found = compared(arms, "flexion", (-10.0, 150.0))
     away = distance_from_pin(arms, "flexor", "lower", found.values, "flexion")
@@ -56,7 +56,9 @@ def figure_1(given: ItemInput) -> ItemResult:
 
 
 def figure_2(given: ItemInput) -> ItemResult:
-    """Compute figure 2: a finger with three tendons over two joints, the other joint fixed."""
+    """Compute figure 2: moment arms of three tendons of a finger about its two joints, one of which is fixed
+    while the other moves.
+    """
     arms = arms_of("finger")
     both = [
         compared(arms, "mcp_flexion", (-30.0, 85.0)),

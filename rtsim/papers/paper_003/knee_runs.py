@@ -54,7 +54,9 @@ class KneeRun(NamedTuple):
 
 
 class KneeSolver:
-    """Solves one person's cycle by the three methods, repeatedly with different weights."""
+    """Solves one person's gait cycle by the paper's three methods (`zero`, `minimised`, `prescribed`),
+    repeatedly with different weights.
+    """
 
     def __init__(self, cycle: MarkerCycle, spec: ModelSpec | None = None) -> None:
         self.cycle = cycle

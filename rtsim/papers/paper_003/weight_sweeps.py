@@ -1,4 +1,6 @@
-"""Figures 6 to 9 and table 5 of Sancisi et al. (2017): the effect of the ligaments' weights on the knee."""
+"""Figures 6 to 9 and table 5 of Sancisi et al. (2017): the effect of the weights that the ligaments have in
+the optimisation on the motion of the knee.
+"""
 
 from __future__ import annotations
 

@@ -131,7 +131,9 @@ def at(one: PlacedGenerator, part: float, speed: bool = False) -> Array:
 
 
 def placed_of(muscle: str) -> PlacedGenerator:
-    """Return a torque generator of the set at its joint, without blending of its curves."""
+    """Return a torque generator of the paper's set (table A.2) at its joint, without blending of its curves;
+    muscle : its name in the set
+    """
     return next(one for one in generators_of(SET) if one.muscle == muscle)._replace(blend=0.0)
 
 

@@ -121,7 +121,8 @@ def one_row(
 
 def feasible_rows(words: str, fit: FittedGenerator) -> list[Comparison]:
     """Return comparisons that check whether the fitted generator can produce the lift: least and greatest
-    activation and greatest passive torque (eqs 10 to 12 of the paper)."""
+    activation and greatest passive torque (eqs 10 to 12 of the paper); words : end of their names
+    """
     assert fit.after is not None
     active, passive = fit.after.activation, fit.after.passive
     rows = [
