@@ -89,7 +89,7 @@ class Swing:
         self._before: tuple[float, float] | None = None  # time and speed
 
     def add(self, time: float, place: float) -> Event | None:
-        """Add a sample; return the event that has happened, if any."""
+        """Add a sample of the foot's forward position; return the event that has happened, if any."""
         if not self._fit(time, place):
             return None
         before, self._before = self._before, (self.time, self.speed)
@@ -171,7 +171,7 @@ class StrideShape:
         self.known = True
 
     def at(self, foot: int, phase: float) -> tuple[float, float]:
-        """Return the position of a foot at a phase, and its slope with respect to the phase."""
+        """Return the mean position of a foot at a phase [m or rad], and its slope over the phase."""
         row = self.places[foot]
         x = (phase % 1.0) * N_BIN
         k, part = int(x), x - int(x)
@@ -215,7 +215,7 @@ class FootStride:
         self._tell(time)
 
     def look(self, time: float, passed_s: float, feet: Sequence[Swing]) -> None:
-        """Compare the motion of the feet with the shape of the stride, and correct the phase accordingly."""
+        """Correct the phase by comparing all feet with their mean positions in strides so far."""
         at = feet[self.foot].time
         seen = [foot.place if at - foot.time <= WINDOW_S else math.nan for foot in feet]
         self._samples.append((at, *seen))

@@ -45,7 +45,9 @@ class TargetedCoordinate(NamedTuple):
 
 
 class TrackingTasks(NamedTuple):
-    """Tracking tasks of a model; notes : sentences on requests of a setup that are not supported."""
+    """Tracking tasks of a model: the markers to be followed, with weights above 0, and coordinates that are
+    drawn to target values; notes : sentences on requests of a setup that are not supported.
+    """
 
     markers: Mapping[str, float]  # in the model's order, all above 0
     coordinates: tuple[TargetedCoordinate, ...] = ()

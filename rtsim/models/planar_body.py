@@ -87,13 +87,17 @@ class MassShare(NamedTuple):
 
 
 def joint_of(segment: str, side: str = "") -> dict[str, Any]:
-    """Return the keys of the joint that carries a segment."""
+    """Return the keys of a model file for the hinge that carries a segment; side : suffix of its
+    coordinate
+    """
     name, axis = COORDINATES[segment]
     return {"joint": "hinge", "axis": (0.0, 0.0, axis), "coordinates": [{"name": name + side}]}
 
 
 def body_keys() -> dict[str, dict[str, Any]]:
-    """Return joint, axes, parent and coordinates of all bodies, by name, in the order of the model."""
+    """Return for each body of the planar model, by name and in its order, the keys of a model file for its
+    joint: kind, axes, parent and coordinates.
+    """
     tilt, _ = COORDINATES["pelvis"]
     found: dict[str, dict[str, Any]] = {
         "pelvis": {

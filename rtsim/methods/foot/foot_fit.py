@@ -160,7 +160,7 @@ class FootProblem:
         return parameters, [(knots @ values[own]).reshape(N_SPLINE, N_KNOT) for knots, own in steps]
 
     def heights(self, x: Array) -> tuple[float, ...]:
-        """Return the height of the heel above the position of its marker in each step [m]."""
+        """Return the fitted height of the heel above its marker in each step [m], from the unknowns x."""
         values = x * self.scale
         return tuple(float(values[own][N_OWN:].sum()) for own in self._own)
 

@@ -43,7 +43,9 @@ class StepPressure(NamedTuple):
 
 
 def chosen_frames(n: int, n_frame: int = N_FRAME) -> NDArray[np.int64]:
-    """Choose at most n_frame of n frames, evenly over the contact, without its first and last."""
+    """Return the frames of a footstep, at most n_frame of its n frames, in which the pressure is compared:
+    evenly over the contact, without the first and the last one.
+    """
     inner = np.linspace(0.0, n - 1.0, n_frame + 2)[1:-1]
     return np.unique(np.round(inner).astype(np.int64))
 

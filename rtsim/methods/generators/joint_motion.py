@@ -1,8 +1,10 @@
-"""Angles, speeds and moments of joints over time, from files of inverse dynamics.
+"""Angles, speeds and moments of joints over time, from files of inverse dynamics:
 
-.mcap              results of `rtsim analyse`: coordinates, coordinate_speeds, coordinate_moments
-.sto, .mot, .csv   the same as columns (field.coordinate), or NAME with NAME_moment, of OpenSim's tools
-q_TRIAL.csv        tables without a header, with qDot_, tau_ and time_TRIAL.csv beside it
+.mcap              results of `rtsim analyse`: fields coordinates, coordinate_speeds, coordinate_moments
+.sto, .mot, .csv   columns FIELD.COORDINATE with these fields; or, as OpenSim's tools write them, columns
+                   named COORDINATE (angle) and COORDINATE_moment
+q_TRIAL.csv        a table of angles without a header, beside qDot_TRIAL.csv (speeds), tau_TRIAL.csv (moments)
+                   and time_TRIAL.csv
 """
 
 from __future__ import annotations
@@ -68,8 +70,9 @@ class JointMotion(NamedTuple):
 
 
 def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] = ()) -> JointMotion:
-    """Read the motion of joints from a file; columns : names for tables without a header. ConfigError for no
-    known joint.
+    """Read angles, speeds and moments of the joints `names` from a file; ConfigError if it has none of them.
+
+    columns : names of the columns of a table without a header
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:

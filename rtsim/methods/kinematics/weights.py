@@ -10,8 +10,8 @@ from rtsim.models.roles import find_method, roles_among
 
 
 def can_reweigh(spec: ModelSpec, method: str) -> bool:
-    """Return whether a method has soft elements and defines all of them itself, none by a method that it
-    follows; then their weights can be replaced.
+    """Return whether the weights of a method's soft elements can be replaced during a run: if it has some,
+    and takes none of them from another method that it follows.
     """
     how = find_method(spec, method)
     return bool(how.soft) and not (how.follows and find_method(spec, how.follows).soft)

@@ -21,7 +21,8 @@ MOST_PAIRS = 4_000_000
 
 
 class IsometricFibre(NamedTuple):
-    """A fibre from a point of the femur to one of the tibia.
+    """A fibre of a ligament, from a point of the femur (origin) to one of the tibia (insertion), whose length
+    varies least in a motion.
 
     origin, insertion : (3,) [m]
     length : mean length [m]

@@ -75,7 +75,12 @@ class Ties(NamedTuple):
 def adjust_knee(
     poses: KneePoses, anatomy: KneeAnatomy | None, start: KneeGeometry, bound_m: float, bound_rad: float
 ) -> Adjusted:
-    """Adjust the knee within bounds around the start, for points and lengths, and for normals."""
+    """Adjust the geometry of a knee within bounds around `start`, so that the motion of the mechanism is
+    nearest to the measured one.
+
+    poses : measured poses; anatomy : measured points of surfaces and attachment areas, None = not measured
+    bound_m, bound_rad : largest change of points and lengths [m], and of the directions of normals [rad]
+    """
     bound = np.full(N_PARAMETER, MM * bound_m)
     bound[TURNS] = MM * bound_rad * LEVER  # turns are written as distances, too
     ties = ties_of(start, anatomy, bound)

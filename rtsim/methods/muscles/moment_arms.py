@@ -1,4 +1,6 @@
-"""Muscle lengths and moment arms of a model, by every method of Sherman, Seth, Delp (2010)."""
+"""Muscle lengths and moment arms of a model, by the four methods that Sherman, Seth, Delp (2010) compare:
+force, partial velocity, velocity, and differences of length.
+"""
 
 from __future__ import annotations
 
@@ -116,6 +118,8 @@ class MomentArms:
         The arm is r = -dl/dtheta, with the muscle's length l and the angle theta; it is positive if tension
         increases the angle. It is NaN about angles that do not exist at q, and for muscles whose path cannot
         be computed there (`failures`).
+
+        method : "force", "partial-velocity", "velocity" or "differences" (Sherman et al. 2010)
         """
         if method == DIFFERENCES:
             return self._by_differences(q)
@@ -253,7 +257,12 @@ class MomentArms:
     def sweep(
         self, angle: str, values: Iterable[float], q: Array | None = None, method: str = "force"
     ) -> Iterator[SweepPoint]:
-        """Yield the moment arms about one angle at each of `values`, with the constraints satisfied."""
+        """Yield lengths and moment arms about one angle at each of its `values`, with the constraints
+        satisfied.
+
+        q : coordinates from which the first pose is sought; None = the initial ones
+        method : "force", "partial-velocity", "velocity" or "differences" (Sherman et al. 2010)
+        """
         row = self.angle_index(angle)
         q = self.assembled(q)
         for value in values:

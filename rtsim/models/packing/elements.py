@@ -190,7 +190,9 @@ def dofs_towards_ground(tree: Tree, body: int) -> set[int]:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths of elements as polynomials of the flexion angle (Sancisi et al. 2017, eq. 1)."""
+    """Lengths d of ligaments over the flexion angle t [deg]: d = (1 + a1 t + ... + a7 t^7) d(0) (Sancisi et
+    al. 2017, eq. 1), with the length d(0) in the neutral pose.
+    """
 
     neutral: Array  # (n_element,) [m] - d(0); NaN for planes
     polynomial: Array  # (n_element, 7) - a1..a7, angle in degrees; zero where a length does not follow eq. 1

@@ -1,4 +1,4 @@
-"""Coordinates of a model as quantities: angles and displacements, each by its name."""
+"""Published values of a model's coordinates: one array for those that are angles, one for displacements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ Array = NDArray[np.float64]
 
 
 class CoordinateValues:
-    """Values of a model's coordinates as quantities, updated by `report`."""
+    """Published arrays of a model's coordinates and of their standard deviations, updated by `report` and
+    `deviate`.
+    """
 
     def __init__(self, model: Model) -> None:
         turns = model.coordinates.is_angle

@@ -167,8 +167,8 @@ def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:
 
 
 def usable_rotation(own: SideMeasures, field: str, side: str, where: str) -> float:
-    """Return a rotation offset or the torsion of a leg [rad], 0 if none is given; ConfigError for an
-    impossible one.
+    """Return one of a leg's rotation offsets or its tibial torsion [rad], 0 if it is unknown; ConfigError for
+    an impossible one. field : its name in `SideMeasures`
     """
     value: float | None = getattr(own, field)
     _check(field, value, f"{side} {field}", where)
@@ -199,8 +199,8 @@ def _check(field: str, value: float | None, said: str, where: str) -> None:
 
 
 def needed(measures: ConventionalMeasures, side: str, field: str, where: str) -> float:
-    """Return a length of a leg [m]; if it is missing, ConfigError says where it is usually stored and how to
-    get it.
+    """Return one of the lengths of a leg [m], by its name in `SideMeasures`, `field`; if it is unknown,
+    ConfigError says where it is usually stored and how to get it.
     """
     value: float | None = getattr(measures.of(side), field)
     if value is None:

@@ -48,15 +48,15 @@ TASKS = {
 
 
 def task_of(name: str) -> Task:
-    """Return the task with a name; ConfigError lists the allowed names."""
+    """Return the movement of the jaw with this name; ConfigError lists the allowed names."""
     if name not in TASKS:
         raise ConfigError(f"unknown task {name!r}", where="jaw", allowed=", ".join(TASKS))
     return TASKS[name]
 
 
 def jaw_in_skull(name: str, times: Array) -> tuple[Array, Array]:
-    """Return rotations (n, 3, 3) and origins (n, 3) [m] of the mandible in the skull: X forwards, Y up, Z
-    right.
+    """Return rotations (n, 3, 3) and origins (n, 3) [m] of the mandible in the skull (X forwards, Y up, Z
+    right) at times (n,) [s]; name : the movement of the jaw, such as "chewing"
     """
     task = task_of(name)
     phase = 2.0 * np.pi * task.frequency_hz * times
@@ -86,7 +86,8 @@ def skull_in_ground(times: Array) -> tuple[Array, Array]:
 def move_jaw(
     spec: ModelSpec, task: str, duration_s: float = 10.0, rate: float = 100.0, seed: int = 1
 ) -> MarkerTrial:
-    """Return the markers of a task; the same seed gives the same trial.
+    """Return the markers of the synthetic jaw in a movement, `task`, such as "chewing"; the same seed gives
+    the same trial.
 
     spec : model with the bodies skull and mandible, whose markers are used
     """
