@@ -86,7 +86,8 @@ def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     """Return the panel of torque over the angle of the joint: the greatest torque of the generator, at rest
     and while lengthening, its passive torque, and the torque that the motion demands.
 
-    x : (5,) parameters with which the curves are drawn; words : end of the title, "before" or "after" (the fit)
+    x : (5,) parameters with which the curves are drawn
+    words : end of the title, "before" or "after" (the fit)
     """
     span = MARGIN * max(np.ptp(fit.theta), 0.1)
     grid = np.linspace(fit.theta.min() - span, fit.theta.max() + span, N_GRID)
@@ -117,7 +118,8 @@ def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     """Return the panel of active torque over speed, relative to the strength tau_o: that of the motion
     (Millard et al. 2019, eq. 13), and the greatest possible.
 
-    x : (5,) parameters with which the curves are drawn; words : end of the title, "before" or "after" (the fit)
+    x : (5,) parameters with which the curves are drawn
+    words : end of the title, "before" or "after" (the fit)
     """
     strength = fit.placed.spec.strength_Nm * float(x[4])
     parts = parts_at(fit.placed, x, fit.theta, fit.omega)

@@ -145,8 +145,8 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
 
 
 def holding_rows(work: GeneratorFitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """Return frames and names of the inequalities that are active in the last fit, those with the largest
-    multipliers first.
+    """Return frames and names of the inequalities that limit the newest fit of a torque generator, such as a
+    too large activation; those with the largest multipliers first.
 
     words : name of each kind of inequality
     """

@@ -392,7 +392,7 @@ def set_up(
 def with_deviations(
     s: _Setup, errors: MarkerErrors, stated: Uncertainty, covariance_version: NDArray[np.int64]
 ) -> _Setup:
-    """Return the setup of a method with the arrays for its standard deviations."""
+    """Return the setup `s` of a method with arrays for standard deviations under the errors `stated`."""
     found = MethodDeviations(
         model=s.model, skeleton=s.skeleton, method=s.method, state=s.state, work=s.work,
         errors=errors, stated=stated, covariance_version=covariance_version,

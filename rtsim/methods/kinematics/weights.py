@@ -1,4 +1,6 @@
-"""Changes the weights of soft elements of an existing estimator, without rebuilding anything else."""
+"""Changes the weights of a method's soft constraints in a running estimator, without rebuilding anything
+else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Contacts between triangle surfaces: read or computed, placed on their bodies, in one group of tables."""
+"""Packing of the contacts between triangle surfaces: the surfaces are read from files or computed, placed on
+their bodies, and written together into the kernels' tables.
+"""
 
 from __future__ import annotations
 

@@ -107,8 +107,10 @@ def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
 
 
 def check_upright(Q: Mapping[str, Array], where: str) -> list[str]:
-    """Check tilt and obliquity of the pelvis like `check_pelvis`, in the frames of a moving person in which
+    """Return notes on an unusual tilt or obliquity of the pelvis in those frames of a moving person in which
     the legs are upright; nothing is an error, as a moving person need not stand upright.
+
+    Q : segment -> (n, 4, 3) natural coordinates u, rP, rD, w
     """
     if "pelvis" not in Q:
         return []

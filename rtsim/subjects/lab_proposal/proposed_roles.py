@@ -164,8 +164,9 @@ def without_spare(roles: Sequence[MarkerRole]) -> list[MarkerRole]:
 
 
 def are_exchanged(readings: Sequence[NameReading], x: Array) -> bool:
-    """Return whether most markers whose names state a side are on the other side; x : (n, 3) in the axes of
-    a pose.
+    """Return whether most markers whose names state a side are on the other side of the body.
+
+    x : (n, 3) markers relative to the stature: forwards, up, to the right of the middle of the body
     """
     aside = [(reading.side == "right") == (place[2] > 0.0) for reading, place in zip(readings, x, strict=True)
              if reading.side and abs(place[2]) > SIDEWAYS]  # fmt: skip
