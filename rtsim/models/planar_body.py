@@ -228,6 +228,9 @@ def limb(
     For the head the centre is counted from its vertex downwards.
 
     A foot lies along X, half its ankle's height below the ankle; all others hang along Y.
+
+    share : the segment in the mean person; scale : stature relative to that person; mass_kg : of the whole
+        body
     """
     size, mass = length(share, scale), 0.01 * mass_kg * share.mass_percent
     sagittal, transverse, along = (mass * (1e-5 * radius * size) ** 2 for radius in share.radii_percent)
@@ -238,7 +241,12 @@ def limb(
 
 
 def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> dict[str, MassShare]:
-    """Divide de Leva's trunk at two heights above the hips [mm] into pelvis, middle and upper trunk."""
+    """Divide de Leva's trunk at two heights above the hips, `cuts` [mm], into pelvis, middle and upper trunk;
+    return the mass properties of each.
+
+    person : mass, length and radii of the segments of the mean person; scale : stature relative to that
+        person
+    """
     borders = (-math.inf, *cuts, math.inf)
     pieces: dict[str, list[MassShare]] = {name: [] for name in TRUNK}
     bottom = 0.0

@@ -230,8 +230,8 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
 
 
 def number(module: ModuleType, name: str) -> int:
-    """Return the integer by which the kernels know a kind: the constant of the module that is named like the
-    kind, in capitals.
+    """Return the integer by which the kernels know a kind, such as a force law: the constant of the kernels'
+    module that is named like the kind, in capitals.
     """
     return int(getattr(module, name.upper()))
 
@@ -302,7 +302,7 @@ def pack_loads(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> PointLoad
 
 
 def pack_springs(spec: ModelSpec, coordinates: Coordinates) -> Springs:
-    """Pack the springs on coordinates."""
+    """Write the springs that act on single coordinates, not between points, into the kernels' table."""
     springs = [spring for spring in spec.springs if spring.coordinate]
     at = np.array([coordinates.find(s.coordinate, f"springs.{s.name}") for s in springs], np.int64)
     rest = [np.radians(s.rest_deg or 0.0) if s.is_angular else 1e-3 * (s.rest_mm or 0.0) for s in springs]

@@ -132,7 +132,9 @@ def build_chains(joints: Sequence[JointRow]) -> Chains:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one coordinate: its kind and its parameters, as in kernels/algebra/functions."""
+    """A function of one coordinate: its kind, such as polynomial, sine or spline, and its parameters in the
+    order in which the kernels read them.
+    """
 
     kind: int
     count: int

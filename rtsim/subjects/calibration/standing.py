@@ -135,6 +135,8 @@ def tilt_of(pelvis: Array) -> Array:
 def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TILT) -> list[str]:
     """Return notes on an unusual tilt or obliquity of the pelvis over upright legs; ConfigError for
     impossible values.
+
+    Q : segment -> (n, 4, 3) natural coordinates u, rP, rD, w; largest : largest possible tilt [deg]
     """
     if "pelvis" not in Q:
         return []

@@ -287,6 +287,8 @@ def leg_line(x: Array, able: Bools) -> LegLine | None:
 def along_leg(x: Array, line: LegLine) -> Array:
     """Return offsets of markers (n, 3) from the line from ankle to hip at their height: forwards, up,
     outwards.
+
+    x : (n, 3) markers relative to the stature, by StandingPose.seen
     """
     part = (x[:, 1] - ANKLE) / (HIP - ANKLE)
     on_line = line.ankle + part[:, None] * (line.hip - line.ankle)
@@ -294,14 +296,18 @@ def along_leg(x: Array, line: LegLine) -> Array:
 
 
 def along_foot(x: Array, line: LegLine) -> Array:
-    """Return offsets of markers (n, 3) from the heel marker: along the foot, up, and outwards."""
+    """Return offsets of markers (n, 3) from the heel marker: along the foot, up, and outwards.
+
+    x : (n, 3) markers relative to the stature, by StandingPose.seen
+    """
     flat = x[:, [0, 2]] - line.heel
     return np.column_stack([flat @ line.along, x[:, 1], flat @ np.array([-line.along[1], line.along[0]])])
 
 
 def about_hips(x: Array, line: LegLine) -> Array:
-    """Return offsets of markers (n, 3): forwards from the hips, up, and outwards from the middle of the
-    body.
+    """Return offsets of markers (n, 3): forwards from the hips, up, and outwards from the middle of the body.
+
+    x : (n, 3) markers relative to the stature, by StandingPose.seen
     """
     return np.column_stack([x[:, 0] - line.hip[0], x[:, 1], x[:, 2]])
 
