@@ -127,8 +127,11 @@ class WalkDirection:
         return BACKWARDS if self._backwards or self._speed < -BACK_M_S else ""
 
     def _step(self, speed: float, height: float, passed: float, alone: bool) -> None:
-        """Update the evidence for walking backwards by one sample of the feet's relative forward speed and
-        height.
+        """Update the evidence for walking backwards by one sample of the feet.
+
+        speed, height : forward speed relative to the pelvis [m/s] and height [m], of the right foot minus the
+            left one, or of a single foot
+        passed : time since the previous sample [s]; alone : whether only one foot is tracked
         """
         if alone:
             self._height += min(1.0, passed / HEIGHT_S) * (height - self._height)

@@ -49,7 +49,7 @@ WITHOUT_ROOT = "No visible marker determines the {name}, so the gait phase is no
 class GaitPhases(Stage):
     """Phase, confidence, stride time and events of the right and the left foot; NaN if unknown.
 
-    marked : foot strikes marked in the file of a recording, in order: times [s] and sides
+    marked : foot strikes and foot offs marked in the file of a recording, in order: time [s], side and kind
     """
 
     def __init__(

@@ -55,7 +55,7 @@ class SagittalMotion(Stage):
             self._progress = ForwardDistance()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the angles at the time of the filtered motion."""
+        """Compute the coordinates of the planar limb at the time of the filtered motion."""
         self.n_frame += 1
         self._values[:] = math.nan
         if self.motion.settled:

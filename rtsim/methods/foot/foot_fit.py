@@ -285,7 +285,7 @@ def fit_foot(
 
 
 def _hop(problem: FootProblem, n: int, costs_out: Array, progress: Progress) -> None:
-    """Run basin hopping from the best minimum so far; costs_out : (n,) - costs of the minima, written."""
+    """Run n steps of basin hopping from the best minimum so far; costs_out : (n,) their costs, written."""
     seen: list[float] = []
 
     def descend(_: object, x: Array, *args: object, **options: object) -> OptimizeResult:

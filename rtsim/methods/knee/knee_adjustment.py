@@ -255,7 +255,9 @@ class KneeProblem:
         return np.vstack([*parts, np.diag(self.pull)])
 
     def _constraint_slopes(self, geometry: KneeGeometry, x: Array) -> Array:
-        """Compute the derivatives of the constraints with respect to the changes, (n, 5, 35)."""
+        """Compute the derivatives of the mechanism's five constraints, in all n poses, with respect to the
+        changes x (35,) of the geometry, (n, 5, 35).
+        """
         R = self.rotations
         slopes = np.zeros((len(R), 5, N_PARAMETER))
         gaps = geometry.condyles - self.poses.carried(geometry.plateaus)
@@ -290,7 +292,9 @@ def directions_across(normal: Array) -> Array:
 
 
 def turned_normal(start: KneeGeometry, x: Array, k: int) -> Array:
-    """Return the normal (3,) of plane k after its rotations, not of unit length."""
+    """Return the normal (3,), not of unit length, of the tibial plane k (0 medial, 1 lateral) of the geometry
+    `start` after the rotations among the changes x (35,).
+    """
     turn = x[turns_of(k)] @ directions_across(start.normals[k])
     return np.asarray(start.normals[k] + turn / (MM * LEVER))
 

@@ -117,7 +117,9 @@ def with_knee_geometry(
 
 
 def contact_with(contact: Any, geometry: KneeGeometry, k: int) -> Any:
-    """Return a contact with the sphere and the plane of compartment k."""
+    """Return a contact of a model with the sphere and the plane of compartment k (0 medial, 1 lateral) of a
+    knee geometry.
+    """
     sphere = msgspec.structs.replace(
         contact.ellipsoid, offset_mm=in_mm(geometry.condyles[k]), radius_mm=1e3 * float(geometry.radii[k])
     )
@@ -130,7 +132,11 @@ def contact_with(contact: Any, geometry: KneeGeometry, k: int) -> Any:
 def ligament_with(
     ligament: Ligament, geometry: KneeGeometry, k: int, mean: float, polynomial: Array
 ) -> Ligament:
-    """Return a ligament with the ends and lengths of ligament k."""
+    """Return a ligament of a model with the ends and lengths of ligament k (0 ACL, 1 PCL, 2 MCL, 3 LCL) of a
+    knee geometry.
+
+    mean : its mean length [m]; polynomial : (7,) coefficients of its length over the angle
+    """
     length = Length(
         target_mm=1e3 * float(geometry.lengths[k]) if k < HELD else None,
         mean_mm=1e3 * mean,

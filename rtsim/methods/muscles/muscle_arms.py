@@ -68,8 +68,9 @@ class MuscleArms:
 class CoordinateArms:
     """Muscle lengths and moment arms with one method of a model that names no anatomical joints.
 
-    Attributes are those of MuscleArms; arms : (n_muscle, n_angle), about every coordinate, then the named
-    angles. About a displacement an arm has no unit.
+    lengths : (n_muscle,) [m], NaN where a muscle path cannot be computed
+    arms : (n_muscle, n_angle) about every coordinate, then the named angles, r = -dl/dtheta [m]; about a
+        displacement an arm has no unit
     """
 
     def __init__(self, model: Model, roles: Roles, q: np.ndarray) -> None:

@@ -114,8 +114,9 @@ class WornJoint(Stage):
         return FINE
 
     def wrong(self) -> str:
-        """Return a sentence on why torque must end; empty if it need not. A jump, or a new session, is
-        reported once.
+        """Return a sentence on why the device's torque must end: the markers come at a wrong rate, no usable
+        frame has come for too long, or the frames do not continue those before, as after a jump or in a new
+        session (reported once). Empty if it need not end.
         """
         broken, self._broken = self._broken, ""
         rate = self._session_rate

@@ -92,7 +92,9 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Discard the markers, and the counts of faults."""
+        """Unpair the plates' samples from the present session of markers, and discard the counts of
+        faults.
+        """
         super().reset()
         self.feed.part()
 
