@@ -196,7 +196,9 @@ def nearest_form(x: Array, other: Array) -> Array:
 
 
 def new_foot(friction: bool) -> Prescribed:
-    """Allocate the contacts of a foot on the plane Z = 0, to be filled by `fill`."""
+    """Allocate the contacts of a foot with the plane Z = 0, to be filled by `fill`; friction : whether they
+    have friction
+    """
     n = N_CONTACT
     whole = np.ones(n, np.int64)
     contacts = Contacts(

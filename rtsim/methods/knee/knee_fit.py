@@ -107,7 +107,9 @@ def root_mean_square(values: Array) -> float:
 
 
 def check_motion(poses: KneePoses) -> None:
-    """Raise ConfigError for a motion that does not determine a mechanism."""
+    """Raise ConfigError for a measured motion of a knee from which its mechanism cannot be identified, such
+    as one with too little flexion.
+    """
     if len(poses.angles) < FEWEST_POSES:
         raise ConfigError(
             f"{len(poses.angles)} poses are too few to fit a knee",

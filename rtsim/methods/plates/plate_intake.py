@@ -120,7 +120,9 @@ class PlateIntake:
 
     @property
     def newest(self) -> float:
-        """Time of the newest sample on the chosen clock [s]; -inf before the first sample."""
+        """Time of the newest sample [s], by its time in the trial or by the sender's clock, whichever samples
+        are stored by; -inf before the first sample.
+        """
         first, n = self.held.ends.tolist()
         return float(self.held.times[(first + n - 1) % len(self.held.times)]) if n else -math.inf
 

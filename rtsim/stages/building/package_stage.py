@@ -52,7 +52,9 @@ class PackageStage(Stage):
         self.orders = {order: self._guarded(order, known) for order, known in stage.orders.items()}
 
     def warm(self) -> None:
-        """Warm the stage up; ConfigError where it fails, as nothing has begun yet."""
+        """Warm the package's stage up; ConfigError where that fails, as the run has not begun yet and can
+        still be refused.
+        """
         try:
             self.stage.warm()
         except FAULTS as fault:

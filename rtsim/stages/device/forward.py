@@ -58,7 +58,7 @@ class ForwardStep(Stage):
         self.report()
 
     def reset(self) -> None:
-        """Return to the start."""
+        """Return the simulation to its start."""
         super().reset()
         self._begin_anew()
         self._flags = Status.OK

@@ -180,7 +180,7 @@ class AppliedLoads(Stage):
         return f"force plates: {intake.zero.told}" if intake is not None and intake.zero.told else ""
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Return the counters and messages of this stage and of the samples."""
+        """Return the counters and messages of this stage, and those on the samples of the force plates."""
         counters, told = super().collect()
         of_feed, said = self.feed.collect()
         return Counter({**of_feed, **counters}), [*told, *said]

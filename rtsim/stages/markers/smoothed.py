@@ -20,7 +20,9 @@ LIMITS = {"thigh": 0.6e-3, "shank": 0.4e-3, "foot": 0.25e-3}
 
 
 class SmoothedSegments(JudgedSegments):
-    """Check of one stream's markers for segments that were smoothed."""
+    """Check of one stream's markers for segments whose markers were smoothed more than those of the
+    others.
+    """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:
         super().__init__(find_smoothed, new_smoothing(limits_of(LIMITS, estimator, tracked)), estimator)

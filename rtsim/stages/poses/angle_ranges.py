@@ -161,7 +161,9 @@ class Clamped:
         return np.flatnonzero(low | high).tolist()
 
     def passed(self) -> str:
-        """Return in words the clamped coordinates that lie outside the range of the model's file."""
+        """Return in words the clamped coordinates that lie outside the range to which the model's file clamps
+        them.
+        """
         own, q = self._estimator.model.coordinates, self._estimator.q
         return ", ".join(
             f"{own.names[k]} ({in_unit(own.range[k], bool(own.is_angle[k]))})"
