@@ -111,7 +111,7 @@ def search_segment(
 def seen_segments(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> SegmentHypotheses:
-    """Find the best hypotheses on a segment without interruption."""
+    """Find the best hypotheses on which points are a segment's markers, without interruption."""
     return finished(search_segment(shape, before, cloud, apart, faces))
 
 
@@ -334,7 +334,9 @@ class _SegmentSearch:
         return rotations, origins, second & ((points >= 0).sum(axis=1) >= fewest)
 
     def judged(self, points: Indices) -> SegmentHypotheses:
-        """Fit the pose to given points (1, k), beside the first hypothesis, and compute its cost."""
+        """Fit the segment's pose to given points of its markers (1, k), with the other segments of the first
+        hypothesis, and compute the cost.
+        """
         first = np.zeros(1, np.int64)
         rotations, origins, fixed = self._fit(first, points)
         costs = self._costs(first, points, rotations, origins)

@@ -242,7 +242,10 @@ def dynamics_of_model(model: Model) -> InverseDynamics:
 def inverse_dynamics_of(
     spec: ModelSpec, subject: Subject, person: BodyMeasures, method: str | None = None
 ) -> InverseDynamics:
-    """Prepare inverse dynamics of a model with anatomy, with the mass of the person."""
+    """Prepare inverse dynamics of a person's model with the segment masses of the person.
+
+    method : method of the model whose joints are used; None = its first
+    """
     heavy = with_masses(spec, subject, person)
     model = build(heavy, subject, method)
     weight = person.mass * float(np.linalg.norm(model.system.gravity))

@@ -46,7 +46,7 @@ class RunGait(NamedTuple):
 
     @property
     def lacking(self) -> tuple[GaitEvent, ...]:
-        """Detected events of a foot and kind of which the file stores no event."""
+        """Detected events, such as right foot offs, if the file stores no event of this foot and kind."""
         known = {(event.side, event.kind) for event in self.told}
         return tuple(event for event in self.found if (event.side, event.kind) not in known)
 

@@ -310,8 +310,7 @@ class MultibodyEstimator:
         return bool(self.options.health.downweight[0])
 
     def set_downweighting(self, on: bool) -> None:
-        """Choose whether faulty markers are left out or only reported; written in place, as frames do not
-        wait."""
+        """Choose whether faulty markers are left out or only reported; takes effect in the next frame."""
         self.options.health.downweight[0] = on
 
     def placed_by(self, method: str) -> tuple[Model, Roles, Pose, Array]:

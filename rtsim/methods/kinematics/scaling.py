@@ -151,7 +151,11 @@ def place(
 
 
 def coordinate_goals(placer: Placer, arms: MomentArms, trial: MarkerTrial) -> dict[str, tuple[float, float]]:
-    """Return the target value [rad, m] and the weight of every coordinate task."""
+    """Return the target value [rad, m] and the weight of every coordinate that the setup for the static pose
+    names.
+
+    placer : this setup; arms : gives the model's initial coordinates; trial : the static trial
+    """
     model, goals = arms.model, {}
     for task in placer.tasks.coordinates:
         value = task.value

@@ -55,7 +55,7 @@ def function_of(spec: FunctionSpec) -> Function:
 
 
 def value(function: Function, x: float) -> float:
-    """Evaluate a function at x, as kernels/algebra/functions.evaluate does in kernels."""
+    """Evaluate a function of a model at x, without compiled kernels."""
     numbers = function.numbers
     if function.kind == SPLINE:
         return spline_at(np.reshape(numbers, (3, -1)), x)[0]

@@ -115,8 +115,9 @@ def names_of(named: Sequence[str], usual: Sequence[str]) -> list[str]:
 
 
 def stages_of(run: RunConfig, facts: Facts) -> dict[str, StageDeclaration]:
-    """Return the stages of a run with these facts, in order and by name: named, default, and those that join
-    them."""
+    """Return the declarations of the stages of a run with these facts (properties), in order and by name:
+    those that the run names, or the default ones, and those that are added to them by themselves.
+    """
     usual = usual_stages(facts)
     names = names_of(run.stages, usual)
     names += [name for name in usual if own_stages()[name].joins and name not in names]

@@ -133,8 +133,8 @@ def take_over(deviation: np.ndarray, value: np.ndarray, out: np.ndarray) -> None
 
 @lru_cache(maxsize=8)
 def _independent(rows: bytes) -> np.ndarray:
-    """Compute `independent_parts` from its argument as bytes, which lets results be cached, as arguments
-    often repeat.
+    """Return `independent_parts` of two covariances that are given as bytes: results are cached, as the same
+    covariances often come again.
     """
     return np.array([columns_of(products) for products in np.frombuffer(rows).reshape(2, 3, 3)])
 

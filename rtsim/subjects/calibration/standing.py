@@ -182,8 +182,9 @@ def joint_angles(Q: Mapping[str, Array]) -> dict[str, Array]:
 
 def segment_axes(q: Array, primary: str, secondary: str) -> Array:
     """Return the orthonormal axes of a segment in ground as columns, (n, 3, 3), from its natural coordinates
-    q (n, 4, 3). The primary direction is kept, and the secondary one completes the plane, as in
-    `natural.Segment.axes`.
+    q (n, 4, 3).
+
+    primary, secondary : the directions u, v or w; the first is kept exactly, the second completes the plane
     """
     directions = {"u": q[:, 0], "v": q[:, 1] - q[:, 2], "w": q[:, 3]}
     p, s = "uvw".index(primary), "uvw".index(secondary)

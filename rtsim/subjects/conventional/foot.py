@@ -45,7 +45,11 @@ def static_foot(heel: Array, toe: Array, shank: Array) -> Array:
 
 
 def uncorrected_foot(ankle: Array, toe: Array, shank: Array) -> Array:
-    """Return foot axes along the line from the toe to the ankle centre, (n, 3, 3)."""
+    """Return axes of the foot along the line from the toe marker to the ankle centre, without the offsets of
+    a static trial, (n, 3, 3).
+
+    shank : (n, 3, 3) axes of the shank, whose transverse axis the foot gets
+    """
     return foot_axes(ankle, toe, shank)
 
 

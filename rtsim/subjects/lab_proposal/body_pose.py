@@ -120,8 +120,8 @@ class StandingPose(NamedTuple):
 def find_pose(points: Array, allowed: Bools | None = None) -> StandingPose:
     """Estimate the standing pose of the person whose markers are the points (n, 3) [m], Y up.
 
-    allowed : (n_slot, n) - whether each marker may be on each landmark of SLOTS, a role and a side of the
-        body, according to its name; None = it may be on any
+    allowed : (n_slot, n) whether each marker may be on each landmark (such as "calcaneus", and a side of the
+        body) by its name; None = it may be on any
     """
     allowed = np.ones((len(SLOTS), len(points)), dtype=np.bool_) if allowed is None else allowed
     tall = float(np.ptp(points[:, 1]))
@@ -166,7 +166,8 @@ def shifted(
 def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, float]]) -> StandingPose:
     """Return the pose that best explains the markers, among `poses` (heading [deg], middle [m], stature [m]).
 
-    points : (n, 3) - markers [m]; allowed : (n_slot, n) - as in `find_pose`
+    points : (n, 3) markers [m]
+    allowed : (n_slot, n) whether each marker may be on each landmark (a role and a side) by its name
     """
     best = StandingPose(0.0, 0.0, 1.0)
     for heading, middle, stature in poses:

@@ -47,9 +47,10 @@ class PlacedMarker(NamedTuple):
 
 
 def place_costs(x: Array) -> tuple[Array, dict[int, int]]:
-    """Return the costs (n_slot, n_marker) of assigning markers (n_marker, 3) to landmarks by position, and
-    the left marker of each pair of mirrored markers by the right one. Both markers of a pair get the mean of
-    their costs.
+    """Return the costs (n_slot, n_marker) of assigning markers to landmarks by position, and the left marker
+    of each pair of mirrored markers by the right one. Both markers of a pair get the mean of their costs.
+
+    x : (n_marker, 3) markers relative to the stature: forwards, up, to the right of the middle of the body
     """
     costs = all_costs(x)
     pairs = mirrored(x)

@@ -143,8 +143,10 @@ def seen(x: Array) -> bool:
 
 
 def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> SubjectFit | None:
-    """Compare markers (n, 3) [m] by name; markers that have moved are left out one by one, the worst
-    first.
+    """Compare the distances between the markers of a trial with expected ones; markers that have moved are
+    left out one by one, the worst first. None if there are too few distances.
+
+    ruler : expected distances; tracks : marker -> (n, 3) [m]
     """
     moved: dict[str, float] = {}
     found = measured(ruler, tracks, frozenset())
@@ -161,6 +163,8 @@ def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> SubjectFit | None:
 def measured(ruler: Ruler, tracks: dict[str, Array], leave_out: frozenset[str]) -> dict[str, Distances]:
     """Compare the distances of each segment in a trial with the subject's, except for segments that do not
     characterise a person.
+
+    ruler : the subject's distances; tracks : marker -> (n, 3) [m]; leave_out : markers to ignore
     """
     return {name: ruler.measure(name, tracks, leave_out) for name in ruler.local if name not in ruler.loose}
 

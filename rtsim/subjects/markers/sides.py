@@ -160,7 +160,9 @@ def shows_pelvis(positions: Positions) -> bool:
 
 
 def pelvis_handedness(positions: Positions, upwards: Array) -> float:
-    """Return near +1 if the ASIS of the side is on the right of the pelvis, near -1 if it is on the left."""
+    """Return near +1 if the marker labelled as the ASIS of the leg is on the right of the pelvis, near -1 if
+    it is on the left.
+    """
     asis, opposite = positions["asis"], positions["asis_opposite"]
     return handedness(0.5 * (asis + opposite) - back_of(positions), upwards, asis - opposite)
 
