@@ -83,9 +83,9 @@ def body_factors(
 
 
 def check_markers(scaler: Scaler, places: Mapping[str, Array], trial: MarkerTrial | None) -> None:
-    """Raise ConfigError for a trial of another marker set, as of another laboratory: it has no complete
-    measurement or fewer than half of the required markers, and at least half of its own are unknown to setup
-    and model.
+    """Raise ConfigError for a trial whose markers are not those of the scaling setup, such as one of another
+    laboratory. Such a trial has no complete measurement, or fewer than half of the markers that the setup
+    needs, and at least half of the trial's markers are unknown to setup and model.
     """
     pairs = (pair for measurement in scaler.measurements for pair in measurement.pairs)
     wanted = list(dict.fromkeys(name for pair in pairs for name in pair))

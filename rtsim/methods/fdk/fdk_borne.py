@@ -15,8 +15,10 @@ from rtsim.models.packing.path_forces import moved_by
 def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[str, ...]:
     """Return the bodies at whose joints muscles, constraints, forces or reserves of the model do work.
 
-    The joint of the first body is left out, as it takes the residual load. So does the joint of a trunk
+    The joint of the first body is left out, as it takes the residual load, and so is the joint of a trunk
     without muscles.
+
+    reserves : names of the coordinates with a reserve (a moment or force besides the muscles)
     """
     names, tree, elements = model.names, model.tree, model.elements
     pairs, springs = model.forces.pairs, model.forces.springs

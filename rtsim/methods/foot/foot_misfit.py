@@ -226,8 +226,8 @@ class StepMisfit:
         return terms
 
     def _by_wrench(self, wrench: Array) -> Array:
-        """Compute the derivatives (n, 6, n_out) of the residuals of `_terms` with respect to the wrenches
-        (n, 6).
+        """Compute the derivatives (n, 6, n_out) of the residuals of normal force, centre of pressure,
+        friction and free moment with respect to the wrenches (n, 6) of the foot's contact.
         """
         M, F = wrench[:, :3], wrench[:, 3:]
         size = np.hypot(F[:, 2], FADE)

@@ -217,7 +217,10 @@ def recorded_with(results: Results, gait: RunGait) -> Results:
 
 
 def recorded_events(results: Results, by: Sequence[str] = (PLATES, MARKERS)) -> tuple[GaitEvent, ...]:
-    """Read the events that `recorded_with` stored in a descriptor; () where it has no readable ones."""
+    """Read the gait events that were stored in the descriptor of results; () where it has no readable ones.
+
+    by : sources of the events to be read, such as plates and markers
+    """
     rows = results.session.meta.get("gait_events")
     found = []
     for row in rows if isinstance(rows, (list, tuple)) else ():

@@ -90,7 +90,7 @@ def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] =
 
 
 def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
-    """Read the motion of joints from a recording of results."""
+    """Read the motion of joints from the results of `rtsim analyse` (.mcap)."""
     results = read_results(path)
     labels = {spec.name: list(spec.labels) for spec in results.session.fields}
     person = all(field in labels for field in OF_PERSON)

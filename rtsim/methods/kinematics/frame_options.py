@@ -45,7 +45,9 @@ def slack_of(model: Model) -> Array:
 
 
 def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:
-    """Return the kernel options of the marker checks; slack : (n_marker,)."""
+    """Return the kernel options of the marker checks; slack : (n_marker,) factors by which limits are
+    widened.
+    """
     return HealthOptions(
         downweight=np.array([check.downweight], np.int64),
         floor=1e-3 * check.floor_mm,

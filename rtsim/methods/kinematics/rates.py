@@ -47,7 +47,9 @@ class _Kernel(NamedTuple):
 
 
 class Response(NamedTuple):
-    """Response of a filter to slow motion and to noise, (3,) each: for value, speed and acceleration."""
+    """Delay of a filter for slow motion [s], and its gain for white noise, (3,) each: of value, speed and
+    acceleration.
+    """
 
     delay_s: Array  # (3,) - at low frequency
     noise_gain: Array  # (3,) [1, 1/s, 1/s^2] - standard deviation out over in, of noise that is white
@@ -154,9 +156,10 @@ def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
 
 
 def response(spec: RateSpec, rate: float) -> Response:
-    """Compute delay and noise gain of an estimator from its impulse response h_k, k steps after the impulse.
+    """Compute delay and noise gain of a filter from its impulse response h_k, k steps after the impulse.
 
-    The delay of the d-th derivative is the response to t^(d+1) / (d+1)!: (-1)^d sum h_k (k T)^(d+1) / (d+1)!.
+    With the step T, the delay of the d-th derivative is the response to t^(d+1) / (d+1)!: (-1)^d sum h_k (k
+    T)^(d+1) / (d+1)!.
     """
     h = impulse_response(spec, rate)
     t = np.arange(len(h)) / rate

@@ -57,7 +57,11 @@ def n_beyond(spec: ButterworthSpec, rate: float) -> int:
 def smooth_stretch(
     spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array, rows: Array, n_pad: int
 ) -> tuple[Array, Array, Array]:
-    """Return smoothed coordinates, speeds and accelerations of successive frames without gaps."""
+    """Return smoothed coordinates, speeds and accelerations of successive frames without gaps.
+
+    rows : (n, n_q) coordinates at the times (n,) [s]; rate : frames per second [Hz]
+    n_pad : number of rows by which they are extended at each end
+    """
     n = min(n_pad, len(times) - 1)
     t, q = padded(manifold, times, np.ascontiguousarray(rows, float), n)
     estimator = RateEstimator(spec, manifold, rate)

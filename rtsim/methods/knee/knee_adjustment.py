@@ -300,8 +300,9 @@ def turned_normal(start: KneeGeometry, x: Array, k: int) -> Array:
 
 
 def normal_slopes(start: KneeGeometry, x: Array, k: int) -> Array:
-    """Return the derivatives (3, 2) of the unit normal of plane k with respect to its two rotations
-    [1/mm]."""
+    """Return the derivatives (3, 2) of the unit normal of the tibial plane k (0 medial, 1 lateral) with
+    respect to its two rotations among the changes x (35,) of the geometry `start` [1/mm].
+    """
     turned = turned_normal(start, x, k)
     size = float(np.linalg.norm(turned))
     unit = turned / size

@@ -103,7 +103,9 @@ def weighed(slopes: Array) -> Array:
 
 
 def nearest_poses(geometry: KneeGeometry, poses: KneePoses, n_step: int = N_STEP) -> KneePoses:
-    """Return the poses of the mechanism that are nearest to given ones, in the measure of `weighed`."""
+    """Return the poses of the mechanism that are nearest to given ones, with angles multiplied by a lever
+    arm; n_step : number of steps of Newton's method
+    """
     angles, places = poses.angles, poses.places
     for _ in range(n_step):
         now = KneePoses(angles, places)

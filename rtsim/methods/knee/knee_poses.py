@@ -46,7 +46,9 @@ def rotations_of(angles: Array) -> Array:
 
 
 def rotation_slopes(angles: Array) -> Array:
-    """Return the derivatives of `rotations_of` with respect to its angles, (3, n, 3, 3)."""
+    """Return the derivatives, with respect to the three angles (n, 3) [rad], of the rotation matrices
+    Rz(extension) Rx(adduction) Ry(internal rotation), (3, n, 3, 3).
+    """
     zero = np.zeros((len(angles), 3))
     x, y, z = (zero + axis for axis in np.eye(3))
     about_z = rotations_of(np.stack([angles[:, 0], zero[:, 0], zero[:, 0]], axis=1))

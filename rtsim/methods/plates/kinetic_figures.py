@@ -71,8 +71,9 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
 
 
 def warnings_of(results: Results) -> list[str]:
-    """Return the warnings of the summary as sentences: plates that do not fit the mass, the feet or the
-    model."""
+    """Return in sentences what is suspicious in a run with force plates: plates that do not fit the mass, the
+    feet or the model.
+    """
     figures = kinetic_figures(results)
     told = in_sentences(figures) if figures else []
     return [words.partition(": ")[2] for words in told if words.startswith(WARNING)]

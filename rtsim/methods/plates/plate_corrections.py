@@ -74,9 +74,10 @@ class PlateContacts:
         self.reach, self.edge, self.error = rules.keep, rules.edge, rules.moment
 
     def under(self, p: int, force: FloatArray, moment: FloatArray) -> float:
-        """Return how often the centre of pressure of this wrench (n, 3) is on plate p and under a foot.
+        """Return in which share of the loaded frames, with the feet visible, the centre of pressure of a
+        wrench is on plate p and under a foot.
 
-        It is a share of the loaded frames in which the feet are seen.
+        force, moment : (n, 3) the wrench about the ground origin, in place of that of the plate [N], [N m]
         """
         wrench = np.zeros_like(self.force), np.zeros_like(self.moment)
         wrench[0][:, p], wrench[1][:, p] = force, moment

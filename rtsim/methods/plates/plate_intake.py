@@ -127,8 +127,8 @@ class PlateIntake:
         return float(self.held.times[(first + n - 1) % len(self.held.times)]) if n else -math.inf
 
     def read(self, t: float, force_out: FloatArray, moment_out: FloatArray) -> int:
-        """Interpolate the wrenches of all plates (n_plate, 3) [N, N m] at a time on the chosen clock [s];
-        return the status.
+        """Interpolate the wrenches of all plates (n_plate, 3) [N, N m] at a time [s], in the trial or by the
+        sender's clock, whichever samples are stored by; return the status.
 
         NaN unless kernels.algebra.resampling.TAKEN is returned.
         """

@@ -65,7 +65,7 @@ class LoneLeg(NamedTuple):
 
 
 def hip_and_knee(leg: LoneLeg, knee_offset: float | None) -> tuple[Array, Array]:
-    """Return hip centre and medial epicondyle, (n, 3) each [m].
+    """Return hip centre and medial epicondyle of a leg without pelvis markers, (n, 3) each [m].
 
     knee_offset : distance of the knee centre from the lateral marker [m]; None if there is a medial marker.
         Without one, epicondyle and hip centre depend on each other and are found by iteration.
