@@ -50,7 +50,7 @@ COMMANDS = {
     "tune": "Change parameters of a run with a device while it runs, within their ranges; undo, snapshots.",
     "device": "Simulate an orthosis as a device for hardware-in-the-loop runs, in its own process.",
     "show": "List the shipped configs; print a config, or copy it for changes.",
-    "check": "Check configs: models, labs, runs, subjects.",
+    "check": "Check configs: models, marker maps, runs, subjects.",
     "command": "Send a command to a running estimator (set_method, tare, mark, status, stop, ...).",
     "warmup": "Compile the kernels now, so that the next start is quick.",
     "doctor": "Check the installation or a stream, and report what is wrong in plain words.",

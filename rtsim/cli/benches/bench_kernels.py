@@ -52,8 +52,8 @@ def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
     help="Calls of the function in each batch.",
 )
 def dynamics(as_json: bool, batches: int, repeats: int) -> None:
-    """Time inverse and forward dynamics, mass matrix and Jacobians of a body, beside Pinocchio if
-    installed.
+    """Time inverse and forward dynamics, mass matrix and Jacobians of a body, and compare with Pinocchio
+    if it is installed.
     """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import dynamics
@@ -66,12 +66,12 @@ def dynamics(as_json: bool, batches: int, repeats: int) -> None:
 @click.option(
     "--model",
     type=Config("models"),
-    help="Model: .toml, .osim or a shipped name (default: 54 muscles, 23 coordinates).",
+    help="Model: a .toml or .osim file, or the name of one that comes with rtsim (default: a skeleton with "
+    "54 muscles and 23 coordinates).",
 )
 def moment_arms(as_json: bool, model: str | None) -> None:
-    """Time all lengths and all moment arms of a model's muscles, by the three methods that do not use
-    differences.
-    """
+    """Time all lengths and all moment arms of a model's muscles, by the methods force, partial-velocity and
+    velocity of `rtsim moment-arms`."""
     from rtsim.bench import figures
     from rtsim.bench.mechanics import moment_arms
 
@@ -81,9 +81,8 @@ def moment_arms(as_json: bool, model: str | None) -> None:
 @command.command("recruitment")
 @AS_JSON
 def recruitment(as_json: bool) -> None:
-    """Time the recruitment of 24 to 92 muscles in one frame, by every criterion, beside the solver daqp if
-    installed.
-    """
+    """Time the recruitment of 24 to 92 muscles in one frame by every criterion, and compare with the solver
+    daqp if it is installed."""
     from rtsim.bench import figures
     from rtsim.bench.mechanics import recruitment
 
@@ -131,8 +130,8 @@ def knee_fdk(as_json: bool, data: Path | None) -> None:
     help="Folder with the surfaces of a knee (default: the folder of the test data, else generated ones).",
 )
 def mesh(as_json: bool, data: Path | None) -> None:
-    """Time the contact of meshes (spheres beside OpenSim if installed, a knee's cartilage), and measure the
-    errors of the force.
+    """Time the contact of meshes and measure the errors of its force, for spheres (compared with OpenSim if
+    it is installed) and for the cartilage of a knee.
     """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import mesh
@@ -144,8 +143,8 @@ def mesh(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 @click.option("--seconds", type=float, default=12.0, show_default=True, help="Duration of each task.")
 def jaw(as_json: bool, seconds: float) -> None:
-    """Compare two models of the mandible's joint, points on planes and force-dependent kinematics, on the
-    same synthetic motions: condyle positions, joint forces.
+    """Compare two models of the temporomandibular joint, point on plane and force-dependent kinematics, on
+    the same synthetic motions: positions of the condyles, joint forces.
     """
     from rtsim.bench import figures
     from rtsim.bench.contacts import jaw
@@ -177,7 +176,7 @@ def opensim(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def torque_generators(as_json: bool, folder: Path | None) -> None:
-    """Time muscle torque generators: a torque with all derivatives, and fits of a whole body to the stoop
+    """Time muscle torque generators: a torque with all its derivatives, and fits of a whole body to the stoop
     lift in FOLDER (default: the folder of the tests' data, else a synthetic lift).
     """
     from rtsim.bench import figures
@@ -287,7 +286,7 @@ def foot_fit(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 def knee(as_json: bool) -> None:
     """Measure error and speed of the simulated knee with volumetric contact, and compare its response to five
-    force pulses with that of an independent program.
+    pulses of force with that of an independent program.
     """
     from rtsim.bench import figures
     from rtsim.bench.contacts import knee

@@ -19,8 +19,8 @@ from rtsim.files.output import check_free, write_text
 @click.option(
     "--method", type=MethodName(), default="minimised", show_default=True, help="Method of the model."
 )
-@click.option("--forces", is_flag=True, help="Measure with force plates, rates and inverse dynamics as well.")
-@click.option("--config", default="", help="A run config; its recording replaces the walker.")
+@click.option("--forces", is_flag=True, help="Also compute speeds, accelerations and moments, with plates.")
+@click.option("--config", default="", help="Run config whose recording replaces the synthetic walker.")
 def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool, config: str) -> None:
     """Measure latency, losses and CPU of player, estimator and subscriber as three processes."""
     from rtsim.bench import figures
@@ -51,7 +51,7 @@ def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool)
         check_of_use(
             "--only", scheme in doubled_schemes(), f"{', '.join(doubled_schemes())}", "give one of these"
         )
-    check_of_use("--quick", not (quick and endurance), "the short measures", "leave out one of the two")
+    check_of_use("--quick", not (quick and endurance), "runs without --endurance", "leave out one of them")
     click.echo(figures.report("adapters", restarts.run(only) if endurance else run.run(quick, only), as_json))
 
 
@@ -63,13 +63,13 @@ def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool)
     type=Config("models"),
     default="knee",
     show_default=True,
-    help="Model: .toml or a shipped name.",
+    help="Model: a .toml file, or the name of one that comes with rtsim.",
 )
-@click.option("--rate", type=float, default=1000.0, show_default=True, help="Ticks per second [Hz].")
+@click.option("--rate", type=float, default=1000.0, show_default=True, help="Time steps per second [Hz].")
 @click.option("--urgent", is_flag=True, help="Run at real-time priority, where the system permits it.")
 def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) -> None:
-    """Measure `rtsim simulate MODEL --live`: duration of a tick, missed deadlines, compilations, garbage
-    collections."""
+    """Measure `rtsim simulate MODEL --live`: duration of a time step, missed deadlines, compilations,
+    garbage collections."""
     from rtsim.bench import figures
     from rtsim.bench.runs import paced
 
@@ -80,12 +80,12 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(8.0), default=30.0, show_default=True, help="Duration of a run.")
 @click.option("--frozen", type=NumberWithin(1.0), metavar="SECONDS",
-              help="Instead, measure memory of a window that does not read, and of its sender.")  # fmt: skip
+              help="Instead, measure memory of a window that has stopped reading, and its sender.")  # fmt: skip
 @click.option("--replay", type=NumberWithin(0.01), metavar="HOURS",
               help="Instead, measure the memory of a window over hours of a walk, played fast.")  # fmt: skip
 @click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="Playing speed of --replay.")
 def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float | None, speed: float) -> None:
-    """Measure the monitor window off screen: redraws, CPU, memory, and the loop with and without it."""
+    """Measure the monitor window off screen: redraws, CPU, memory, and its effect on the estimator's loop."""
     from rtsim.bench import figures
     from rtsim.bench.runs import monitor, monitor_endurance
 
@@ -98,26 +98,21 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(0.2), default=60.0, show_default=True,
               help="Duration of the data exchange with a model, and then without a model [s].")  # fmt: skip
-@click.option(
-    "--config", type=Config("hil"), default="ankle", show_default=True, help="Run: .toml or shipped name."
-)
-@click.option(
-    "--rate",
-    type=NumberWithin(10.0, 4000.0),
-    default=1000.0,
-    show_default=True,
-    help="Ticks per second [Hz].",
-)
-@click.option("--urgent", is_flag=True, help="Run both at real-time priority, where the system permits it.")
+@click.option("--config", type=Config("hil"), default="ankle", show_default=True,
+              help="Config of the run: a .toml file, or the name of one that comes with rtsim.")  # fmt: skip
+@click.option("--rate", type=NumberWithin(10.0, 4000.0), default=1000.0, show_default=True,
+              help="Time steps per second [Hz].")  # fmt: skip
+@click.option("--urgent", is_flag=True, help="Run model and device at real-time priority, where permitted.")
 @click.option("--hostile", is_flag=True, help="Instead, test faulty devices: wrong values, stalls, floods.")
-@click.option("--only", default="", metavar="NAME", help="With --hostile: cases with this text in the name.")
+@click.option("--only", default="", metavar="NAME", help="With --hostile: cases whose name contains this.")
 def hil(
     as_json: bool, seconds: float, config: str, rate: float, urgent: bool, hostile: bool, only: str
 ) -> None:
-    """Measure `rtsim hil` in lockstep with a simulated device: tick durations, round trips, missed ticks.
+    """Measure `rtsim hil` in lockstep with the simulated device: duration of a time step, round trips, and
+    missed time steps.
 
-    Alternately, the same messages are exchanged without a model, which shows the ticks that the machine
-    misses by itself.
+    Alternately, the same messages are exchanged without a model, which shows the time steps that the
+    machine misses by itself.
 
     With --hostile, devices, models, streams and crowds of clients send false data, stall, flood and vanish:
     reported are how long torque lasts after a fault, the messages, undetected false data, and whether an
@@ -144,16 +139,17 @@ def hil(
 
 @command.command("tune")
 @AS_JSON
-@click.option(
-    "--seeds", type=click.IntRange(1), default=20, show_default=True, help="Number of searches by method."
-)
+@click.option("--seeds", type=click.IntRange(1), default=20, show_default=True,
+              help="Number of searches with each method.")  # fmt: skip
 @click.option("--spline-seeds", type=click.IntRange(0), default=3, show_default=True,
-              help="Number of simulations to find a torque spline; 0: none.")  # fmt: skip
+              help="Number of searches for a torque spline with each method; 0: none.")  # fmt: skip
 @QUICK
 def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
-    """Run `rtsim tune --auto` offline: regret of each search relative to a fine grid, without and with noise.
+    """Measure how far the cost that each search of `rtsim tune --auto --offline` finds lies above the lowest
+    cost on a fine grid, without and with noise in the costs.
 
-    With --quick there are two seeds, few trials on a coarse grid, no splines, and no limits.
+    With --quick there are two searches with each method, few trials on a coarse grid, no torque splines, and
+    no limits for the results.
     """
     from rtsim.bench import figures
     from rtsim.bench.runs import tune
@@ -167,23 +163,15 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
 
 @command.command("hostile")
 @AS_JSON
-@click.option(
-    "--seconds",
-    type=NumberWithin(0.1, 3600.0),
-    default=10.0,
-    show_default=True,
-    help="Length of each attack.",
-)
+@click.option("--seconds", type=NumberWithin(0.1, 3600.0), default=10.0, show_default=True,
+              help="Length of each attack.")  # fmt: skip
 @click.option("--only", default="", help="Attacks whose name begins with this, such as 3 or 1d; 0: none.")
-@click.option(
-    "--slow",
-    type=click.IntRange(1, 8),
-    default=1,
-    show_default=True,
-    help="Factor by which the estimator is slowed: other processes use the rest of its processor.",
-)
+@click.option("--slow", type=click.IntRange(1, 8), default=1, show_default=True,
+              help="Factor by which the estimator is slowed: other processes use the rest of its "
+              "processor.")  # fmt: skip
 def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
-    """Attack a running estimator during a stream at 200 Hz: answered frames, growth of its memory."""
+    """Attack a running estimator during a stream at 200 Hz: measure the share of frames with results, and the
+    growth of its memory."""
     need_checkout()
     from benchmarks.strangers import hostile
     from rtsim.bench import figures
@@ -216,7 +204,8 @@ def ground_reaction(as_json: bool, folder: Path) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def stoop_lift(as_json: bool, folder: Path | None) -> None:
-    """Analyse, fit and simulate the stoop lift of Millard et al. (2019) in FOLDER (default: tests' data)."""
+    """Analyse, fit and simulate the stoop lift of Millard et al. (2019) in FOLDER (default: the tests' data):
+    residual at the root, L5/S1 moment, activations."""
     from rtsim.bench import figures
     from rtsim.bench.contacts import stoop_lift
     from rtsim.cli.terminal.compiling import compile_first
@@ -233,7 +222,8 @@ def stoop_lift(as_json: bool, folder: Path | None) -> None:
 @click.option("--only", default="*", show_default=True, help="Pattern of file names, such as *.c3d.")
 @click.option("--side", type=click.Choice(["right", "left", "both"]), help="Leg (default: both).")
 def recordings(as_json: bool, folder: Path, live: bool, only: str, side: str | None) -> None:
-    """Analyse recordings with force plates under FOLDER: pressure under feet, peaks, weight, residual."""
+    """Analyse known recordings with force plates under FOLDER: measure how often the centre of pressure
+    lies under the foot, peak moments, weight, and residual at the root."""
     from rtsim.bench import figures
     from rtsim.bench.markers import recordings
 
@@ -258,7 +248,8 @@ def unnamed_markers(as_json: bool, folder: Path, only: str) -> None:
 def marker_sets(as_json: bool, folder: Path | None) -> None:
     """Compare the conventional gait model with the results of Vicon Nexus in recordings under FOLDER.
 
-    It also prints how rtsim's own angles change with fewer markers, and the marker RMS of every set. FOLDER
+    It also prints how the angles of rtsim's own models change with fewer markers, and the marker RMS of every
+    marker set. FOLDER
     defaults to the tests' data.
     """
     from rtsim.bench import figures
@@ -312,7 +303,7 @@ def report(as_json: bool, recording: Path) -> None:
 )
 @click.option("--only", default="*", show_default=True, help="Pattern of the trials' paths below FOLDER.")
 def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Path | None, only: str) -> None:
-    """Run every trial under FOLDER through `rtsim live` at its recorded rate: RMS, flagged, lost frames."""
+    """Run every trial under FOLDER through `rtsim live` in real time: marker RMS, flagged and lost frames."""
     from rtsim.bench import figures
     from rtsim.bench.markers import trials
 
@@ -370,7 +361,8 @@ def damage(
     as_json: bool, folder: Path | None, quick: bool, only: str, method: str, side: str | None,
     table_path: Path | None, worst: int, words: str,
 ) -> None:  # fmt: skip
-    """Damage markers of the synthetic walker and of recordings under FOLDER: errors of angles, warnings.
+    """Damage markers of the synthetic walker and of recordings under FOLDER: measure the errors of angles,
+    and how often the status warns of them.
 
     Ctrl-C ends the benchmark early; results so far are reported.
     """

@@ -24,7 +24,8 @@ SEED = click.option(
                   "the usual benchmark.")  # fmt: skip
 @SEED
 def study(as_json: bool, kills: int, seed: int | None) -> None:
-    """Run `rtsim study` with 256 weights of ligaments over one gait cycle, on one process and on two."""
+    """Time `rtsim study` with 256 sets of weights of the ligaments in the cost function, over one gait cycle,
+    in one process and in two."""
     from rtsim.bench import figures
     from rtsim.bench.runs import study
     from rtsim.studies.threads import one_thread

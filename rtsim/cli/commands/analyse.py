@@ -105,7 +105,7 @@ def command(
         check_of_use(
             "--out" if outputs else "--plot",
             not (outputs or paper),
-            "a run of one choice, not to --compare",
+            "a run with a single choice, not to --compare",
         )
         from rtsim.cli.runs.compared_choices import compared
 
@@ -353,8 +353,8 @@ def in_words(told: dict[str, Any]) -> str:
     flags = ", ".join(f"{name} {n}" for name, n in told["status"].items())
     side = f", {told['side']}" if told["side"] else ""
     method = in_full(told["method"], told["chosen"])
-    beyond = ", ".join(f"{name} on {n} frames" for name, n in told["implausible"].items())
-    joints = ", ".join(f"{name} on {n} frames" for name, n in told["flagged_by_joint"].items())
+    beyond = ", ".join(f"{name} in {n} frames" for name, n in told["implausible"].items())
+    joints = ", ".join(f"{name} in {n} frames" for name, n in told["flagged_by_joint"].items())
     rms = f"; marker RMS {told['marker_rms_mm']:.2f} mm" if told["marker_rms_mm"] is not None else ""
     return "\n".join(
         (

@@ -90,7 +90,8 @@ def plot_command(
     "default: all but the positions of the stick "
     "figure).")  # fmt: skip
 @click.option("--origin", "origins", multiple=True, help="Origin of a web page that may connect, "
-              "such as http://viewer:8080, beside Foxglove's and this machine's (repeatable).")  # fmt: skip
+              "such as http://viewer:8080, in addition to pages of Foxglove and of this "
+              "machine (repeatable).")  # fmt: skip
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
 def foxglove_command(
@@ -116,7 +117,7 @@ def foxglove_command(
 @command.command("emg")
 @click.argument("name")
 @click.option("--address", type=Address(binding=True), default=None, show_default="tcp://127.0.0.1:5565",
-              help="Address to publish at; port 0 takes any free port.")  # fmt: skip
+              help="Address at which results are published; port 0 takes any free port.")  # fmt: skip
 @click.option(
     "--rate", type=float, default=0.0, help="Samples per second, for a stream that does not state its rate."
 )
@@ -141,6 +142,6 @@ def emg_command(
     with noting_requests(lambda _: stop.set()), Publisher(address or ADDRESS, security) as publisher:
         relay = EmgRelay(name, publisher, rate, tell)
         relay.run(stop)
-    tell(f"{relay.n_sample} samples taken")
+    tell(f"{relay.n_sample} samples received")
     if (code := exit_code()) is not None:
         raise SystemExit(code)

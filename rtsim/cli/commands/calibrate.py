@@ -57,7 +57,8 @@ is refused [s]."""
 @click.option(
     "--lab",
     type=Config("labs"),
-    help="Marker map: a .toml file or a shipped name (default: the map that fits the names of the markers).",
+    help="Marker map: a .toml file, or the name of one that comes with rtsim (default: the map that fits the "
+    "names of the markers).",
 )
 @SIDE_OPTION
 @click.option("--model", type=Config("models"), help="Model of the person (default: lower_limb).")
@@ -66,7 +67,8 @@ is refused [s]."""
     "--scan",
     "scan_path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Landmarks, markers and surfaces of a head: a .toml file; builds a mandible (docs/fdk.md).",
+    help="Build a mandible model from this .toml file of landmarks, markers and surfaces of a head "
+    "(docs/fdk.md).",
 )
 @PERSON_OPTION
 @file_options
@@ -244,13 +246,17 @@ def calibrate_mandible(
     spec, notes = on_surfaces(spec, scan, frame, scan_path, path, force)
     notes += moved
     kept = "" if len(moved) == len(spec.muscles) else "other muscles, " if moved else "muscles, "
-    notes.append(f"{kept}the ligaments, masses and slopes of the planes are those of the shipped mandible")
+    notes.append(
+        f"{kept}the ligaments, masses and slopes of the planes are those of the model mandible that comes "
+        "with rtsim"
+    )
     notes += [
         f"{name}: {mm:.2f} mm RMS from the position of the marker in the scan"
         for name, mm in found.residual_mm.items()
     ]
     notes.append(
-        f"the markers were placed from {found.n_frame} frames of {trial.name}, with the teeth together"
+        f"the positions of the markers are means over {found.n_frame} frames of {trial.name}, in which the "
+        "teeth are assumed to be together"
     )
     write_text(
         path, model_text(spec, "\n".join(["mandible of a scan", scan.source or str(scan_path.name), *notes]))
@@ -290,7 +296,8 @@ def on_surfaces(
         )
     else:
         notes.append(
-            "the scan has no surfaces: the shipped ellipsoids and troughs are used, moved to its condyles"
+            "the scan has no surfaces: the ellipsoids and troughs of the model mandible are used, moved to "
+            "the condyles of the scan"
         )
     return spec, notes
 

@@ -75,9 +75,9 @@ FOLDERS = {
     "on the one model in PATHS.",
 )
 def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
-    """Check configs (PATHS or shipped names; none: all shipped ones): models, labs, inertias, torque
-    generators, runs and subjects, which are recognised by their content; and pressure files
-    (PRESSURE_FILES), recognised by their suffix.
+    """Check configs (PATHS, or names of configs that come with rtsim; without PATHS, all of those): models,
+    marker maps, inertias, torque generators, runs and subjects, which are recognised by their content; and
+    pressure files (PRESSURE_FILES), recognised by their suffix.
     """
     named = [found for path in paths for found in (shipped(path) or [path])]
     chosen = tuple(named if paths else sorted(configs_root().glob("*/*.toml")))
@@ -199,7 +199,7 @@ def check_config(path: Path) -> list[str]:
     for name, tables in choices_in(read_toml(path), path).items():
         for choice in tables:
             check_run(load_run(path, [f"{name}={choice}"]), path)
-        lines.append(f"note: --set {name}={'|'.join(tables)}")
+        lines.append(f"note: choices of this run: --set {name}={'|'.join(tables)}")
     return lines
 
 
@@ -240,7 +240,8 @@ def check_study(path: Path) -> list[str]:
     plan = read_plan(path)
     names = ", ".join(one.name for one in plan.spec.parameters)
     return [
-        f"study {plan.spec.name}: {count_of(len(plan.cases), 'case')}, a {plan.spec.design.kind} of {names}",
+        f"study {plan.spec.name}: {count_of(len(plan.cases), 'case')}, design {plan.spec.design.kind} over "
+        f"{names}",
         *(f"note: {note}" for note in refused_values(plan)),
     ]
 

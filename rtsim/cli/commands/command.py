@@ -86,7 +86,7 @@ def stop(address: str, keys: tuple[str | None, str | None]) -> None:
 
     def by_datagram() -> tuple[bool, str]:
         if request_stop(address):
-            return True, f"received at {stop_address(address)}: no torque from the next tick on."
+            return True, f"received at {stop_address(address)}: no torque from the next time step on."
         return False, f"no run answered at {stop_address(address)}."
 
     def by_command() -> tuple[bool, str]:
@@ -104,8 +104,12 @@ def stop(address: str, keys: tuple[str | None, str | None]) -> None:
             if ok:
                 click.echo(f"{ways[way]}: {text}")
             else:
-                unheard.append(f"not {ways[way]}: {text}")
+                unheard.append(f"the emergency stop {ways[way]} failed: {text}")
     if not heard:
-        raise ConfigError("; ".join(unheard), where=f"command {EMERGENCY}", remedy="use the button")
+        raise ConfigError(
+            "; ".join(unheard),
+            where=f"command {EMERGENCY}",
+            remedy="press the emergency stop button of the device",
+        )
     for words in unheard:
         click.echo(words, err=True)

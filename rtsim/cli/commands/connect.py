@@ -32,7 +32,7 @@ FIND_S = 2.0
     help="List the servers that answer on this network, of the capture system SYSTEM or of all systems.",
 )
 @click.option("--address", type=Address(binding=True), show_default=MARKERS_ADDRESS,
-              help="Address to publish at; port 0 takes any free port.")  # fmt: skip
+              help="Address at which the streams are published; port 0 takes any free port.")  # fmt: skip
 @offset_option()
 @click.option(
     "--lab",

@@ -25,18 +25,18 @@ from streams.sockets import DEVICE_ADDRESS
 )  # fmt: skip
 @click.option(
     "--log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.csv",
-    help="Write one row for each tick of the device into this file.",
+    help="Write one row for each time step of the device into this file.",
 )  # fmt: skip
 @click.option(
     "--urgent",
     "urgently",
     is_flag=True,
-    help="As --priority first, whatever share it takes, and keep processors from sleeping.",
+    help="Like --priority first, but without its limit on processor time, and with processors kept awake.",
 )
 @PRIORITY_OPTION
 @click.option(
     "--tunnel", is_flag=True,
-    help="The address is on this machine, but leads to a model on another machine, whose clock differs.",
+    help="Use this if the address, though on this machine, leads to a model on another, whose clock differs.",
 )  # fmt: skip
 @connect_options
 def command(
@@ -49,7 +49,7 @@ def command(
     client_key: str | None,
     server_key: str | None,
 ) -> None:
-    """Simulate the orthosis of SPEC (.toml or a shipped name) until Ctrl-C.
+    """Simulate the orthosis of SPEC (a .toml file, or the name of one that comes with rtsim) until Ctrl-C.
 
     It connects to the model of `rtsim hil`, and reconnects by itself. The signal SIGUSR1 presses its
     emergency stop.

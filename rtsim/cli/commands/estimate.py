@@ -37,12 +37,18 @@ from streams.capture.system import is_capture
     metavar="ADDRESS",
     help="Marker stream (default: --source, if --source is a stream).",
 )
-@click.option("--wait", "wait_s", type=float, default=0.0, help="Longest wait for a first subscriber [s].")
+@click.option(
+    "--wait",
+    "wait_s",
+    type=float,
+    default=0.0,
+    help="Time to wait for subscribers before the first frame [s].",
+)
 @click.option(
     "--subscribers",
     type=click.IntRange(0),
     default=1,
-    help="Number of subscribers to wait for, instead of one.",
+    help="Number of subscribers for which --wait waits (default: 1).",
 )
 @REQUEST_OPTION
 @run_options

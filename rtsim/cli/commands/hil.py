@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from streams.access.roles import RoleKeys
 
 NO_DEVICE = "none"
+FROM_CONFIG = "(default: from the config)"
 PORTS = ("results", "control", "device")
 OF_OPTIONS = {
     "duration_s": "--duration", "exchange.rate_hz": "--rate", "motion": "--motion",
@@ -45,30 +46,27 @@ ADDRESSES = ("--results-address", "--control-address", "--port-address")
 
 
 def _address(name: str, what: str) -> Any:
-    return click.option(f"--{name}-address", name, type=Address(binding=True), help=f"{what} [config].")
+    return click.option(f"--{name}-address", name, type=Address(binding=True), help=f"{what} {FROM_CONFIG}.")
 
 
 @click.command("hil")
 @click.argument("config", type=Config("hil"))
 @click.option(
     "--device", "device", type=Config("devices"),
-    help=f"Simulated device to start beside [config]; {NO_DEVICE}: wait for a device that is started "
-        "separately.",
+    help=f"Simulated device to start together with the model {FROM_CONFIG}; {NO_DEVICE}: wait for a device "
+        "that is started separately.",
 )  # fmt: skip
-@click.option(
-    "--mode",
-    type=click.Choice(["lockstep", "free"]),
-    help="Whether model and device tick in lockstep, or each by its own clock [config].",
-)
-@click.option("--rate", "rate_hz", type=float, help="Ticks per second [config].")
+@click.option("--mode", type=click.Choice(["lockstep", "free"]),
+              help="lockstep: the model waits for the device in every time step; free: each runs by its "
+                  f"own clock {FROM_CONFIG}.")  # fmt: skip
+@click.option("--rate", "rate_hz", type=float, help=f"Time steps per second {FROM_CONFIG}.")
 @click.option(
     "--fast",
     is_flag=True,
     help="For simulated devices: run as fast as both sides can, not in real time; every timeout is 1 s.",
 )
-@click.option(
-    "--duration", "duration_s", type=float, help="Length of the run [s]; 0 = until stopped [config]."
-)
+@click.option("--duration", "duration_s", type=float,
+              help=f"Length of the run [s]; 0 = until stopped {FROM_CONFIG}.")  # fmt: skip
 @click.option("--arm", "arm_s", type=float, is_flag=False, flag_value=0.5, metavar="[S]",
               help="Arm automatically at this simulated time [s]; 0.5 s if no number follows.")  # fmt: skip
 @_address("results", "Address at which results are published")
@@ -82,21 +80,21 @@ def _address(name: str, what: str) -> Any:
     help="Motion of the prescribed coordinates: .mot, .sto, or results of a live run at tcp://HOST:PORT.",
 )
 @click.option("--prescribe", "prescribed", multiple=True, metavar="COORDINATE",
-              help="Coordinate that --motion also moves, in addition to the coordinates that the model "
-                  "names (repeatable).")  # fmt: skip
+              help="Coordinate that --motion prescribes in addition to those that the model names "
+                  "(repeatable).")  # fmt: skip
 @click.option(
     "--urgent",
     "urgently",
     is_flag=True,
-    help="As --priority first, whatever share it takes, and keep processors from sleeping.",
+    help="Like --priority first, but without its limit on processor time, and with processors kept awake.",
 )
 @PRIORITY_OPTION
 @click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Run the loop on this processor only.")
 @click.option("--monitor", "monitor", is_flag=True, help="Open the monitor window too.")
 @click.option("--record", "record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
-              help="Record everything that is published, from the first tick to the last.")  # fmt: skip
+              help="Record everything that is published, from the first time step to the last.")  # fmt: skip
 @click.option("--again", "again", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
-              help="Replay a recording in lockstep, with the device's messages of that run.")  # fmt: skip
+              help="Replay a recording in lockstep, with the messages that its device sent.")  # fmt: skip
 @click.option(
     "--from",
     "source",
@@ -108,7 +106,8 @@ def _address(name: str, what: str) -> Any:
 @bind_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(config: str, device: str | None, arm_s: float | None, **options: Any) -> None:
-    """Let the limb and the device of CONFIG (.toml or a shipped name) exchange motion and torque.
+    """Let the limb and the device of CONFIG exchange motion and torque. CONFIG is a .toml file, or the name
+    of one that comes with rtsim.
 
     The limb is simulated, or belongs to a person whose markers are tracked, as the config states.
 

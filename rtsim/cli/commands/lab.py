@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SUFFIX = ".lab.toml"
 MOST_SHOWN = 60
 """Letters of a marker's name in the table."""
-STANDS_IN, OPTIONAL = "one of", "optional"
+STANDS_IN, OPTIONAL = "alternative", "optional"
 KIND_OF_ROLE = {
     **dict.fromkeys(("asis", "epicondyle_lateral", "malleolus_lateral", "calcaneus"), "needed"),
     **dict.fromkeys(
@@ -57,7 +57,8 @@ def command() -> None:
 @click.option(
     "--plot",
     type=click.Path(path_type=Path),
-    help="Picture of the markers with their roles: .png, .svg or .pdf (default: beside the map, .png).",
+    help="Picture of the markers with their roles: .png, .svg or .pdf (default: a .png file in the "
+    "folder of the map).",
 )
 @click.option("--no-plot", is_flag=True, help="Draw no picture.")
 @PERSON_OPTION
@@ -235,7 +236,7 @@ def roles(plot: Path | None, plot_size: str | None, plot_dpi: int | None) -> Non
 
     paper = paper_for(plot, plot_size, plot_dpi)
     for role in DRAWN:
-        what = WITHOUT.get(role) or NEEDED.get(role, "nothing is changed without it")
+        what = WITHOUT.get(role) or NEEDED.get(role, "the results are the same without this marker")
         tell(f"{role:22s}{KIND_OF_ROLE.get(role, OPTIONAL):12s}{what}", err=False)
     if paper is None:
         return
@@ -246,7 +247,7 @@ def roles(plot: Path | None, plot_size: str | None, plot_dpi: int | None) -> Non
         for (role, side), place in standing_landmarks().items()
     ]
     colours = {
-        "needed": ("good", "needed"), STANDS_IN: ("accent", "one of several ways: see the table of roles"),
+        "needed": ("good", "needed"), STANDS_IN: ("accent", "alternative: see the table of roles"),
         OPTIONAL: ("text_dim", "optional"),
     }  # fmt: skip
     save_markers(paper, "Roles of a marker map", markers, colours)

@@ -65,7 +65,8 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
 @click.option(
     "--subject",
     type=Config("subjects"),
-    help="Subject that scales a model with an anatomy: .toml or shipped name.",
+    help="Subject for a model that needs a person's anatomy, such as lower_limb: a .toml file, or the name "
+    "of one that comes with rtsim.",
 )
 @plot_options
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, in metres and radians.")
@@ -86,7 +87,8 @@ def command(
     plot_dpi: int | None,
     as_json: bool,
 ) -> None:
-    """Compute moment arms of the muscles of MODEL (.toml, .osim or a shipped name) about its angles.
+    """Compute moment arms of the muscles of MODEL about its angles. MODEL is a .toml or .osim file, or the
+    name of a model that comes with rtsim.
 
     A moment arm is positive if the muscle's tension increases the angle: r = -dl/dtheta.
     """

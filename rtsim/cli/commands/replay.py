@@ -40,7 +40,7 @@ MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.mar
     "--address",
     type=Address(binding=True),
     show_default=MARKERS_ADDRESS,
-    help="Address to publish at; port 0 takes any free port.",
+    help="Address at which the streams are published; port 0 takes any free port.",
 )
 @offset_option()
 @SPEED_OPTION
@@ -54,7 +54,12 @@ MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.mar
     "--duration", "duration_s", type=float, default=0.0, help="Length of the synthetic walker or jaw [s]."
 )
 @click.option(
-    "--wait", "wait_s", type=float, default=60.0, show_default=True, help="Wait for a subscriber [s]."
+    "--wait",
+    "wait_s",
+    type=float,
+    default=60.0,
+    show_default=True,
+    help="Time to wait for a subscriber before the first frame [s].",
 )
 @click.option(
     "--forces",

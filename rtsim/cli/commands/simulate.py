@@ -58,7 +58,9 @@ MOST_VALUES = 200_000_000
     "and "
     "a lower limit as a fraction of the transition velocity.",
 )
-@click.option("--load", "loads", multiple=True, metavar="NAME=GAIN", help="Scale a load (repeatable).")
+@click.option(
+    "--load", "loads", multiple=True, metavar="NAME=GAIN", help="Multiply a load by a factor (repeatable)."
+)
 @click.option(
     "--excite",
     "excited",
@@ -77,12 +79,13 @@ MOST_VALUES = 200_000_000
     "--prescribe",
     multiple=True,
     metavar="COORDINATE",
-    help="Coordinate that --motion also moves (repeatable).",
+    help="Further coordinate that --motion prescribes (repeatable).",
 )
 @click.option(
     "--subject",
     type=Config("subjects"),
-    help="Subject that scales a model with an anatomy: .toml or shipped name.",
+    help="Subject for a model that needs a person's anatomy, such as lower_limb: a .toml file, or the name "
+    "of one that comes with rtsim.",
 )
 @results_option
 @click.option(
@@ -112,7 +115,8 @@ def command(
     live: bool,
     **options: Any,
 ) -> None:
-    """Simulate MODEL (.toml, .osim or a shipped name) forward in time under its forces.
+    """Simulate MODEL forward in time under its forces. MODEL is a .toml or .osim file, or the name of a model
+    that comes with rtsim.
 
     Options that are not given come from [simulation] in the model's file. Ctrl-C ends the simulation early;
     results so far are reported and written. With --live the model restarts each time its own duration is

@@ -33,12 +33,14 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
     metavar="NAME",
     help="Return to the snapshot of this name; `start` is the setting of the config.",
 )
-@click.option("--over", "over_s", type=float, metavar="S", help="How long the change takes [s] [config].")
+@click.option(
+    "--over", "over_s", type=float, metavar="S", help="Duration of the change [s] (default: from the config)."
+)
 @click.option("--auto", "auto", type=click.Choice(SEARCHES),
               help="Search for the setting of CONFIG with the lowest cost, with this method.")  # fmt: skip
 @click.option("--validate", is_flag=True,
-              help="Compare the default setting, the best setting in --file and zero torque in random "
-                  "mirrored order.")  # fmt: skip
+              help="Compare the default setting, the best setting in --file and zero torque, in blocks of "
+                  "random and then reversed order.")  # fmt: skip
 @click.option("--offline", is_flag=True, help="Search in simulations, not in the running `rtsim hil`.")
 @click.option("--cost", "costs", multiple=True, metavar="FIELD[.LABEL][:REDUCTION]",
               help="Cost of each cycle, instead of tuning.costs (repeatable: costs are added).")  # fmt: skip
@@ -47,23 +49,35 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
     is_flag=True,
     help="Ask the operator to type costs, or to say which of two settings is better.",
 )
-@click.option("--budget", type=click.IntRange(2, 100_000), help="Number of settings to be tried [config].")
 @click.option(
-    "--seed", type=click.IntRange(0), help="Seed of the search, and of the random order in --validate [0]."
+    "--budget",
+    type=click.IntRange(2, 100_000),
+    help="Number of settings to be tried (default: from the config).",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="Seed of the search, and of the random order in --validate (default: 0).",
 )
 @click.option(
     "--processes",
     type=click.IntRange(1, 256),
-    help="With --offline: number of simulations that run at the same time [number of processors].",
+    help="With --offline: number of simulations that run at the same time (default: one for each processor).",
 )
 @click.option("--together", type=click.IntRange(1, 64),
               help="Bayesian search with --offline: settings tried at the same time after the first "
-                  "settings [2].")  # fmt: skip
+                  "settings (default: 2).")  # fmt: skip
 @click.option("--file", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
               help="Keep every trial in this file; a search in an existing file is continued.")  # fmt: skip
-@click.option("--blocks", type=click.IntRange(2, 1000), help="Number of blocks of --validate [6].")
+@click.option(
+    "--blocks",
+    type=click.IntRange(2, 1000),
+    help="Number of blocks in --validate, with two runs of each setting (default: 6).",
+)
 @plot_options
-@click.option("--results", type=Address(), help="Address of the results of the run [config].")
+@click.option(
+    "--results", type=Address(), help="Address of the results of the run (default: from the config)."
+)
 @click.option("--control", type=Address(), show_default=CONTROL_ADDRESS, help="Control address.")
 @offset_option(auto=False)
 @connect_options
@@ -73,9 +87,9 @@ def command(
 ) -> None:  # fmt: skip
     """Set parameters of a running `rtsim hil` within the ranges of its config; without an option, list them.
 
-    With --auto or --validate CONFIG, a .toml or a shipped name, states the tuned parameters and their cost
-    function (table [tuning]). Ctrl-C ends a search: parameters return to their former values, and the best
-    setting so far is stored.
+    With --auto or --validate, CONFIG states the tuned parameters and their cost function (table [tuning]); it
+    is a .toml file, or the name of one that comes with rtsim. Ctrl-C ends a search: parameters return to
+    their former values, and the best setting so far is stored.
     """
     from streams.control.commands import request
 

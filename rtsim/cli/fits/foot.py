@@ -58,7 +58,7 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
 @click.command("foot")
 @click.argument("trials", nargs=-1, required=True, type=FILE)
 @click.option(
-    "--forces", multiple=True, type=FILE, help="Force plates of each trial (default: found beside the trial)."
+    "--forces", multiple=True, type=FILE, help="Force plates of each trial (default: found in its folder)."
 )
 @click.option(
     "--plate",
@@ -81,7 +81,11 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
 )
 @click.option("--footprint", "footprints", multiple=True, type=FILE,
               help=f"Recorded peak pressure ({listed(PRESSURE)}); only its shape is compared.")  # fmt: skip
-@click.option("--friction", is_flag=True, help="Also fit friction and spinning (weights 1).")
+@click.option(
+    "--friction",
+    is_flag=True,
+    help="Also fit friction forces and the free moment, each with weight 1 in the cost.",
+)
 @click.option(
     "--no-pressure", is_flag=True, help="Leave pressure out of the cost, and only report its error."
 )
@@ -290,7 +294,7 @@ def chosen(walks: list[WalkedSteps], plates: tuple[str, ...]) -> tuple[list[Foot
             f"no complete footstep is on plate {unknown!r}", where="--plate", allowed=", ".join(names)
         )
     if len(set(plates)) < len(plates):
-        raise ConfigError("a plate is given twice", where="--plate", remedy="give each trial once")
+        raise ConfigError("a plate is given twice", where="--plate", remedy="give each plate once")
     if not plates:
         return steps[:1], steps[1:]
     fitted = [walk.steps[name] for walk in walks for name in plates if name in walk.steps]

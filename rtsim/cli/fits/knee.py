@@ -27,7 +27,7 @@ MOST_MM, MOST_DEG = 50.0, 45.0
 )
 @click.option(
     "--model", type=Config("models"), default="lower_limb", show_default=True,
-    help="Model whose knee is replaced: .toml or shipped name.",
+    help="Model whose knee is replaced: a .toml file, or the name of one that comes with rtsim.",
 )  # fmt: skip
 @click.option("--side", type=click.Choice(["right", "left"]), default="right", show_default=True,
               help="Leg to use, if MOTION contains both legs.")  # fmt: skip

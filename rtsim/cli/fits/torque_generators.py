@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     "--model",
     default="planar",
     show_default=True,
-    help="Torque generators and their joints, or a model that contains torque generators: .toml or "
-    "shipped name.",
+    help="Torque generators and their joints, or a model that contains torque generators: a .toml "
+    "file, or the name of one that comes with rtsim.",
 )
 @click.option(
     "--forces", type=click.Path(path_type=Path), help="Force plates, if MOTION is a file of markers."
 )
 @click.option(
     "--config",
-    help="Run config for that analysis of MOTION, for example to state which body stands on which plate.",
+    help="Run config for the analysis of markers, for example to state which body stands on which plate.",
 )
 @click.option(
     "--a-max",

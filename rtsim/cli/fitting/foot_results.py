@@ -58,7 +58,10 @@ def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArr
     from rtsim.report.foot_drawn import peaks_of
 
     alike = likeness(*peaks_of(step, parameters), footprint)
-    return f"{footprint.source}: shape of peak pressure beside {step.name}: correlation {alike:.2f}"
+    return (
+        f"{footprint.source}: correlation {alike:.2f} between the shape of its peak pressure and that of "
+        f"{step.name}"
+    )
 
 
 def source_of(fitted: list[FootTrial], weights: Weights) -> str:
@@ -70,7 +73,7 @@ def source_of(fitted: list[FootTrial], weights: Weights) -> str:
     felt = "with pressure" if weights.pressure and fitted[0].pressure is not None else "without pressure"
     return (
         f"contact by rtsim fit foot ({kind}, {felt}; Brown 2017, MASc thesis, section 5.3.2) from the "
-        f"footsteps {steps}. Masses, inertias, toe joint and friction as in the shipped model foot"
+        f"footsteps {steps}. Masses, inertias, toe joint and friction as in the model foot of rtsim"
     )
 
 
@@ -88,8 +91,8 @@ def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence
     for step in steps:
         normal, cop = 100.0 * step.errors.normal, 100.0 * step.errors.cop
         lines.append(
-            f"{step.name}, {step.kind}: RMS {normal:.1f} % of body weight, centre of pressure {cop:.1f} % of "
-            "20 cm"
+            f"{step.name}, {step.kind}: RMS error of the normal force {normal:.1f} % of body weight, of the "
+            f"centre of pressure {cop:.1f} % of 20 cm"
         )
     lines += [f"{name} was left out, because the fit was interrupted" for name in left]
     write_text(out, model_text(spec, "\n".join(lines)))  # type: ignore[arg-type]

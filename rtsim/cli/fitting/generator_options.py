@@ -55,7 +55,7 @@ def numbers(
         to = known(name, names, where) if equals else WHOLE
         if to in found:
             raise ConfigError(
-                f"the value of {to or 'all generators'} is given twice", where=where, remedy="say it once"
+                f"the value of {to or 'all generators'} is given twice", where=where, remedy="give it once"
             )
         found[to] = number
     return found
@@ -143,7 +143,7 @@ def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, .
                 allowed=f"LOW to HIGH, with LOW below HIGH, both within {within[0]:g} to {within[1]:g}",
             )  # fmt: skip
         if name in seen:
-            raise ConfigError(f"{name} is given twice", where="--bound", remedy="say it once")
+            raise ConfigError(f"{name} is given twice", where="--bound", remedy="give it once")
         seen.append(name)
         in_radians = k == DELTA
         low[k], high[k] = (math.radians(end) if in_radians else end for end in (least, most))
@@ -202,7 +202,7 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> 
                 allowed=f"above 0 to {MOST_NM:g} N m, at -180 to 180 deg, positive in flexion",
             )  # fmt: skip
         if name in found:
-            raise ConfigError(f"{name} is given twice", where="--measured", remedy="say it once")
+            raise ConfigError(f"{name} is given twice", where="--measured", remedy="give it once")
         found[name] = one
     return found
 
@@ -254,7 +254,7 @@ def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
     found = at_frames(table, str(path), motion.names, motion.times)
     for name, torque in found.items():
         if name in parts:
-            raise ConfigError(f"the table already contains {name}", where=where, remedy="say it once")
+            raise ConfigError(f"the table already contains {name}", where=where, remedy="give it once")
         low, high = float(np.min(torque)), float(np.max(torque))
         if low < 0.0 or high > MOST_NM:
             raise ConfigError(

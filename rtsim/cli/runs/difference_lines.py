@@ -26,7 +26,7 @@ def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: s
             at = f", first in frame {place.frame} of session {place.session} at {place.time:.6g} s"
             words += f"{at} ({place.label})" if place.label else at
         if found.most is not None:
-            words += f"; largest {found.largest:.3g}{unit}"
+            words += f"; largest difference {found.largest:.3g}{unit}"
             words += f" ({found.most.label}, {found.most.time:.6g} s)" if found.most.label else ""
             words += f", RMS {found.rms:.3g}{unit}, peak {found.peak:.3g}{unit}"
         if found.n_lacking:

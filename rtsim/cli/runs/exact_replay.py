@@ -73,13 +73,13 @@ def lines_of(outcome: ReplayOutcome) -> list[str]:
     if outcome.build:
         told = _listed(outcome.build)
         found.append(
-            f"This build or machine is not the one that recorded it: {told}; so results are compared "
-            f"within {outcome.tolerance:g} of each quantity's peak as well."
+            f"The run was recorded by another build or on another machine: {told}; so results are also "
+            f"compared within {outcome.tolerance:g} of each quantity's peak."
         )
     if recorded.cut:
         beyond = f", and {count_of(results.n_beyond, 'result')} after it are not" if results.n_beyond else ""
         found.append(
-            f"The recording is not whole: {recorded.cut}; only what comes before is compared{beyond}."
+            f"The recording is not whole: {recorded.cut}; only results before this gap are compared{beyond}."
         )
     if results.n_unrecorded:
         found.append(f"{count_of(results.n_unrecorded, 'result')} of the run are not in the recording.")

@@ -21,8 +21,8 @@ def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -
     told = []
     if ways.urgently and not urgent:
         told.append(
-            "ticks have no priority over other processes: only root and users with an rtprio limit may "
-            "have it"
+            "the time steps have no priority over other processes: only root and users with an rtprio limit "
+            "may have it"
         )
     if ways.cpu is not None and not is_pinned:
         told.append(f"the loop is not pinned to processor {ways.cpu}: this system does not permit it")
@@ -38,8 +38,8 @@ def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
         told.append("a replayed run takes its commands, and its emergency stops, from the recording alone")
     elif not server.stop_address:
         told.append(
-            f"{server.address} takes no datagrams: the emergency stop comes by command, from the terminal, "
-            f"and by {ways.signal.name or 'no signal'}"
+            f"{server.address} receives no datagrams: the emergency stop comes by command, from the "
+            f"terminal, and by {ways.signal.name or 'no signal'}"
         )
     if not server.askers.tells:
         told.append(
@@ -84,9 +84,9 @@ def in_words(summary: dict[str, Any]) -> list[str]:
     trip = ", ".join(f"{key} {summary[f'round_trip_us.{key}']:.0f}" for key in known)
     lost = f"{summary['missed']} missed" if "missed" in summary else f"{summary['unusable']} unusable"
     first = (
-        f"{summary['ticks']} ticks, {lost}, {summary['unanswered']} unanswered, "
+        f"{summary['ticks']} time steps, {lost}, {summary['unanswered']} without an answer of the device, "
         f"{summary['in_time_percent']:g} % of commands in time, "
         f"{summary['faults']} faults; {summary['arming']} ({summary['last_transition']}); "
         f"{summary['reason']}"
     )
-    return [first, f"round trip [us]: {trip}"] if trip else [first]
+    return [first, f"round trip to the device and back [us]: {trip}"] if trip else [first]

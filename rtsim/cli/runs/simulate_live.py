@@ -26,7 +26,7 @@ LIVE = ("rate_hz", "frame_rate_hz", "results", "control", "port_offset", "urgent
 MONITOR_S = 20.0
 """Time that a monitor may take to open before the simulation starts without it [s]."""
 FASTEST = 10_000.0
-"""Highest rate of ticks [Hz]."""
+"""Highest rate of time steps [Hz]."""
 
 
 class PacedRun(NamedTuple):
@@ -49,7 +49,7 @@ LIVE_OPTIONS = (
         type=float,
         default=1000.0,
         show_default=True,
-        help="With --live: ticks a second [Hz].",
+        help="With --live: time steps per second [Hz].",
     ),
     click.option(
         "--frame-rate",
@@ -57,7 +57,7 @@ LIVE_OPTIONS = (
         type=float,
         default=100.0,
         show_default=True,
-        help="With --live: frames published a second [Hz].",
+        help="With --live: frames published per second [Hz].",
     ),
     click.option(
         "--results",
@@ -111,7 +111,9 @@ def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
             )
     if is_stream(motion) and not live:
         raise ConfigError(
-            "a stream has a clock of its own", where="--motion", remedy="add --live, or give a file"
+            "a stream runs in real time by its own clock, which only a live simulation follows",
+            where="--motion",
+            remedy="add --live, or give a file",
         )
 
 
@@ -215,8 +217,8 @@ def in_words(summary: dict) -> str:
     """Return the closing lines of a simulation in real time."""
     took = ", ".join(f"{label.replace('_', '.')} {us:.0f}" for label, us in summary["tick_us"].items())
     return (
-        f"{summary['ticks']} ticks, {summary['missed']} missed, {summary['frames']} frames published, "
-        f"{summary['late']} late; {summary['reason']}\na tick takes [us]: {took or 'unknown'}"
+        f"{summary['ticks']} time steps, {summary['missed']} missed, {summary['frames']} frames published, "
+        f"{summary['late']} late; {summary['reason']}\nduration of a time step [us]: {took or 'unknown'}"
         f"{motion_in_words(summary['motion'])}"
     )
 
@@ -233,6 +235,6 @@ def motion_in_words(counted: dict[str, int]) -> str:
             "they stayed at rest; start what sends them, or correct the address"
         )
     return (
-        f"\nmotion: {counted['motion_taken']} frames taken, {counted['motion_unusable']} not usable, "
-        f"{counted['motion_missing']} ticks without"
+        f"\nmotion: {counted['motion_taken']} frames used, {counted['motion_unusable']} not usable, "
+        f"{counted['motion_missing']} time steps without motion"
     )

@@ -160,14 +160,14 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
         "--operator": (asking.operator and (asking.offline or not asking.method),
                        "an operator can judge runs with the device only, not simulations or the "
                        "numbers of --validate"),
-        "--auto dial": (asking.method == "dial" and asking.offline, "settings of a dial are tried in runs "
-                                                                    "with the device alone"),
+        "--auto dial": (asking.method == "dial" and asking.offline, "settings that the operator dials can "
+                                                                    "only be tried with the device"),
         "--processes, --together": ((options["processes"] or options["together"]) and not asking.offline,
-                                    "a running model has one setting at a time"),
+                                    "only with --offline can several settings be tried at the same time"),
         "--blocks": (options["blocks"] and asking.method, "the option applies only to --validate"),
         "--budget": (options["budget"] and not asking.method, "the option applies only to --auto"),
         "--plot": (options["plot"] and (not asking.method or len(parameters.names) < 2),
-                   "a landscape needs --auto and two parameters"),
+                   "the figure shows the cost over two parameters and needs --auto"),
         "--file": (not asking.method and (asking.file is None or not asking.file.exists()),
                    f"there is no {asking.file}; --validate needs the file of a search" if asking.file
                    else "--validate needs --file, the file of a search"),
@@ -236,7 +236,7 @@ def searched(
     try:
         drive.run(asking.budget)
     except (KeyboardInterrupt, EOFError, click.Abort):
-        tell("interrupted" + ("" if live is None else ": parameters go back to where they were"))
+        tell("interrupted" + ("" if live is None else ": the parameters return to their former values"))
     if not kept.trials:
         raise SystemExit(exit_code() or 130)
     if live is not None:
@@ -246,7 +246,7 @@ def searched(
         f"best of {kept.n_tried} settings: {parameters.words(kept.best)}; expected "
         f"{'utility, with its sign changed,' if asking.method == 'preference' else 'cost'} "
         f"{mean[0]:.4g}, standard deviation {deviation[0]:.2g}"
-        + ("; `rtsim tune --switch best` goes there" if live is not None else ""), err=False,
+        + ("; `rtsim tune --switch best` sets it" if live is not None else ""), err=False,
     )  # fmt: skip
     if paper is not None:
         from rtsim.monitor.figures.landscape import save_landscape
@@ -325,12 +325,12 @@ def judged(
     """
     for k, setting in enumerate(settings):
         name = "AB"[k % 2] if pairwise else ""
-        tell(f"now {name + ': ' if name else ''}{parameters.words(setting)}")
+        tell(f"running with setting {name + ': ' if name else ''}{parameters.words(setting)}")
         next(measure([setting], 0))
         if not pairwise:
-            yield RunCost(click.prompt("cost", type=float, err=True))
+            yield RunCost(click.prompt("cost of this setting", type=float, err=True))
         elif name == "B":
-            better = click.prompt("better", type=click.Choice(["A", "B", "="]), err=True)
+            better = click.prompt("better setting", type=click.Choice(["A", "B", "="]), err=True)
             yield from {"A": (RunCost(0.0), RunCost(1.0)), "B": (RunCost(1.0), RunCost(0.0))}.get(
                 better, (RunCost(0.0),) * 2
             )

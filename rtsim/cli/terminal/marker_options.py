@@ -15,8 +15,8 @@ UNNAMED_OPTION = click.option(
     "--label-unnamed",
     is_flag=True,
     default=None,
-    help="Label markers without names by the person or the model; frames are flagged until the labels are "
-    "certain.",
+    help="Find the names of unnamed markers from the subject or the model; frames are flagged until the "
+    "names are certain.",
 )
 
 SPEED_OPTION = click.option(
@@ -40,5 +40,5 @@ EMG_OPTION = click.option(
     "--emg",
     metavar="CHANNELS",
     callback=named_channels,
-    help="Analog channels of a C3D source that are electromyograms, with commas between; 'EMG*' for several.",
+    help="Electromyograms among the analog channels of a C3D source: names with commas between, or 'EMG*'.",
 )

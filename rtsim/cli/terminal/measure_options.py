@@ -65,8 +65,8 @@ MEASURE_OPTIONS = (
         "marker_standoff_mm",
         type=float,
         metavar="MM",
-        help="Distance from the skin to the middle of a marker on the pelvis, base plate included, for hip "
-        "regressions by images (default: 0).",
+        help="Distance from the skin to the middle of a pelvis marker, base plate included, for hip centre "
+        "regressions that were made from medical images (default: 0).",
     ),
     click.option(
         "--hip",

@@ -38,6 +38,7 @@ from streams.capture.system import is_capture
 RECORDING = ".mcap"
 BOUND = ("results", "control")
 PORTS = ("markers", *BOUND)
+OF_NAME = "a .toml file, or the name of one that comes with rtsim"
 FILE_OPTIONS = (
     click.option(
         "--units",
@@ -87,46 +88,40 @@ COLUMNS = ("all", "motion", "kinetics", "kinetics-right", "kinetics-left")
 SIDE_OPTION = click.option(
     "--side",
     type=click.Choice(["right", "left", "both"]),
-    help="Leg to solve (default: both where the markers of both are there).",
+    help="Leg to solve (default: both legs if both have markers).",
 )
 RUN_OPTIONS = (
-    click.option(
-        "--config",
-        "--run",
-        "config",
-        type=Config("runs"),
-        metavar="RUN",
-        help="Run config: a .toml file or a shipped name.",
-    ),
+    click.option("--config", "--run", "config", type=Config("runs"), metavar="RUN",
+                 help=f"Run config: {OF_NAME}."),
     click.option("--set", "choices", multiple=True, metavar="NAME=CHOICE",
                  help="A choice that the run config offers (repeatable)."),
     SOURCE_OPTION,
-    click.option("--subject", type=Config("subjects"), help="Subject model: a .toml file or a shipped name."),
+    click.option("--subject", type=Config("subjects"), help=f"Subject model: {OF_NAME}."),
     UNNAMED_OPTION,
-    static_option("Static trial to calibrate from, where --subject is not given."),
+    static_option("Static trial from which the person is calibrated if --subject is not given."),
     click.option(
         "--lab",
         type=Config("labs"),
-        help="Marker map: a .toml file or a shipped name (default: found by the names).",
+        help=f"Marker map: {OF_NAME} (default: the map that fits the names of the markers).",
     ),
     click.option(
         "--forces",
         type=MarkerSource(capture=True),
         metavar="FORCES",
-        help=f"Force plates: a file ({listed(FORCES)}; of .xml OpenSim's external loads), "
+        help=f"Force plates: a file ({listed(FORCES)}; .xml: external loads of OpenSim), "
         "tcp://HOST:PORT, walker, or the capture system of --source.",
     ),
     click.option(
         "--feet",
         metavar="BODIES",
-        help="Bodies on which force plates act, of a model with its own markers (default: by its neutral "
-        "pose).",
+        help="For a model with its own markers: bodies on which the force plates act (default: the feet that "
+        "its neutral pose shows).",
     ),
     TARE_OPTION,
     *MEASURE_OPTIONS,
     click.option("--mass", "mass_kg", type=NumberWithin(2.0, 400.0), help="Mass of the person [kg]."),
     SIDE_OPTION,
-    click.option("--model", type=Config("models"), help="Model: a .toml file or a shipped name."),
+    click.option("--model", type=Config("models"), help=f"Model: {OF_NAME}."),
     click.option(
         "--method",
         type=MethodName(),
@@ -136,7 +131,7 @@ RUN_OPTIONS = (
         "--ik-setup",
         type=click.Path(),
         metavar="FILE",
-        help="Setup of OpenSim's inverse kinematics tool (.xml): weights of markers and coordinates.",
+        help="Setup file of OpenSim's inverse kinematics tool (.xml): weights of markers and coordinates.",
     ),
     PERSON_OPTION,
     EMG_OPTION,
@@ -144,24 +139,25 @@ RUN_OPTIONS = (
 )  # fmt: skip
 PRIORITY_OPTION = click.option(
     "--priority", type=click.Choice(["first", "ordinary"]),
-    help="Go before ordinary programs where permitted, or share with them (default: first).",
+    help="first: run before ordinary programs, where permitted; ordinary: share the processors with them "
+    "(default: first).",
 )  # fmt: skip
 LIVE_OPTIONS = (
     click.option("--duration", "duration_s", type=float, help="Stop after this many seconds."),
     click.option(
         "--wait-ms",
         type=NumberWithin(0.0, 1000.0),
-        help="Longest time that a frame of markers waits for forces [ms] (default: 20).",
+        help="Longest time that a frame of markers waits for its force samples [ms] (default: 20).",
     ),
     PRIORITY_OPTION,
-    click.option("--results", type=Address(binding=True), help="Address to publish results at."),
-    click.option("--control", type=Address(binding=True), help="Address to take commands at."),
+    click.option("--results", type=Address(binding=True), help="Address at which results are published."),
+    click.option("--control", type=Address(binding=True), help="Address at which commands are received."),
     offset_option(),
 )  # fmt: skip
 
 
 ANYWAY_OPTION = click.option(
-    "--anyway", is_flag=True, help="Go on with a trial that does not fit its subject or static trial."
+    "--anyway", is_flag=True, help="Solve a trial even if it does not fit its subject or static trial."
 )
 
 
@@ -217,8 +213,8 @@ def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "outputs",
         multiple=True,
         type=click.Path(path_type=Path),
-        help="Write the results to this .mot, .sto, .csv or .mcap file (repeatable); results of a C3D "
-        "recording to this .c3d, a copy of it with them.",
+        help="Write the results to this .mot, .sto, .csv or .mcap file (repeatable); .c3d: a copy of a C3D "
+        "recording, with the results added.",
     )(function)
 
 

@@ -16,7 +16,7 @@ def page_option(words: str) -> Callable[..., Any]:
     """Return the option --page, which may be given alone or with an address; words : its help text."""
     return click.option(
         "--page", metavar="[HOST:]PORT", is_flag=False, flag_value=PLACE,
-        help=f"{words} ({PLACE} where nothing follows; port 0 takes a free one).",
+        help=f"{words} ({PLACE} if no address follows; port 0 takes any free port).",
     )  # fmt: skip
 
 
@@ -27,5 +27,5 @@ def check_page(page: str) -> None:
     if not place_of(page).is_here:
         raise ConfigError(
             f"{page} can be reached from the network", where="--page", allowed="this machine alone",
-            remedy="serve it by `rtsim serve --page` beside the run, with a certificate",
+            remedy="serve the page by `rtsim serve --page` in a process of its own, with a certificate",
         )  # fmt: skip

@@ -23,14 +23,14 @@ CURVES_OPTION = click.option(
     "--curves", metavar="NAMES", default="",
     callback=lambda context, _option, names: named_curves(context, names),
     help="Curves of the figure: fields (joint_moments), kinds (angles,moments,powers), joints (knee), "
-    "quantities (knee_flexion), one side of them (knee_flexion_r), or all; commas between them.",
+    "quantities (knee_flexion), one side of them (knee_flexion_r), or all; separated by commas.",
 )  # fmt: skip
 
 
 def plot_options(command: Command, more: str = "") -> Command:
     """Add --plot, --plot-size and --plot-dpi; more : further help text on the command's figures."""
     told = " ".join((
-        "Draw a figure into a .png, .svg or .pdf file; further pages go beside it, with -2, -3.", more
+        "Draw a figure into a .png, .svg or .pdf file; further pages go into files named with -2, -3.", more
     )).rstrip()  # fmt: skip
     options = (
         click.option("--plot", type=click.Path(path_type=Path), help=told),

@@ -26,8 +26,8 @@ def offset_option(auto: bool = True) -> Callable[..., Any]:
     auto : whether the option also accepts the word auto, which chooses an offset at which all ports are free;
       only commands that open (bind) these ports themselves can do so
     """
-    words = "Added to every port that is not given on the command line" + (
-        f"; {AUTO}: the first multiple of {STEP} at which all are free." if auto else "."
+    words = "Number that is added to every port that is not given on the command line" + (
+        f"; {AUTO}: the first multiple of {STEP} at which all ports are free." if auto else "."
     )
     return click.option("--port-offset", type=PortOffset(auto), default=0, help=words)
 

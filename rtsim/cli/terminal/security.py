@@ -17,9 +17,9 @@ def bind_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the key options for a command that binds an address; keys are required if the address is reachable
     from the network.
     """
-    function = click.option("--clients", metavar="FOLDER", help="Folder of public keys that may connect.")(
-        function
-    )
+    function = click.option(
+        "--clients", metavar="FOLDER", help="Folder of the public keys whose owners may connect."
+    )(function)
     return click.option("--key", metavar="FILE", help="Secret key of this server (rtsim keys).")(function)
 
 

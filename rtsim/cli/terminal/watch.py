@@ -146,7 +146,7 @@ class Watch:
         if not frame.status & Status.STALE:
             self._fresh = now
             if self._silent:
-                say(f"{self._silent} goes on")
+                say(f"{self._silent} is sending again")
                 self._silent = ""
 
     def _look(self, now: float) -> None:

@@ -218,7 +218,7 @@ def test_a_motion_drives_the_mandible(tmp_path):
 @pytest.mark.parametrize(("arguments", "words"), [
     (("jaw.mot", "--run", "mandible"), "there is no file 'jaw.mot'"),
     (("walker", "--compare"), "a run config with a table [compare]"),
-    (("jaw:chewing", "--run", "mandible", "--compare", "--out", "a.csv"), "one choice, not to --compare"),
+    (("jaw:chewing", "--run", "mandible", "--compare", "--out", "a.csv"), "single choice, not to --compare"),
     (("jaw:chewing", "--run", "mandible", "--set", "joint=knee"), "joint=pop, joint=fdk, joint=markers"),
     (("jaw:chewing", "--run", "mandible", "--compare", "--set", "joint=fdk"), "--compare runs all of them"),
     (("jaw:singing", "--run", "mandible"), "jaw:chewing, jaw:protrusion, jaw:opening"),

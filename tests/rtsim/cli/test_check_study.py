@@ -23,7 +23,7 @@ def test_a_study_is_named_with_its_cases(tmp_path: Path) -> None:
     """Protects who asks whether a study is right: what it is, in a line."""
     code, said = checked(tmp_path / "a.toml", STUDY)
     assert code == 0, said
-    assert "study impacts: 4 cases, a grid of mass, step" in said
+    assert "study impacts: 4 cases, design grid over mass, step" in said
 
 
 @pytest.mark.parametrize(

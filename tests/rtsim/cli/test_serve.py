@@ -26,7 +26,7 @@ GUARD_S = 120.0
         (["serve", "--page", "5580", "--token-file", "missing"], "missing cannot be used"),
         (["serve", "--page", "0", "--duration", "-1"], "more than 0 s"),
         (["serve", "--page", "0", "http://host:1"], "is not an address"),
-        (["live", "--page", "192.168.0.5:80"], "serve it by `rtsim serve --page`"),
+        (["live", "--page", "192.168.0.5:80"], "serve the page by `rtsim serve --page`"),
     ],
 )
 def test_wrong_calls_are_one_sentence(arguments: list[str], words: str) -> None:

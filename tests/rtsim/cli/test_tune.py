@@ -66,9 +66,12 @@ def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
         ),
         (
             ("ankle", "--auto", "dial", "--offline"),
-            "settings of a dial are tried in runs with the device alone",
+            "settings that the operator dials can only be tried with the device",
         ),
-        (("ankle", "--auto", "bayesian", "--processes", "2"), "one setting at a time"),
+        (
+            ("ankle", "--auto", "bayesian", "--processes", "2"),
+            "only with --offline can several settings be tried",
+        ),
         (("ankle", "--validate", "--offline"), "needs --file"),
         (("ankle", "--auto", "bayesian", "--offline", "--cost", "joint_angles:most"), "reduction"),
         (("ankle", "--auto", "bayesian", "--offline", "--over", "2"), "running model"),

@@ -371,10 +371,12 @@ def test_a_short_run_says_where_it_is_and_how_it_went(simulator, capsys):
     first, account, times = capsys.readouterr().out.splitlines()
     assert first.startswith("knee: results at tcp://127.0.0.1:")
     assert "pause, resume, restart, status, stop" in first
-    assert re.fullmatch(r"\d+ ticks, \d+ missed, \d frames published, \d late; the time is up", account), (
-        account
+    assert re.fullmatch(
+        r"\d+ time steps, \d+ missed, \d frames published, \d late; the time is up", account
+    ), account
+    assert re.fullmatch(r"duration of a time step \[us\]: p50 \d+, p99 \d+, p99\.9 \d+, max \d+", times), (
+        times
     )
-    assert re.fullmatch(r"a tick takes \[us\]: p50 \d+, p99 \d+, p99\.9 \d+, max \d+", times), times
 
 
 def test_a_simulation_that_fails_is_an_error_with_a_remedy(simulator):

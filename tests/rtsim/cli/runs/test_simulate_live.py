@@ -11,7 +11,10 @@ RUN = {"ticks": 9, "missed": 0, "frames": 1, "late": 0, "reason": "the time is u
 
 @pytest.mark.parametrize(
     ("taken", "words"),
-    [(0, "--motion: no frame of results"), (7, "motion: 7 frames taken, 2 not usable, 1 ticks without")],
+    [
+        (0, "--motion: no frame of results"),
+        (7, "motion: 7 frames used, 2 not usable, 1 time steps without motion"),
+    ],
 )
 def test_a_motion_that_never_came_is_told(taken, words):
     """Protects from a model at rest that looks like success: the end of the run says what was received."""

@@ -121,7 +121,7 @@ def test_a_process_that_stands_still_is_told(live_run):
             run.process.said(f"the {name} has sent nothing for 0.7 s; waiting for it")
         finally:
             os.kill(child, signal.SIGCONT)
-        run.process.said(f"the {name} goes on")
+        run.process.said(f"the {name} is sending again")
     assert request(run.control, "stop", timeout_s=120.0)[0]
     assert run.process.wait().code == 0
 

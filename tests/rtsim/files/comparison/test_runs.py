@@ -91,7 +91,7 @@ def test_one_bit_is_found_at_its_place(tmp_path, angles):
     code, text = told(a, b)
     assert code == 1
     assert "joint_angles: 2 of 100 values differ" in text
-    assert "largest 0.25 rad (hip_flexion, 0.4 s)" in text
+    assert "largest difference 0.25 rad (hip_flexion, 0.4 s)" in text
     assert told(a, b, "--within", "joint_angles=0.3")[0] == 0
     assert told(a, b, "--within", "joint_angles=0.2")[0] == 1
     assert told(a, b, "--tolerance", "1.0")[0] == 0
@@ -212,7 +212,7 @@ def test_a_difference_beyond_all_numbers_is_told_without_a_warning(tmp_path, ang
     other[4, 0] = 1e308
     code, text = told(written(tmp_path / "a.mcap", angles), written(tmp_path / "b.mcap", other))
     assert code == 1
-    assert "largest 1e+308 rad" in text
+    assert "largest difference 1e+308 rad" in text
 
 
 @pytest.mark.parametrize("text", ["time,a\n0,1\n0.1," + "1" * 200_000 + "\n", "", "time\n", "time,a\n0,x\n"])
