@@ -15,7 +15,6 @@ import msgspec
 import pytest
 import zmq
 
-import streams.publisher as publishing
 from streams.access.key_files import create_keys
 from streams.access.security import Security
 from streams.codec import FieldLayout
@@ -146,7 +145,7 @@ def test_a_flood_of_new_topics_leaves_the_guard_its_turn():
 def test_a_flood_gets_its_share_of_the_time_and_nobody_in_until_it_is_handled(monkeypatch, eventually):
     """Protects a loop on a slow machine: what a flood left behind is handled little by little, and no next
     flood is let in meanwhile."""
-    monkeypatch.setattr(publishing, "SHARE", 0.0)
+    monkeypatch.setattr("streams.publisher.SHARE", 0.0)
     handled: list[int] = []
     pauses: list[int] = []
     with Publisher(LOCAL) as publisher:
