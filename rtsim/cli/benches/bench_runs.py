@@ -80,7 +80,7 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(8.0), default=30.0, show_default=True, help="Duration of a run.")
 @click.option("--frozen", type=NumberWithin(1.0), metavar="SECONDS",
-              help="Instead, measure memory of a window that has stopped reading, and its sender.")  # fmt: skip
+              help="Instead, measure memory of a window that stopped reading, and its sender.")  # fmt: skip
 @click.option("--replay", type=NumberWithin(0.01), metavar="HOURS",
               help="Instead, measure the memory of a window over hours of a walk, played fast.")  # fmt: skip
 @click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="Playing speed of --replay.")
