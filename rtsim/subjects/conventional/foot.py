@@ -36,10 +36,11 @@ def static_heel(heel: Array, toe: Array, up: Array, *, flat: bool, sole_delta: f
 
 
 def static_foot(heel: Array, toe: Array, shank: Array) -> Array:
-    """Return the axes of the foot in its standing position, (n, 3, 3).
+    """Return the axes of the foot in its standing position, along the line from the toe marker to the heel,
+    (n, 3, 3).
 
-    heel : from `static_heel`
-    shank : (n, 3, 3) - axes with the transverse axis of the ankle
+    heel, toe : (n, 3) markers [m]; the heel is moved to the height of the toe if the foot is assumed flat
+    shank : (n, 3, 3) axes of the shank, whose transverse axis the foot gets
     """
     return foot_axes(heel, toe, shank)
 

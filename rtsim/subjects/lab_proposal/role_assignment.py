@@ -62,8 +62,9 @@ def place_costs(x: Array) -> tuple[Array, dict[int, int]]:
 
 
 def mirrored(x: Array) -> dict[int, int]:
-    """Return for each marker on the right leg the marker on the left leg that is its mirror image, by index;
-    x : (n, 3) - markers in the axes of a pose
+    """Return for each marker on the right leg the marker on the left leg that is its mirror image, by index.
+
+    x : (n, 3) markers relative to the stature: forwards, up, to the right of the middle of the body
     """
     places, rows = [], []
     for sign in SIDES.values():
