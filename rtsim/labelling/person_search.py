@@ -87,7 +87,10 @@ def search_person(
 
 
 def find_person(body: MarkedBody, cloud: Array, given: Indices) -> FoundPerson | None:
-    """Search for the person without interruption, and return the result."""
+    """Search for the person in a cloud of points (n, 3) [m] without interruption, and return the result.
+
+    given : (n_marker,) point of each labelled marker, -1 = unlabelled
+    """
     return finished(search_person(body, cloud, given))
 
 

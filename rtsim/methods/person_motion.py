@@ -50,7 +50,7 @@ class PersonLeap:
     def look(self, now_s: float, place: Array, rotation: Array) -> str:
         """Return a sentence if the step from the previous sample is impossible; empty if it is possible.
 
-        place : (3,) position of the pelvis [m]
+        now_s : time of the sample [s]; place : (3,) position of the pelvis [m]
         rotation : (3, 3) its axes in ground
         """
         before, self._before = self._before, (now_s, place.copy(), rotation.copy())

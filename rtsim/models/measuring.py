@@ -53,7 +53,8 @@ def body_factors(
     """Compute the scale factors (3,) of every body along its axes, in the order that the setup states, and
     the measurements that they come from. Bodies without a measurement or a factor by hand get 1.
 
-    places : positions of the model's markers in ground at the initial coordinates [m]
+    bodies : names of all bodies; places : positions of the model's markers in ground at the initial
+        coordinates [m]
 
     ConfigError if the trial has other markers than the setup: little or nothing would be scaled.
     """

@@ -239,7 +239,9 @@ def scaled_inertia(body: Body, S: Array, mass: float) -> tuple[float, ...]:
 
 
 def scale_muscles(spec: ModelSpec, ratios: Mapping[str, float]) -> ModelSpec:
-    """Scale fibre and tendon lengths of muscles by the ratio of the new path length to the former one."""
+    """Scale fibre and tendon lengths of muscles by the ratio of the new path length to the former one; ratios
+    : by muscle
+    """
     muscles = []
     for muscle in spec.muscles:
         ratio = ratios.get(muscle.name, 1.0)

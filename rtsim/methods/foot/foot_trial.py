@@ -110,12 +110,12 @@ def prepare_step(
     weight: float,
     static: MarkerTrial | None = None,
 ) -> FootTrial:
-    """Prepare a footstep. Raises ConfigError if the markers of the foot are not visible, or if they do not
-    show which foot it is.
+    """Prepare a footstep for the contact model of the foot, with its motion and the plate's measurement.
+    ConfigError if the markers of the foot are not visible, or do not show which foot it is. weight : of the
+    person [N]
 
-    feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
-    static : a trial in which the person stands with flat feet; it gives the positions of landmarks that are
-      not visible throughout the footstep
+    feet : (n, 2, 2, 3) heel and tip of the toes of the right and the left foot [m]; NaN = not seen
+    static : a trial of standing with flat feet, for landmarks not visible throughout the footstep
     """
     labelled = FEET[step.foot]
     where = f"{trial.source}, {forces.names[step.plate]}"

@@ -58,6 +58,9 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
     the markers. Marker events are left out if the events from plates and file already form cycles, because
     the user chose the strides in the file. If events were stored with the results, they take the place of
     newly detected ones.
+
+    source : the recording of the run; person : whose events are read, if it has several persons
+    with_plates : whether the plate forces may be used
     """
     told = ToldEvents(())
     if Path(source).suffix.lower() == C3D:

@@ -101,7 +101,7 @@ def borne_against(
     """Return for each coordinate the torque (n,) [N m] that the antagonist exerts against the agonist, for
     joints whose antagonist has EMG.
 
-    placed : the torque generators before the fit
+    placed : the torque generators before the fit; emg : generator -> (n,) EMG, taken as its activation
     """
     found = {}
     for name in motion.names:

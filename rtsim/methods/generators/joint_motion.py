@@ -160,6 +160,7 @@ def gathered(
     """Collect the motion of the joints that have an angle and a moment; compute missing speeds by differences
     of the angles.
 
+    times : (n,) [s]; notes : sentences on the file, to which others are added
     column : function of the field (angle, speed or moment) and the joint's name that returns the values (n,),
         or None if the file does not have them
     """

@@ -320,7 +320,9 @@ def one_dof_joints(skeleton: Skeleton, method: SolverMethod) -> NDArray[np.int64
 
 
 def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> list[int]:
-    """Return the joints that carry a shank, whose displacements are reported."""
+    """Return the indices of the joints that carry a shank (knees), whose displacements are reported; distal :
+    (n_joint,) body that each joint carries
+    """
     return [j for j, b in enumerate(distal) if kind_of_segment(body_names[b]) == "shank"]
 
 

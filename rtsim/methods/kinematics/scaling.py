@@ -170,7 +170,9 @@ def coordinate_goals(placer: Placer, arms: MomentArms, trial: MarkerTrial) -> di
 
 
 def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial) -> float:
-    """Read a coordinate from the setup's coordinate file at the time of the pose [rad, m]."""
+    """Read the value of a coordinate [rad, m] at the time of the static pose from the coordinate file that
+    the setup names. in_degrees : whether it is an angle that such files may state in degrees
+    """
     if placer.coordinate_file is None:
         raise ConfigError(
             f"the value of {name} comes from a coordinate_file, and the setup names none",

@@ -130,6 +130,7 @@ def rounds(
     """Adjust the parameters in rounds of least squares; return the changes x (35,) [mm], and the standard
     deviation of the motion from the mechanism's [m].
 
+    bound : (35,) largest changes [mm]; x : (35,) changes from which the search begins [mm]
     ties : targets of the parameters; None = no targets
 
     After each round the weights of the constraints are computed again for the new geometry. The ties become
@@ -159,9 +160,10 @@ def deviation_of(motion: Array) -> float:
 
 
 def ties_of(start: KneeGeometry, anatomy: KneeAnatomy | None, bound: Array) -> Ties:
-    """Return targets at the centres of the measured areas, with their spread.
+    """Return targets of the adjustment for the ends of ligaments at the centres of the measured attachment
+    areas, with their spread.
 
-    Without an anatomy the targets are the start, and the spreads half of the bounds.
+    Without an anatomy the targets are the start, and the spreads half of the bounds, `bound` (35,) [mm].
     """
     middle, spread = np.zeros(N_PARAMETER), np.full(N_PARAMETER, np.inf)
     if anatomy is None:

@@ -222,8 +222,10 @@ def turned_by(results: Results, found: Momentum | None, mass: float) -> tuple[di
 
 
 def displacements(steps: list[PressedStep], turned: tuple[dict[int, Array], float]) -> Iterator[Displacement]:
-    """Yield the possible offsets of the centre of pressure, of each loaded plate and of all plates, with
-    the reduction of the squared errors by each.
+    """Yield the possible offsets of the centre of pressure, of each loaded plate and of all plates, with the
+    reduction of the squared errors by each.
+
+    turned : offsets of each plate from the residual moment at the root, and their standard deviation [m]
     """
     pressed_plates = sorted({step.plate for step in steps})
     for plate, moved in [(p, (p,)) for p in pressed_plates] + [(-1, tuple(pressed_plates))]:

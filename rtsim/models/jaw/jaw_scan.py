@@ -201,8 +201,10 @@ def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
 
 
 def model_of(spec: ModelSpec, scan: JawScan, frame: RigidMotion, places: dict[str, Array]) -> ModelSpec:
-    """Build the mandible with its markers at these positions, and with planes and smooth contacts at the
-    scan's condyles.
+    """Build the model of the mandible of a scanned person: markers at their positions, and planes and smooth
+    contacts of the shipped model moved to the scan's condyles.
+
+    frame : motion from the scan to the anatomical frame; places : marker -> (3,) position in this frame [m]
     """
     at = tops_of(scan, frame)
     shipped = {

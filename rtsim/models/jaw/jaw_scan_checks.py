@@ -62,7 +62,10 @@ def check_sides(orbitale: Array, where: str) -> None:
 
 
 def check_residuals(residual_mm: dict[str, float], where: str) -> None:
-    """Raise ConfigError where a marker of the scan lies far from its position in the reference trial."""
+    """Raise ConfigError where a marker of the scan lies far from its position in the reference trial.
+
+    residual_mm : marker -> RMS distance between both
+    """
     worst = max(residual_mm, key=lambda name: residual_mm[name])
     if residual_mm[worst] > LARGEST_RESIDUAL_MM:
         raise ConfigError(

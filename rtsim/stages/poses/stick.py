@@ -20,6 +20,8 @@ HANGS_BELOW = "trunk"
 def figure_of(model: Model, of_person: bool, mirrored: bool) -> dict[str, Any]:
     """Return the stick figure for a descriptor: lines between joints, and muscles if the model has some.
 
+    of_person : whether lines connect the joint centres of a person, else each body of the model with its
+        parent
     mirrored : for a left leg that was solved as a right one
     """
     lines = stick(model.names.bodies, model.tree.parent) if of_person else tree_lines(model)

@@ -101,8 +101,9 @@ def with_measures(trial: MarkerTrial, stored: Mapping[str, float]) -> MarkerTria
 def with_measures_of_both(
     moving: MarkerTrial, still: MarkerTrial | None, stored: Mapping[str, float]
 ) -> tuple[MarkerTrial, MarkerTrial | None]:
-    """Apply `with_measures` to a movement trial and its static trial. Measures that the static trial lacks,
-    or stores as 0, are taken from the movement trial, as those of the static trial are used.
+    """Replace the measures stored with a movement trial and its static trial by those of a person, `stored`.
+    Measures that the static trial then still lacks, or stores as 0, are taken from the movement trial, as
+    those of the static trial are used.
 
     Measures are often entered after the static trial was recorded, or lost when it was exported.
     """

@@ -202,7 +202,9 @@ def _as_stored(stored: float, by_markers: float, side: str) -> list[str]:
 
 
 def _width(lateral: Array, medial: Array, radius: float) -> float:
-    """Return the width of a joint from markers on both of its sides [m]."""
+    """Return the width of a joint [m]: the mean distance of the markers on its two sides, (n, 3) each [m],
+    less their radii [m].
+    """
     return float(np.nanmean(np.linalg.norm(lateral - medial, axis=-1))) - 2.0 * radius
 
 

@@ -82,8 +82,8 @@ def read_name(name: str) -> NameReading:
 
 
 def by_spellings(name: str, words: Sequence[str]) -> list[NameReading]:
-    """Return interpretations of a name by the names in shipped maps, with the side before or after the
-    rest of the name.
+    """Return interpretations of a marker's name by the names in shipped maps, with the side before or after
+    the rest of the name. words : the words of which the name consists
     """
     plain = plain_name(name)
     ways = [("", plain)]

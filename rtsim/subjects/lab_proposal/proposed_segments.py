@@ -113,7 +113,10 @@ def place_of(k: int, x: Array, heights: Mapping[str, float]) -> tuple[str, str, 
     """Return the segment and the side of marker k by its position, and a reason why the segment is unclear.
 
     If the segment is clear, the reason is ""; if not, segment and side are ""; for a marker far from the legs
-    all three are "". x : (n, 3) - markers in the axes of a pose, relative to the stature
+    all three are "".
+
+    x : (n, 3) markers relative to the stature: forwards, up, to the right of the middle of the body
+    heights : heights of knee and ankle relative to the stature
     """
     side = "right" if x[k, 2] > 0.0 else "left"
     frames = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))

@@ -72,9 +72,11 @@ def axis_turned(person: Subject, trial: MarkerTrial, side: str) -> float | None:
 
 
 def rotations(segment: SubjectSegment, trial: MarkerTrial, is_left: bool) -> Array:
-    """Return the rotations of a segment in ground, mirrored for a left one, fitted to its markers (Kabsch
-    1976, Acta Cryst A 32, 922-923), (n, 3, 3); NaN where a marker that is usually visible is missing, or
-    with fewer than 3 markers.
+    """Return the rotations of a segment in ground in the frames of a trial, (n, 3, 3), fitted to its markers
+    (Kabsch 1976, Acta Cryst A 32, 922-923). NaN where a marker that is usually visible is missing, or with
+    fewer than 3 markers.
+
+    is_left : whether the segment is on the left; its markers are then mirrored before
     """
     mirror = np.array(MIRROR) if is_left else np.ones(3)
     seen = mirror * in_order(trial, tuple(segment.markers_mm))

@@ -37,7 +37,9 @@ def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
 
 
 def names_of_one(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the names with "" in place of the markers of other persons."""
+    """Return the names of a trial's markers with "" in place of those of other persons than the one to whom
+    the `wanted` markers belong, or else the one who has most of them.
+    """
     persons = persons_of(names)
     plain = plain_names([without_subject(name) for name in names])
     looked_for = {plain_name(without_subject(name)) for name in wanted}

@@ -140,7 +140,11 @@ def knee_of(positions: Positions) -> Array:
 
 
 def check_same_side(positions: Positions, labelled: str, side: str, where: str) -> None:
-    """Raise ConfigError when the pelvis of a trial (Y up) contradicts the side found in the static trial."""
+    """Raise ConfigError when the pelvis of a trial (Y up) contradicts the side found in the static trial.
+
+    positions : role, such as "asis" -> (n, 3) position of its marker [m]
+    labelled, side : side of the leg by its labels, and by the static trial
+    """
     if not shows_pelvis(positions):
         return
     pelvis = pelvis_handedness(positions, UP)
