@@ -1,1 +1,3 @@
-"""Methods, from a built model and a measured frame to a result; one file each."""
+"""Computations from measurements to results: poses, joint loads, muscles, contacts, gait, and checks of the
+data.
+"""

@@ -1,5 +1,5 @@
-"""Limits for keypoints instead of markers: their usual error, and the error above which they count as
-faulty.
+"""Limits for keypoints of markerless video systems in place of markers: their usual error, and the error
+above which they count as faulty.
 """
 
 from __future__ import annotations

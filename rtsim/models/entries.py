@@ -1,4 +1,6 @@
-"""Names for the entries of a model's coordinates and speeds, including those that the model does not name."""
+"""Names for the entries of a model's generalized coordinates q and speeds v, also for those that the model
+does not name.
+"""
 
 from __future__ import annotations
 

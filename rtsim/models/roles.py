@@ -1,4 +1,6 @@
-"""Selection of a method in a model: joint kinds, and hard or soft elements with their targets."""
+"""What a kinematic method of a model uses: the kinds of its joints, and its constraints, each hard (exact),
+soft (weighted) or off, with their targets.
+"""
 
 from __future__ import annotations
 

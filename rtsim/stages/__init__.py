@@ -1,1 +1,4 @@
-"""Stages that process a frame: one module for each, found by folder; see rtsim/stages/stage.py."""
+"""Stages of a run: computations that are carried out for every frame one after the other, such as kinematics
+or inverse dynamics. Each is a module of this folder, which is found by its name, or comes from another
+package.
+"""

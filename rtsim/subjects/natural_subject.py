@@ -1,4 +1,4 @@
-"""The subject of a cycle that is stored as natural coordinates (.npz)."""
+"""The subject of a gait cycle that is stored as natural coordinates of the segments in a file (.npz)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The bodies at whose joints muscles, reserves and constraint reactions have to balance the load, if a run
-does not name them.
+"""Force-dependent kinematics: the bodies at whose joints muscles, reserves and constraint reactions have to
+balance the load, if the settings of a run do not name them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Adds an element to a model for an FDK degree of freedom that none of its elements represents."""
+"""Adds a constraint between two bodies (an "element") to a model, for a degree of freedom of force-dependent
+kinematics (FDK) that none of the model's elements represents.
+"""
 
 from __future__ import annotations
 

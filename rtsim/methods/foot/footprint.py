@@ -1,4 +1,6 @@
-"""Similarity of the shapes of two images of peak pressure, independent of position and orientation."""
+"""Similarity of two footprints: of the shapes of two images of the peak pressure under a foot, whatever their
+position and orientation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The markers of a foot in a step: roles, landmarks from a static trial, and the side of the foot."""
+"""The markers of a foot in a footstep: on which landmarks they are, landmarks that only a static trial shows,
+and whether the foot is a right or a left one.
+"""
 
 from __future__ import annotations
 

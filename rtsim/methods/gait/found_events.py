@@ -1,8 +1,5 @@
-"""Gait events detected in results, from loading and unloading of a foot on plates and from motion of the
-feet.
-
-By plates: the vertical ground reaction of a foot passes THRESHOLD. By markers:
-rtsim/methods/gait/marker_events.py.
+"""Foot strikes and foot offs detected in results: from force plates, where the vertical force on a foot
+crosses a threshold, and otherwise from the motion of the feet (rtsim/methods/gait/marker_events.py).
 """
 
 from __future__ import annotations

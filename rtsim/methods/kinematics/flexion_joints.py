@@ -1,4 +1,6 @@
-"""Joints whose flexion determines the lengths of elements (Sancisi et al. 2017, eq. 1)."""
+"""For each ligament or other constraint whose length is a polynomial of a joint's flexion, that joint
+(Sancisi et al. 2017, eq. 1).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Options of a run's config as numbers for the kernels of a frame."""
+"""Settings of a run for solver and marker checks, converted to the records of numbers that the kernels of a
+frame read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Geometry of the knee mechanism (Sancisi et al. 2017, table 1), and models that have it."""
+"""Geometry of the knee mechanism (Sancisi et al. 2017, table 1), read from a model and written into one."""
 
 from __future__ import annotations
 

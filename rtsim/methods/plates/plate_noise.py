@@ -1,4 +1,6 @@
-"""The noise of a force plate's wrench, as stated in a run, for kernels/plates/plate_errors."""
+"""The errors of a force plate's force and moment: its noise, as measured while it is empty plus a stated one,
+and a stated error of the centre of pressure.
+"""
 
 from __future__ import annotations
 

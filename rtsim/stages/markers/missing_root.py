@@ -1,4 +1,6 @@
-"""A root body without markers in the stream, such as the pelvis if only a leg is marked."""
+"""Finds the joint angles that have no meaning because a model's root body, such as the pelvis, has no markers
+in the stream.
+"""
 
 from __future__ import annotations
 

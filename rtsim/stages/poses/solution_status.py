@@ -1,4 +1,4 @@
-"""The status bits of a solution."""
+"""The status bits of a frame, such as degraded or not converged, from the outcome of the kinematic solver."""
 
 from __future__ import annotations
 

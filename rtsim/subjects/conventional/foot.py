@@ -1,5 +1,5 @@
-"""The foot of the conventional gait model: the line to the toe, rotated by two offsets from a static
-trial.
+"""The foot of the conventional gait model: its axes lie along the line from ankle to toe, rotated by two
+offsets from a static trial.
 """
 
 from __future__ import annotations

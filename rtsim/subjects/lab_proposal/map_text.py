@@ -1,4 +1,6 @@
-"""A proposed marker map as TOML text, with a comment at each role that a person has to confirm."""
+"""A proposed marker map as TOML text, with a comment at each marker whose role (landmark, such as
+"calcaneus") a person has to confirm.
+"""
 
 from __future__ import annotations
 

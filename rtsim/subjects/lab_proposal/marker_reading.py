@@ -1,5 +1,5 @@
-"""Interpretation of marker names: a role, a side, a segment, from the spellings of all shipped maps and from
-words.
+"""Interpretation of marker names: on which landmark ("role"), side and segment a marker may be, from the
+spellings in all shipped marker maps and from words in the name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The marker map that follows from proposed roles, the roles that it lacks, and the consequences."""
+"""The marker map that follows from the roles proposed for markers (landmarks, such as "calcaneus"), the roles
+for which no marker was found, and what follows from that.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Landmarks of a synthetic person who stands, for pictures of the roles of marker maps."""
+"""Positions of the anatomical landmarks of a synthetic person who stands, for pictures that show where the
+markers of a marker map belong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Markers beside a joint: near its axis, so that they hardly move relative to the segment below, either."""
+"""Markers of a segment that lie near the axis of its distal joint, so that they hardly move relative to the
+segment below that joint, either.
+"""
 
 from __future__ import annotations
 
