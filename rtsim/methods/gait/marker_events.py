@@ -112,7 +112,7 @@ def foot_centre(results: Results, column: int) -> FloatArray:
 
 def foot_ends(results: Results, column: int) -> FloatArray | None:
     """Return the positions of the hindmost and the foremost marker on a foot in every frame, (2, n, 3) [m];
-    None if it has no two markers that far apart which stay in place on the foot.
+    None if it has no two markers that stay in place on the foot and are far enough apart.
 
     column : column of the foot among the segments
     """

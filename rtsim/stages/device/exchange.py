@@ -37,9 +37,9 @@ UNANSWERED = StageOutcome(Status.DEGRADED)
 class DeviceTorque(Stage):
     """Checks the device's messages and applies its torque to the limb, constant over the tick.
 
-    arm_s : time of the ticks from which on the device is armed automatically, as soon as all checks permit it
-      [s]; None = it is armed only by command. Automatic arming is cancelled by anything that ends torque, and
-      by a check that forbids torque after an armed state has ended.
+    arm_s : time after the start [s] from which on the device is armed automatically, as soon as all checks
+        permit it; None = only by command. This is cancelled by anything that ends torque, and by a check that
+        forbids torque after it was permitted once.
     asked : commands that wait for a tick
     """
 

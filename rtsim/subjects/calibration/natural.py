@@ -87,11 +87,13 @@ def known_frames(x: Array) -> NDArray[np.bool_]:
 
 def local_points(Q: Array, segment: Segment, points: Array) -> Array:
     """Return the mean local coordinates of points : (n_frame, n_point, 3) in the segment frame, (n_point, 3)
-    [m].
+        [m].
+
+    Q : (n_frame, 4, 3) natural coordinates u, rP, rD, w of the segment
 
     Points are projected non-orthogonally onto u, v, w frame by frame (Sancisi et al. 2017, eq. 13), averaged
-    over the frames that show the point and the segment, and multiplied by B. A point that is never visible is
-    NaN.
+    over the frames that show the point and the segment, and multiplied by the matrix B, whose columns are u,
+    v, w in the segment frame (eq. 15). A point that is never visible is NaN.
     """
     u, r_p, r_d, w = np.moveaxis(Q, 1, 0)
     bases = np.stack([u, r_p - r_d, w], axis=2)
