@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rtsim.papers.item import Comparison, ItemResult, PaperItem, Publication, StatedBound
 
-HEADS = ("", "unit", "paper", "ours", "bound", "held", "why")
+HEADS = ("", "unit", "paper", "ours", "bound", "within bound", "note")
 WIDTH = 110
 OTHER_DATA = "The data are those of rtsim, not of the paper: {}."
 
@@ -66,7 +66,10 @@ def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
     rows = [row for one in found for row in one.result.rows]
     n_bound = sum(row.bound is not None for row in rows)
     n_held = sum(bool(row.is_held) for row in rows)
-    parts.append(f"{n_held} of {n_bound} bounds are met; {len(rows) - n_bound} numbers have no bound")
+    parts.append(
+        f"{n_held} of {n_bound} numbers are within their bounds; numbers without a bound: "
+        f"{len(rows) - n_bound}"
+    )
     return "\n\n".join(parts)
 
 

@@ -109,7 +109,7 @@ def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
     """
     found = []
     for stiffness in STIFFNESSES_N_M:
-        progress(f"{task}: ligaments of {stiffness:g} N/m")
+        progress(f"{task}: ligament stiffness {stiffness:g} N/m")
         for strain in STRAINS:
             spec = with_ligaments(load_model(MODEL), stiffness, strain)
             found.append(results(task, "fdk", seconds_of(task), spec=spec))

@@ -75,7 +75,8 @@ def figure_3(given: ItemInput) -> ItemResult:
             named[side] = y
         across_title = "forwards [mm]" if title.endswith("side") else "to the right [mm]"
         panels.append(
-            FigurePanel(title=f"planes of the condyles {title}", unit="mm", x_title=across_title, x=x,
+            FigurePanel(title=f"planes on which the condyles slide, {title}",
+                        unit="mm", x_title=across_title, x=x,
                         curves=named, enlarged=True)
         )  # fmt: skip
     return ItemResult(planes_rows(), panels)
@@ -88,12 +89,12 @@ def figure_4(given: ItemInput) -> ItemResult:
     for side in SIDES:
         own = [ligament for ligament in spec.ligaments if ligament.name.startswith(side)]
         rows.append(
-            Comparison(f"{side}: elements of the ligament", "1", float(N_ELEMENT), float(len(own)),
+            Comparison(f"{side}: number of ligament elements", "1", float(N_ELEMENT), float(len(own)),
                        StatedBound("FDK model", N_ELEMENT, N_ELEMENT))
         )  # fmt: skip
         total = sum(stiffness_of(spec, ligament.name) for ligament in own)
         rows.append(
-            Comparison(f"{side}: stiffness of the ligament", "N/m", USUAL_N_M, total,
+            Comparison(f"{side}: stiffness of the whole ligament", "N/m", USUAL_N_M, total,
                        StatedBound("parameter study", USUAL_N_M - 0.05, USUAL_N_M + 0.05))
         )  # fmt: skip
     for contact in spec.contacts:
@@ -107,7 +108,8 @@ def figure_4(given: ItemInput) -> ItemResult:
     line = np.where(strain < 2.0 * LINEAR_FROM, np.where(strain > 0.0, toe, 0.0), strain - LINEAR_FROM)
     panels.append(
         FigurePanel(
-            title="force of a ligament element over k (eq. 15)", unit="1", x_title="strain", x=strain,
+            title="ligament element: force divided by stiffness k (eq. 15)",
+                  unit="1", x_title="strain", x=strain,
             curves={"eq. 15": line}, enlarged=True,
         )
     )  # fmt: skip
@@ -136,7 +138,10 @@ def task_figure(name: str, given: ItemInput) -> ItemResult:
     rows = study_rows(name, task, runs)
     panels = []
     x = np.linspace(0.0, 100.0, N_PHASE)
-    for field, scale, unit, words in ((DISPLACEMENTS, 1e3, "mm", "place"), (FORCES, 1.0, "N", "force")):
+    for field, scale, unit, words in (
+        (DISPLACEMENTS, 1e3, "mm", "displacement"),
+        (FORCES, 1.0, "N", "force"),
+    ):
         means: dict[str, tuple[Array, Array]] = {}
         if field == DISPLACEMENTS:
             means["measured"] = phases_of(task, own.fdk.times, own.truth)
@@ -176,22 +181,25 @@ def study_rows(name: str, task: str, runs: list) -> list[Comparison]:
         Comparison(f"{name}: number of runs in the parameter study", "1", 15.0, float(len(runs)),
                    StatedBound("parameter study", 15.0, 15.0))
     )  # fmt: skip
-    for field, scale, unit, words in ((DISPLACEMENTS, 1e3, "mm", "places"), (FORCES, 1.0, "N", "forces")):
+    for field, scale, unit, words in (
+        (DISPLACEMENTS, 1e3, "mm", "displacements"),
+        (FORCES, 1.0, "N", "forces"),
+    ):
         by_run = scale * np.array([mean_cycle(task, run, field)[0] for run in runs])
         over_cycles = scale * mean_cycle(task, own.fdk, field)[1]
         rows += [
-            Comparison(f"{name}: {words}, mean of the standard deviation over the 15 runs",
-                       unit, "as large as over cycles",
+            Comparison(f"{name}: {words}, standard deviation between the 15 runs, mean over the cycle",
+                       unit, "as large as between cycles",
                        float(by_run.std(axis=0).mean()), reason=REPEATED),
-            Comparison(f"{name}: {words}, mean of the standard deviation over five cycles",
-                       unit, "as large as over runs",
+            Comparison(f"{name}: {words}, standard deviation between five cycles, mean over the cycle",
+                       unit, "as large as between runs",
                        float(over_cycles.mean()), reason=REPEATED),
         ]  # fmt: skip
     pressed = -mean_cycle(task, own.fdk, FORCES)[0][:-1, :, AXES.index("si")]
     forwards = mean_cycle(task, own.fdk, DISPLACEMENTS)[0][:-1, :, AXES.index("ap")]
     for s, side in enumerate(SIDES):
         rows += [
-            Comparison(f"{name}: {side}, FDK, largest upward force on the skull", "1",
+            Comparison(f"{name}: {side}, FDK, number of maxima of the upward force on the skull", "1",
                        2.0 if (name, side) == ("chewing", "right") else None,
                        float(humps(pressed[:, s])), reason=OTHER_SUBJECT),
             Comparison(f"{name}: {side}, FDK, ratio of the upward force in opening to that in closing", "1",
@@ -219,8 +227,8 @@ def item(number: str, title: str, data: str, compute: Computed) -> PaperItem:
 
 
 ITEMS = (
-    item("3", "points on planes", MODEL_DATA, figure_3),
-    item("4", "force-dependent kinematics", MODEL_DATA, figure_4),
+    item("3", "point-on-plane model of the mandibular joint", MODEL_DATA, figure_3),
+    item("4", "FDK model of the mandibular joint", MODEL_DATA, figure_4),
     item("5", "chewing of the synthetic jaw", f"{JAW_DATA}; {STUDIED}", partial(task_figure, "chewing")),
     item(
         "6",

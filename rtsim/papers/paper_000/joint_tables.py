@@ -22,7 +22,7 @@ from streams.messages import Status
 
 OTHER_SUBJECT = "from the synthetic jaw: the scan and the motion of the paper's subject are not public"
 JAW_DATA = (
-    "motion of the built-in synthetic jaw, which follows neither model, filtered as in a live run; five "
+    "motion of the built-in synthetic jaw, which neither model generated, filtered as in a live run; five "
     "cycles"
 )
 KERNELS = ("fdk", "model", "model-deviations", "moment-arms")
@@ -80,7 +80,7 @@ def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeate
     name, unit : of the quantity; printed : the four values of the paper; found : those computed here, with
         deviations
     """
-    words = f"{name}: RMSD (standard deviation over cycles {found.deviation.rmsd:.2g})"
+    words = f"{name}: RMSD (standard deviation between cycles {found.deviation.rmsd:.2g})"
     names = (words, *(f"{name}: {metric}" for metric in METRICS[1:]))
     units = (unit, "1", "1", "1")
     return [
@@ -92,8 +92,9 @@ def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeate
 def signs_in_words() -> str:
     """Return a note on the meaning of the axes in the tables."""
     return (
-        "Axes of the skull: AP is forwards, SI upwards, ML to the right. Values are means of five "
-        "cycles that are evaluated separately."
+        "Axes of the skull: AP is forwards, SI upwards, ML to the right. M and P are the errors of magnitude "
+        "and phase, POP is the point-on-plane model, FDK force-dependent kinematics. Values are means of "
+        "five cycles that are evaluated separately."
     )
 
 
@@ -147,14 +148,14 @@ def planes_rows() -> list[Comparison]:
         slope, cant = degrees(np.arctan(n[0] / n[1])), degrees(np.arcsin(abs(n[2])))
         rows += [
             Comparison(
-                f"{element.name.removesuffix('_normal')} plane: downwards",
+                f"{element.name.removesuffix('_normal')} plane: forward-downward inclination",
                 "deg",
                 SLOPE_DEG,
                 slope,
                 StatedBound("POP model", 29.95, 30.05),
             ),
             Comparison(
-                f"{element.name.removesuffix('_normal')} plane: canted",
+                f"{element.name.removesuffix('_normal')} plane: sideways inclination",
                 "deg",
                 CANT_DEG,
                 cant,
@@ -175,7 +176,7 @@ ITEMS = tuple(
         kernels=KERNELS,
     )
     for number, title, compute in (
-        ("1", "kinematics of the joint beside the measurement", table_1),
-        ("2", "forces of points on planes beside force-dependent kinematics", table_2),
+        ("1", "joint kinematics of both models, compared with the measurement", table_1),
+        ("2", "forces of the point-on-plane model, compared with force-dependent kinematics", table_2),
     )
 )

@@ -51,12 +51,12 @@ TABLE_5_8 = {"normal force": (28.8, "N"), "COP along": (8.0, "mm"), "COP across"
 TABLE_5_9 = {"pressure": (3.4, 3.2, 33.9), "force": (2.7, 1.8, 70.2)}
 SECONDS = {"friction": 180.0, "pressure": 164.0, "force": 10.0, "validation": 82.0}
 """Durations of the thesis' runs [s] (section 5.3.6)."""
-QUANTITIES = {"normal": "normal force", "friction": "friction force", "spin": "spinning friction",
+QUANTITIES = {"normal": "normal force", "friction": "friction force", "spin": "free moment",
               "cop": "COP", "pressure": "pressure"}  # fmt: skip
 PERCENT = 100.0
 OTHER_FOOT = "from a synthetic foot, whose parameters differ from those of the thesis' subject"
 MACHINE = "from another machine and method; `rtsim bench foot-fit` compares rtsim's times with targets"
-ENDS = "the thesis used the best of ten starts and does not say where the other starts ended"
+ENDS = "the thesis used the best of ten initial guesses and does not say where the other searches ended"
 NOT_SOUGHT = (
     "pressure was not fitted, so its error depends on the footstep; the thesis states only a poor match"
 )
@@ -136,7 +136,13 @@ def table_5_5(given: ItemInput) -> ItemResult:
         error_row(QUANTITIES[key], printed, getattr(errors, key), "table 5.5")
         for key, printed in TABLE_5_5.items()
     ]
-    return ItemResult([*rows, time_row("seconds for one start", "friction", case.seconds), *start_rows(case)])
+    return ItemResult(
+        [
+            *rows,
+            time_row("computing time of a search from one initial guess", "friction", case.seconds),
+            *start_rows(case),
+        ]
+    )
 
 
 def start_rows(case: FootCase) -> list[Comparison]:
@@ -146,9 +152,10 @@ def start_rows(case: FootCase) -> list[Comparison]:
     costs = case.fit.costs
     near = int(np.sum(costs < 1.01 * np.nanmin(costs)))
     return [
-        Comparison("number of starts, of 10, that end within 1 % of the lowest cost", "1", None, float(near),
+        Comparison("searches, of 10 initial guesses, that end within 1 % of the lowest cost",
+                   "1", None, float(near),
                    reason=ENDS),
-        Comparison("greatest cost of a start divided by the lowest cost", "1", None,
+        Comparison("greatest final cost of a search divided by the lowest one", "1", None,
                    float(np.nanmax(costs) / np.nanmin(costs)), reason=ENDS),
     ]  # fmt: skip
 
@@ -168,14 +175,12 @@ def table_5_6(given: ItemInput) -> ItemResult:
         scale, said = (1e3, "mm") if unit == "m" else (1.0, unit)
         rows.append(
             Comparison(
-                f"{name} of a foot whose true value is {scale * true:.4g}", said, float(scale * printed),
+                f"{name}; {scale * true:.4g} {said} in the synthetic foot", said, float(scale * printed),
                 float(scale * ours), reason=OTHER_FOOT,
             )
         )  # fmt: skip
     weak = len(case.fit.weak)
-    notes = (
-        f"The data hardly determine {weak} directions of the parameters: values along these may be wrong.",
-    )
+    notes = (f"The data hardly determine {weak} combinations of parameters, whose values may be wrong.",)
     return ItemResult([*rows, *start_rows(case)], notes=notes)
 
 
@@ -186,7 +191,7 @@ def table_5_7(given: ItemInput) -> ItemResult:
         for key, printed in zip(("normal", "cop", "pressure"), TABLE_5_7[name], strict=True):
             rows.append(error_row(f"{name}: {QUANTITIES[key]}", printed, getattr(errors, key), "table 5.7"))
         kind = "pressure" if name == "calibration" else "validation"
-        rows.append(time_row(f"{name}: seconds for one search", kind, seconds))
+        rows.append(time_row(f"{name}: computing time of one search", kind, seconds))
     return ItemResult(rows)
 
 
@@ -221,14 +226,20 @@ def table_5_9(given: ItemInput) -> ItemResult:
         for key, value in zip(("normal", "cop", "pressure"), printed, strict=True):
             rows.append(
                 error_row(
-                    f"{words} pressure: {QUANTITIES[key]}",
+                    f"{words} pressure in the cost: {QUANTITIES[key]}",
                     value,
                     getattr(errors, key),
                     "table 5.9",
                     kind == "force" and key == "pressure",
                 )
             )
-        rows.append(time_row(f"{words} pressure: seconds for one start", kind, case_of(kind).seconds))
+        rows.append(
+            time_row(
+                f"{words} pressure in the cost: computing time of a search from one initial guess",
+                kind,
+                case_of(kind).seconds,
+            )
+        )
     own, without = (case_of(kind).fit.errors[0].pressure for kind in ("pressure", "force"))
     rows.append(
         Comparison(
@@ -269,7 +280,7 @@ def draw_foot(case: FootCase, shapes: bool, paper: Paper, title: str, notes: obj
     from rtsim.monitor.figures.foot_figure import FootFigureContent, save_foot
 
     content = drawn(case.step, case.fit.parameters)
-    content["title"] = f"{title} (synthetic step, not the thesis')"
+    content["title"] = f"{title} (synthetic step, not that of the thesis)"
     if shapes:
         content |= {"panels": [], "maps": {}}
     save_foot(paper, FootFigureContent(**content))
@@ -292,7 +303,7 @@ def figure_5_10(given: ItemInput) -> ItemResult:
             "greatest friction, as a fraction of mu_d F_n", "1", "at most 1", float(share.max()),
             StatedBound("figure 5.10: the maximum possible friction", high=1.0 + 1e-3),
         ),
-        Comparison("the same, median", "1", "about 1", float(np.median(share)),
+        Comparison("friction as a fraction of mu_d F_n, median", "1", "about 1", float(np.median(share)),
                    reason="the thesis found its foot slipping most of the time; how long is not printed"),
     ]  # fmt: skip
     return ItemResult(rows, [shear._replace(enlarged=True)])
@@ -330,7 +341,7 @@ ITEMS = (
         "figure", "5.9", "forces and pressures, fitted with friction", partial(foot_item, "friction", False)
     ),
     item("figure", "5.10", "friction and the greatest friction that is possible", figure_5_10),
-    item("figure", "5.11", "friction by velocity", figure_5_11),
+    item("figure", "5.11", "friction over sliding velocity", figure_5_11),
     item("figure", "5.12", "ellipsoids, fitted without friction", partial(foot_item, "pressure", True)),
     item(
         "figure",
@@ -342,9 +353,9 @@ ITEMS = (
     item(
         "figure", "5.15", "forces and pressures, fitted without pressure", partial(foot_item, "force", False)
     ),
-    item("table", "5.5", "errors with friction", table_5_5),
-    item("table", "5.6", "parameters of the contact", table_5_6),
+    item("table", "5.5", "errors of the fit with friction", table_5_5),
+    item("table", "5.6", "fitted parameters of the foot contact", table_5_6),
     item("table", "5.7", "errors in the calibration footstep and at other cadences", table_5_7),
-    item("table", "5.8", "errors in newtons and millimetres", table_5_8),
-    item("table", "5.9", "errors with and without pressure", table_5_9),
+    item("table", "5.8", "errors of predicted footsteps in newtons and millimetres", table_5_8),
+    item("table", "5.9", "errors of fits with and without pressure in the cost", table_5_9),
 )

@@ -77,7 +77,7 @@ def peak(law: str, **coefficients: float) -> tuple[float, float]:
 def curve_panel(title: str, curves: dict[str, Array]) -> FigurePanel:
     """Return a panel with friction curves [N] by name, over velocity divided by v_t (transition velocity)."""
     return FigurePanel(
-        title=title, unit="N", x_title="velocity over v_t", x=GRID / V_T, curves=curves, enlarged=True
+        title=title, unit="N", x_title="velocity divided by v_t", x=GRID / V_T, curves=curves, enlarged=True
     )  # fmt: skip
 
 
@@ -85,9 +85,7 @@ def figure_4_1(given: ItemInput) -> ItemResult:
     """Compute figure 4.1: friction over velocity by the law of Andersson, which never reaches static
     friction."""
     highest, _ = peak("andersson")
-    below = StatedBound(
-        "section 4.1.1: never reaches the specified value", high=STATIC * LOAD_N * (1.0 - THOUSANDTH)
-    )
+    below = StatedBound("section 4.1.1: never reaches mu_s F_n", high=STATIC * LOAD_N * (1.0 - THOUSANDTH))
     rows = [Comparison("greatest friction (mu_s F_n is 1.962)", "N", "below mu_s F_n", highest, below)]
     rough = np.sign(GRID) * LOAD_N * (DYNAMIC + (STATIC - DYNAMIC) * np.exp(-((GRID / V_T) ** 2)))
     curves = {
@@ -148,7 +146,7 @@ def specker_rows(part: float, printed: float) -> list[Comparison]:
     one, both divided by the transition velocity v_t; part : the law's velocity v_d divided by v_t"""
     at = specker_peak(part)[1]
     bound = StatedBound("section 4.1.3", printed - DIGIT, printed + DIGIT)
-    return [Comparison(f"peak with v_t = {1.0 / part:g} v_d", "v_t", printed, at, bound)]
+    return [Comparison(f"velocity of the peak with v_t = {1.0 / part:g} v_d", "v_t", printed, at, bound)]
 
 
 def figure_4_5(given: ItemInput) -> ItemResult:
@@ -168,8 +166,8 @@ def figure_4_5(given: ItemInput) -> ItemResult:
                    StatedBound("section 4.2: F_n (mu_s - mu_d)", *around((STATIC - DYNAMIC) * LOAD_N))),
         Comparison("sliding velocity at which friction is greatest", "v_t", 1.0, float(GRID[k] / V_T),
                    StatedBound("section 4.2", *around(1.0))),
-        Comparison("peak of the whole law", "v_t", 1.0, peak("brown_mcphee")[1],
-                   reason="eq. 4.4 peaks a little behind v_t, as tanh 4 is 0.9993 there and goes on"),
+        Comparison("velocity at which the sum of all terms is greatest", "v_t", 1.0, peak("brown_mcphee")[1],
+                   reason="eq. 4.4 peaks slightly above v_t, as its tanh is 0.9993 there and still rises"),
     ]  # fmt: skip
     scale = LOAD_N / (100.0 * F_NT)
     curves = {
@@ -279,9 +277,9 @@ def figure_4_8(given: ItemInput) -> ItemResult:
             reason="the thesis has a figure and no number",
         ),
         Comparison(
-            "period, proposed law", "s", PERIOD_S, period_of(run_of("stick_slip", "brown_mcphee")),
+            "stick-slip period, proposed law", "s", PERIOD_S, period_of(run_of("stick_slip", "brown_mcphee")),
             reason="section 4.4 says about 2.5; with friction that jumps from mu_s to mu_d the block sticks "
-            "for 0.98 s and slides for 1.36 s, by hand, and the law's static friction decays more slowly",
+            "for 0.98 s and slides for 1.36 s (by hand); the law's static friction decays more slowly",
         ),
     ]  # fmt: skip
     velocity = {WORDS[law]: run_of("stick_slip", law).v[:, 0] for law in LAWS}
@@ -352,11 +350,11 @@ def figure_4_9(given: ItemInput) -> ItemResult:
         )
     )  # fmt: skip
     t = 1e3 * own.times
-    curves = {f"{WORDS[law]}, velocity": run.v[:, 0] for law, run in runs.items()}
-    curves |= {f"{WORDS[law]}, spin": -RADIUS * run.v[:, 2] for law, run in runs.items()}
+    curves = {f"{WORDS[law]}, velocity of the centre": run.v[:, 0] for law, run in runs.items()}
+    curves |= {f"{WORDS[law]}, r omega": -RADIUS * run.v[:, 2] for law, run in runs.items()}
     friction = {WORDS[law]: run.friction for law, run in runs.items()}
     panels = [
-        time_panel("velocity along the floor, radius times angular velocity", "m/s", t, curves),
+        time_panel("velocity of the centre; radius r times angular velocity omega", "m/s", t, curves),
         time_panel("friction", "N", t, friction),
     ]
     return ItemResult(rows, [panel._replace(x_title="time [ms]") for panel in panels])

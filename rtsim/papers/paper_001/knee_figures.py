@@ -69,7 +69,7 @@ def figure_3_4(given: ItemInput) -> ItemResult:
             ("lateral lift-off", "deg", found.lift_off, pulse.lift_off),
         ):
             near = StatedBound(
-                "an independent program for the same model, 1 %",
+                "within 1 % of an independent program for the same model",
                 (1.0 - AGREEMENT) * independent, (1.0 + AGREEMENT) * independent,
             )  # fmt: skip
             printed = LIFT_OFF_DEG if unit == "deg" else None
@@ -81,7 +81,7 @@ def figure_3_4(given: ItemInput) -> ItemResult:
     rows.append(
         Comparison(
             "times faster than real time", "1", REAL_TIME, factor,
-            reason="of another machine and method; rtsim bench knee holds ours against a target",
+            reason="from another machine and method; `rtsim bench knee` compares rtsim's value with a target",
         )
     )  # fmt: skip
     return ItemResult(rows, motion_panels(spec, traces))
@@ -89,7 +89,9 @@ def figure_3_4(given: ItemInput) -> ItemResult:
 
 def push(pulse: Pulse) -> str:
     """Return a pulse's force and duration as text."""
-    return f"{pulse.force:g} N for {1e3 * pulse.duration:g} ms" if pulse.force else "its weight alone"
+    return (
+        (f"{pulse.force:g} N for {1e3 * pulse.duration:g} ms") if pulse.force else "weight of the shank alone"
+    )
 
 
 def motion_panels(spec: ModelSpec, traces: dict[str, Trace]) -> list[FigurePanel]:
@@ -138,7 +140,7 @@ def figure_3_5(given: ItemInput) -> ItemResult:
         groups.setdefault(group_of(own.name), {})[name] = force
         rows.append(
             Comparison(
-                f"{name}: peak force, with the weight of the shank alone", "N",
+                f"{name}: peak force, moved by the weight of the shank alone", "N",
                 None, float(force[flexion <= 90.0].max()),
                 reason=f"the thesis has curves and no numbers, and {PULSE}",
             )
@@ -197,7 +199,8 @@ def widths(found: KneeSensitivity) -> list[float]:
 def design_of(found: KneeSensitivity) -> str:
     """Return a text on how the Sobol indices were computed: parameters, ranges, design, runs."""
     return (
-        f"Sobol indices of {len(found.names)} parameters, even within 2 mm of insertions, 2 % of slack "
+        f"Sobol indices of {len(found.names)} parameters, uniformly distributed within 2 mm of insertions, "
+        "2 % of slack "
         f"lengths, 1 mm of spheres, radii and planes, {100.0 * STIFFNESS:.0f} % of k_V, "
         f"{100.0 * SHANK:.0f} % of the cylinder's radius and length. "
         f"Saltelli's design of {N_BASE} base points, {found.n_run} runs under 20 N for 100 ms, "
@@ -214,11 +217,11 @@ def index_panels(found: KneeSensitivity) -> list[FigurePanel]:
     for k, output in enumerate(found.outputs[: len(WHOLE)]):
         order = ranked(found, k, N_SHOWN)
         curves = {
-            "total": found.total[k, order, 0], "its upper end": found.total[k, order, 2],
-            "its lower end": found.total[k, order, 1], "first": found.first[k, order, 0],
+            "total index": found.total[k, order, 0], "total, upper limit": found.total[k, order, 2],
+            "total, lower limit": found.total[k, order, 1], "first-order index": found.first[k, order, 0],
         }  # fmt: skip
-        title, x = f"indices of the {output}", np.arange(1.0, len(order) + 1.0)
-        panels.append(panel(title, "1", "rank (names below)", x, curves))
+        title, x = f"Sobol indices: {output}", np.arange(1.0, len(order) + 1.0)
+        panels.append(panel(title, "1", "rank of the parameter (names in the notes)", x, curves))
     return panels
 
 
@@ -232,7 +235,8 @@ def ranked(found: KneeSensitivity, k: int, n: int) -> NDArray[np.int64]:
 def ranks_in_words(found: KneeSensitivity) -> list[str]:
     """Return notes that name the parameter behind each rank on the horizontal axis of the figure."""
     return [
-        f"{output}: {', '.join(f'{r} {found.names[j]}' for r, j in enumerate(ranked(found, k, N_SHOWN), 1))}."
+        f"Ranks, {output}: "
+        f"{', '.join(f'{r} {found.names[j]}' for r, j in enumerate(ranked(found, k, N_SHOWN), 1))}."
         for k, output in enumerate(found.outputs[: len(WHOLE)])
     ]
 

@@ -95,7 +95,7 @@ def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tensio
     )
     if status != OK:
         raise ModelError(
-            "its constrained dynamics have no solution",
+            "the constrained dynamics of this model have no solution",
             where=f"model {arms.model.name}: angle {angle}",
             remedy="give a mass to every body that moves, or choose other coordinates",
         )

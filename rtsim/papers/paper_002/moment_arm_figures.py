@@ -27,7 +27,7 @@ from rtsim.papers.paper_002.methods_compared import (
 ROUNDING_MM, DIFFERENCES_MM, ROUNDING = 1e-9, 1e-5, 1e-10
 """Tolerances of equality in numbers of 16 digits: of exact methods, of a difference quotient whose step
 costs half of the digits, and of a torque in parts of the largest one."""
-EQUAL = "eqs 11, 15, 18: the same r, to rounding"
+EQUAL = "eqs 11, 15, 18: the same r, except for rounding"
 EQUATIONS = {
     "force": "force, eq. 18",
     "partial-velocity": "partial velocity, eq. 15",
@@ -99,12 +99,13 @@ def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison
     """
     return [
         Comparison(
-            f"{name}: largest difference between three exact "
-            f"methods", "mm", "equal", 1e3 * found.apart(EXACT),
+            f"{name}: largest difference between the exact methods (eqs 11, 15, 18)",
+            "mm", "equal", 1e3 * found.apart(EXACT),
             StatedBound(EQUAL, high=ROUNDING_MM),
         ),
         Comparison(
-            f"{name}: largest difference of finite differences from the exact methods", "mm", "approximate",
+            f"{name}: largest difference between finite differences (eq. 10) and the exact methods",
+            "mm", "approximate",
             1e3 * found.apart(EVERY), StatedBound("eq. 10: r = dl/dtheta", high=DIFFERENCES_MM),
         ),
         Comparison(
@@ -147,7 +148,7 @@ def panels_of(some: Sequence[ComparedArms], words: str) -> list[FigurePanel]:
             title = f"{words}{muscle} about {angle}"
             panels += [
                 panel_of(title, "mm", angle, x, curves, row),
-                panel_of("minus the moment arm of eq. 18", "nm", angle, x, less, row),
+                panel_of("difference from the moment arm of eq. 18", "nm", angle, x, less, row),
             ]
     return panels
 
@@ -167,7 +168,7 @@ ITEMS = (
     PaperItem(
         kind="figure",
         number="1",
-        title="moment arm of a straight muscle about a pin, four methods",
+        title="moment arm of a straight muscle about a pin joint, by four methods",
         data=MADE_UP.format("pin"),
         has_data_of_paper=False,
         compute=figure_1,
@@ -176,7 +177,7 @@ ITEMS = (
     PaperItem(
         kind="figure",
         number="2",
-        title="moment arms of three tendons of a finger about two joints, four methods",
+        title="moment arms of three tendons of a finger about two joints, by four methods",
         data=MADE_UP.format("finger"),
         has_data_of_paper=False,
         compute=figure_2,
@@ -185,7 +186,7 @@ ITEMS = (
     PaperItem(
         kind="figure",
         number="3",
-        title="moment arm about an angle of several coupled joints, four methods",
+        title="moment arm about an angle that is shared by several coupled joints, by four methods",
         data=MADE_UP.format("mechanism"),
         has_data_of_paper=False,
         compute=figure_3,

@@ -24,7 +24,7 @@ def experimental_lengths(_given: ItemInput) -> ItemResult:
     }
     rows = [
         Comparison(
-            f"{name}, largest difference of the coefficients a1 to a7",
+            f"{name}, largest relative difference of the coefficients a1 to a7",
             "%",
             paper=0.0,
             ours=100.0
@@ -36,7 +36,9 @@ def experimental_lengths(_given: ItemInput) -> ItemResult:
     flexion = np.linspace(0.0, FLEXION_DEG, 181)
     powers = (-flexion[:, None]) ** np.arange(1, 8)
     curves = {name: 100.0 * powers @ np.array(coefficients[name]) for name in LIGAMENTS}
-    return ItemResult(rows, [FigurePanel("lengthening by eq. 1", "%", "knee flexion [deg]", flexion, curves)])
+    return ItemResult(
+        rows, [FigurePanel("ligament lengthening by eq. 1", "%", "knee flexion [deg]", flexion, curves)]
+    )
 
 
 def ligament_weights(_given: ItemInput) -> ItemResult:
@@ -44,7 +46,7 @@ def ligament_weights(_given: ItemInput) -> ItemResult:
     spec = load_model(MODEL)
     rows = [
         Comparison(
-            f"{method}, {name}",
+            f"method {method}, weight of {name}",
             "1/m^2",
             paper=weight,
             ours=spec.methods[method].soft[name],
@@ -60,7 +62,7 @@ ITEMS = (
     PaperItem(
         kind="table",
         number="2",
-        title="Coefficients of the experimental ligament lengths",
+        title="Coefficients of the polynomials fitted to the measured ligament lengths",
         data="the shipped model lower_limb",
         has_data_of_paper=True,
         compute=experimental_lengths,
@@ -68,7 +70,7 @@ ITEMS = (
     PaperItem(
         kind="table",
         number="3",
-        title="Ligament weights of the penalty-based methods",
+        title="Ligament weights in the cost function of the penalty-based methods",
         data="the shipped model lower_limb",
         has_data_of_paper=True,
         compute=ligament_weights,

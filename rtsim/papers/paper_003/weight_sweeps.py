@@ -150,13 +150,19 @@ def absolute_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
     for k, name in ((NAMES.index(name), name) for name in names):
         printed = VARIATIONS.get(name, (None, None))
         reason = OTHER_SUBJECTS if name in VARIATIONS else NO_NUMBER
-        for words, at, ours in (("all weights", 0, over_all), (f"above {CUT:.0f}", 1, above)):
-            rows.append(Comparison(f"{name}, {words}", UNITS[k], printed[at], float(ours[k]), reason=reason))
+        for words, at, ours in (("all weights", 0, over_all), (f"weights above {CUT:.0f}", 1, above)):
+            rows.append(
+                Comparison(
+                    f"{name}, range over runs, {words}", UNITS[k], printed[at], float(ours[k]), reason=reason
+                )
+            )
     chosen = {f"{w:.0f}": int(np.abs(weights - w).argmin()) for w in (1.0, CUT, 1e4, LARGEST)}
     shown = {f"weight {words}": k for words, k in chosen.items()}
     panels = band_panels(names, runs, shown, "weight 10000", x_title_of(given))
     return ItemResult(
-        rows, panels, [f"Band: all {N_WEIGHT} weights from 1 to {LARGEST:.0f}; the first person."]
+        rows,
+        panels,
+        [f"Band: range over all {N_WEIGHT} weights from 1 to {LARGEST:.0f}, for the first person."],
     )
 
 
@@ -169,7 +175,7 @@ def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
     rows = [unsolved(runs)]
     rows += [
         Comparison(
-            f"{name}, all combinations", UNITS[NAMES.index(name)],
+            f"{name}, range over all combinations of weights", UNITS[NAMES.index(name)],
             f"up to {PATTERNS[name]:g}" if name in PATTERNS else None, float(changed[NAMES.index(name)]),
             reason=OTHER_SUBJECTS if name in PATTERNS else NO_NUMBER,
         )
@@ -178,7 +184,7 @@ def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
     model = [WEIGHTS["minimised"][name] for name in LIGAMENTS]
     shown = {"table 3": int(np.flatnonzero((runs.weights == model).all(axis=1))[0])}
     panels = band_panels(names, runs, shown, "table 3", x_title_of(given))
-    note = f"Band: all {len(runs.weights)} combinations of weights; the first person."
+    note = f"Band: range over all {len(runs.weights)} combinations of weights, for the first person."
     return ItemResult(rows, panels, [note])
 
 
@@ -197,23 +203,33 @@ def sensitivity(given: ItemInput) -> ItemResult:
         largest = np.maximum(largest, spread[:6])
         for k, printed in enumerate(STANDARD_DEVIATIONS[name]):
             rows.append(
-                Comparison(f"{name}: {NAMES[k]}", UNITS[k], printed, float(spread[k]), reason=OTHER_SUBJECTS)
+                Comparison(
+                    f"{name} has the largest weight: {NAMES[k]}",
+                    UNITS[k],
+                    printed,
+                    float(spread[k]),
+                    reason=OTHER_SUBJECTS,
+                )
             )
     bounds = (("rotation", "deg", 0, ROTATION_DEG), ("displacement", "mm", 3, DISPLACEMENT_MM))
     for words, unit, first, most in bounds:
         rows.append(
             Comparison(
-                f"largest {words} if the weight of one ligament is 1e4", unit, f"below {most:g}",
+                f"largest standard deviation of a {words} if one ligament has the weight 1e4",
+                unit, f"below {most:g}",
                 float(largest[first : first + 3].max()), StatedBound("section 3", high=most),
             )
         )  # fmt: skip
     return ItemResult(rows)
 
 
+OF_COST = "for different weights of the ligaments in the cost function"
+OF_EACH_OTHER = "for different weights of the ligaments relative to each other"
+KNEE, LENGTHENING = "Knee angles and displacements", "Ligament lengthening"
 ITEMS = (
-    item("figure", "6", "Knee by weights of the ligaments", lambda given: absolute_weights(given, KINEMATIC)),
-    item("figure", "7", "Knee by relative weights", lambda given: relative_weights(given, KINEMATIC)),
-    item("figure", "8", "Ligaments by their weights", lambda given: absolute_weights(given, LENGTHS)),
-    item("figure", "9", "Ligaments by relative weights", lambda given: relative_weights(given, LENGTHS)),
-    item("table", "5", "Sensitivity to relative weights", sensitivity),
+    item("figure", "6", f"{KNEE} {OF_COST}", lambda given: absolute_weights(given, KINEMATIC)),
+    item("figure", "7", f"{KNEE} {OF_EACH_OTHER}", lambda given: relative_weights(given, KINEMATIC)),
+    item("figure", "8", f"{LENGTHENING} {OF_COST}", lambda given: absolute_weights(given, LENGTHS)),
+    item("figure", "9", f"{LENGTHENING} {OF_EACH_OTHER}", lambda given: relative_weights(given, LENGTHS)),
+    item("table", "5", "Standard deviations between runs with different ligament weights", sensitivity),
 )

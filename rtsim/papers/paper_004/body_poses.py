@@ -49,7 +49,8 @@ def figure_3(given: ItemInput) -> ItemResult:
     rows = [
         Comparison(
             "greatest hip flexion", "deg", DEEPEST_DEG, float(hips.max()), bound,
-            reason="" if bound else "the synthetic lift has the depth of the paper, real lifts others",
+            reason="" if bound else "the synthetic lift is as deep as that of the paper, recorded lifts "
+                                    "are not",
         ),
         Comparison(
             "knee flexion at the largest hip flexion", "deg", "bent", float(knees[deepest]),
@@ -65,7 +66,7 @@ def figure_3(given: ItemInput) -> ItemResult:
         whole = np.full(n * len(PARTS), np.nan)
         whole[k * n : (k + 1) * n] = y
         curves[f"{100.0 * part:.0f} % of the lift"] = whole
-    panel = stick_panel("poses, one metre apart", np.concatenate(xs), curves)
+    panel = stick_panel("poses, drawn one metre apart", np.concatenate(xs), curves)
     return ItemResult(rows, [panel], data=lift.data, has_data_of_paper=lift.is_of_paper)
 
 
@@ -132,7 +133,7 @@ ITEMS = (
         kind="figure",
         number="2",
         title="the planar body of 16 segments",
-        data="shipped model planar_body, a mean man of de Leva (1996)",
+        data="shipped model planar_body, with the segment parameters of de Leva (1996) for a mean man",
         has_data_of_paper=False,
         compute=figure_2,
     ),

@@ -86,7 +86,7 @@ def figure_1(given: ItemInput) -> ItemResult:
     ]
     notes = (
         "The authors' program blends t^V towards its eccentric maximum, not towards 1 as in eq. 5; "
-        "panels show the curves of the program, rows those of eq. 5.",
+        "the panels show the curves of the program, the table those of eq. 5.",
     )
     return ItemResult(rows, panels_of_parameters(one), notes)
 
@@ -162,7 +162,7 @@ ITEMS = (
     PaperItem(
         "figure",
         "1",
-        "effect of the fitted parameters on the curves",
+        "effect of the fitted parameters on the curves of a torque generator",
         data=DATA,
         has_data_of_paper=True,
         compute=figure_1,
@@ -171,13 +171,18 @@ ITEMS = (
     PaperItem(
         "figure",
         "A.6",
-        "torque of all generators over angle and speed",
+        "torque of all torque generators over angle and speed",
         data=DATA,
         has_data_of_paper=True,
         compute=figure_a_6,
         kernels=("torque-generator-fit",),
     ),
     PaperItem(
-        "table", "A.2", "parameters of the generators", data=DATA, has_data_of_paper=True, compute=table_a_2
+        "table",
+        "A.2",
+        "parameters of the torque generators",
+        data=DATA,
+        has_data_of_paper=True,
+        compute=table_a_2,
     ),
 )

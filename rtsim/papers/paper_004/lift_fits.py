@@ -61,21 +61,25 @@ def table_1(given: ItemInput) -> ItemResult:
     rows = []
     for (name, unit, printed, digit), value in zip(TABLE_1, shown(first.x), strict=True):
         bound = StatedBound("table 1, as printed", printed - digit, printed + digit)
-        rows.append(one_row(f"{name}, from the authors' start", unit, printed, value, bound, lift))
+        rows.append(
+            one_row(f"{name}, fitted from the authors' initial guess", unit, printed, value, bound, lift)
+        )
     rows.append(
         one_row(
-            "squared distance of the fit from the default parameters, from the authors' start", "1",
+            "squared distance of the fit from the default parameters, authors' initial guess", "1",
             OBJECTIVE_OF_PAPER,
             first.objective, StatedBound("the published fit", high=OBJECTIVE_OF_PAPER + 1e-4), lift,
         )
     )  # fmt: skip
-    start = f"{sum(basin.n_start for basin in best.basins)} completed starts"
+    start = f"{sum(basin.n_start for basin in best.basins)} completed searches"
     printed_objective = OBJECTIVE_OF_PAPER if lift.is_of_paper else None
     for k, basin in enumerate(best.basins[:4]):
         most = (
             None
             if k
-            else StatedBound("at most the minimum of the authors' start", high=first.objective + SLACK)
+            else StatedBound(
+                "at most the minimum reached from the authors' initial guess", high=first.objective + SLACK
+            )
         )
         rows.append(
             Comparison(
@@ -86,9 +90,11 @@ def table_1(given: ItemInput) -> ItemResult:
         )  # fmt: skip
     for (name, unit, *_), value in zip(TABLE_1, shown(best.x), strict=True):
         rows.append(
-            Comparison(f"{name}, least minimum", unit, None, value, reason="the paper used one start")
+            Comparison(
+                f"{name}, at the global minimum", unit, None, value, reason="the paper used one initial guess"
+            )
         )
-    rows += feasible_rows("authors' start", first) + feasible_rows("least minimum", best)
+    rows += feasible_rows("authors' initial guess", first) + feasible_rows("global minimum", best)
     given.progress("table 1: left hip, other generators, a_max")
     rows += other_rows(lift, first)
     return of_lift(rows, over_caps(lift), lift, explained(first, best))
@@ -156,7 +162,7 @@ def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
     return [
         Comparison(name, "1", "equal to 3 digits", apart, reason=both),
         Comparison(
-            "number of other generators with a measured torque that were changed by the fit", "1",
+            "number of other generators with a measured torque whose parameters the fit changed", "1",
             0.0, float(sum(driven)),
             reason="the paper changed none; in rtsim the fit also changes passive torques that oppose no "
                 "measured torque"
@@ -164,7 +170,7 @@ def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
             else OTHER_LIFT,
         ),
         Comparison(
-            "number of generators without a measured torque that were changed by the fit", "1",
+            "number of generators without a measured torque whose parameters the fit changed", "1",
             "left unchanged",
             float(sum(idle)),
             reason="the authors did not fit these generators; in rtsim their passive torque must not "
@@ -179,12 +185,12 @@ def explained(first: FittedGenerator, best: FittedGenerator) -> str:
     first : fit from the initial guess of Millard et al.; best : best fit from many initial guesses
     """
     if best.objective > first.objective - SLACK:
-        return "The authors' start leads to the least minimum that any start found."
+        return "The authors' initial guess leads to the lowest minimum that was found from any initial guess."
     return (
-        "The authors' start leads to a local minimum, table 1 with their lift: there the passive torque "
-        f"is blended away (lambda^P {first.x[3]:.2f}), squared distance {first.objective:.4f}; a supple "
-        f"hip, its passive torque shifted by {np.degrees(best.x[2]):.1f} deg (lambda^P {best.x[3]:.2f}), "
-        f"is nearer to the default, {best.objective:.4f}. The constraints are not linear in the "
+        "The authors' initial guess leads to a local minimum, with their lift that of table 1: the passive "
+        f"torque is blended away (lambda^P {first.x[3]:.2f}), squared distance {first.objective:.4f}; at the "
+        f"global minimum the passive torque is shifted by {np.degrees(best.x[2]):.1f} deg (lambda^P "
+        f"{best.x[3]:.2f}), squared distance {best.objective:.4f}. The constraints are not linear in the "
         "parameters: eqs 9 to 12 are no quadratic program."
     )
 
@@ -214,10 +220,10 @@ def over_caps(lift: LiftMotion) -> list[FigurePanel]:
             "squared distance from the default parameters",
             "1",
             ("least", "start"),
-            ("all starts", "authors' start"),
+            ("all initial guesses", "authors' initial guess"),
         ),
-        panel("scales and blend of the least minimum", "1", scales, scales),
-        panel("passive shift of the least minimum", "deg", ("Delta^P",), ("Delta^P",)),
+        panel("scales and blend at the global minimum", "1", scales, scales),
+        panel("shift of the passive torque at the global minimum", "deg", ("Delta^P",), ("Delta^P",)),
     ]
 
 
@@ -232,7 +238,8 @@ def figure_4(given: ItemInput) -> ItemResult:
         (float(angle[below[0] - 1]), float(angle[below[0]])) if len(below) and below[0] else (np.nan, np.nan)
     )
     rows = [
-        one_row("hip flexion of the last sample with an activation before the fit", "deg", TOO_STIFF_DEG,
+        one_row("hip flexion of the last sample before activations become negative, before the fit",
+                "deg", TOO_STIFF_DEG,
                 before, StatedBound(crossing, high=TOO_STIFF_DEG), lift),
         one_row("hip flexion of the first negative activation before the fit", "deg", TOO_STIFF_DEG, after,
                 StatedBound(crossing, low=TOO_STIFF_DEG), lift),
@@ -266,7 +273,7 @@ def figure_5(given: ItemInput) -> ItemResult:
     ]  # fmt: skip
     panels = [panel._replace(row=f"row {k // 2}") for k, panel in enumerate(panels_of_fit(first)[:4])]
     least = [
-        panel._replace(title=f"{panel.title}, least minimum", row="least")
+        panel._replace(title=f"{panel.title}, global minimum", row="least")
         for panel in panels_of_fit(best)[2:4]
     ]
     return of_lift(rows, [*panels, *least], lift)
@@ -287,7 +294,12 @@ def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
 
 
 ITEMS = (
-    item("table", "1", "fitted parameters of the right hip extensor, minima, and a_max", table_1),
+    item(
+        "table",
+        "1",
+        "fitted parameters of the right hip extensor, minima of the fit, and effect of a_max",
+        table_1,
+    ),
     item("figure", "4", "activation of the right hip extensor before and after the fit", figure_4),
     item("figure", "5", "torque over angle and active torque over speed before and after", figure_5),
 )

@@ -49,13 +49,13 @@ QUANTITIES = (
     ("s^tau", "1"),
 )
 SLACK, ROUNDING = 1e-6, 1e-9
-STRONGER = StatedBound("appendix B: extensors were weakened enough, s^tau > 1", low=1.0 + ROUNDING)
+STRONGER = StatedBound("appendix B: the extensors were weakened so far that s^tau > 1", low=1.0 + ROUNDING)
 OTHER_PERSON = "from another person than the paper's child, whose trial is not shipped"
 BEFORE = (
     f"{OTHER_PERSON}; and the table of the paper contains tau_o* before the fit, but its text means "
     "the fitted value"
 )
-WALKER_DATA = "the synthetic walker on its synthetic force plate"
+WALKER_DATA = "the built-in synthetic walker on a synthetic force plate"
 
 
 @lru_cache(maxsize=1)
@@ -131,7 +131,8 @@ def table_b_4(given: ItemInput) -> ItemResult:
         muscle = one.fit.placed.muscle
         rows.append(
             Comparison(
-                f"{muscle.replace('_', ' ')}: least strength, fitted", "N m", TABLE_B_3[muscle][0], one.least,
+                f"{muscle.replace('_', ' ')}: least strength for the walk, after the fit",
+                "N m", TABLE_B_3[muscle][0], one.least,
                 reason=BEFORE,
             )
         )  # fmt: skip
@@ -189,7 +190,12 @@ def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
 
 
 ITEMS = (
-    item("figure", "B.7", "the plantarflexor, weakened and fitted", figure_b_7),
-    item("table", "B.3", "strength before the fit, and fitted parameters of the right leg", table_b_3),
-    item("table", "B.4", "least strength of the right leg", table_b_4),
+    item("figure", "B.7", "the right plantarflexor, weakened before the fit and fitted", figure_b_7),
+    item(
+        "table",
+        "B.3",
+        "strengths before the fit and fitted parameters of the torque generators, right leg",
+        table_b_3,
+    ),
+    item("table", "B.4", "least strengths that the walk requires, right leg", table_b_4),
 )

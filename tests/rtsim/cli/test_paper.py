@@ -49,7 +49,7 @@ def test_a_missed_bound_ends_with_1(here, monkeypatch):
     monkeypatch.setattr(catalogue, "items_of", lambda number: [item])
     done = here("paper", "003")
     assert done.code == 1
-    assert "0 of 1 bounds are met" in done.out
+    assert "0 of 1 numbers are within their bounds" in done.out
     assert "1 stated bound is missed: table 7, apples" in done.err
 
 

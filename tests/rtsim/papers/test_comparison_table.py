@@ -63,7 +63,7 @@ def test_the_text_says_it_all() -> None:
     assert rows["apples"][-2:] == ["-", "[1]"]
     assert "[1] the paper counts none" in text
     assert "The data are those of rtsim, not of the paper: an apple of ours." in text
-    assert text.endswith("1 of 3 bounds are met; 1 numbers have no bound")
+    assert text.endswith("1 of 3 numbers are within their bounds; numbers without a bound: 1")
     assert "The data are those of rtsim" not in text_of(PAPER, reproduced(False))
 
 

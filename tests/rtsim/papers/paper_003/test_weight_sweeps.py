@@ -57,6 +57,9 @@ def test_variation_is_the_largest_over_frames_then_the_mean_over_persons() -> No
     assert variation([values], np.array([True, True, False]))[0] == 1.0
 
 
+LARGEST = "largest standard deviation of a {} if one ligament has the weight 1e4"
+
+
 def test_bounds_of_table_5_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Protects the verdict: the largest standard deviation of the four groups, beside 1 degree and 4 mm."""
     weights = combinations()
@@ -66,11 +69,11 @@ def test_bounds_of_table_5_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weight_sweeps, "relative_runs", lambda given: WeightRuns(weights, [values]))
     rows = {row.quantity: row for row in sensitivity(ItemInput()).rows}
     expected = np.arange(27.0).std(ddof=1)
-    assert rows["ACL: anterior displacement"].ours == pytest.approx(expected)
-    assert rows["ACL: anterior displacement"].paper == 3.4
-    assert rows["largest displacement if the weight of one ligament is 1e4"].ours == pytest.approx(expected)
-    assert rows["largest displacement if the weight of one ligament is 1e4"].is_held is False
-    assert rows["largest rotation if the weight of one ligament is 1e4"].is_held is True
+    assert rows["ACL has the largest weight: anterior displacement"].ours == pytest.approx(expected)
+    assert rows["ACL has the largest weight: anterior displacement"].paper == 3.4
+    assert rows[LARGEST.format("displacement")].ours == pytest.approx(expected)
+    assert rows[LARGEST.format("displacement")].is_held is False
+    assert rows[LARGEST.format("rotation")].is_held is True
 
 
 def test_weights_changed_in_place_are_those_of_a_model(cycle: MarkerCycle) -> None:
