@@ -15,7 +15,7 @@ def test_a_table_is_printed(here):
     done = here("paper", "003", "--table", "3")
     assert done.code == 0, done.err
     assert "Sancisi" in done.out
-    (row,) = [line for line in done.out.splitlines() if "minimised, MCL" in line]
+    (row,) = [line for line in done.out.splitlines() if "minimised, weight of MCL" in line]
     assert row.split()[2:] == ["1/m^2", "100", "100", "100", "yes"]
 
 
