@@ -57,7 +57,7 @@ class FrameWatch:
         if ended:
             return ConnectionState("the stream has ended", "text_dim")
         if self._heard is None:
-            return ConnectionState("announced, waiting for the first frame", "warning")
+            return ConnectionState("stream announced, waiting for its first frame", "warning")
         if now - self._heard > SILENCE:
             clock = time.strftime("%H:%M:%S", time.localtime(self._heard_at_wall))
             return ConnectionState(f"no data since {clock}", "bad")

@@ -45,7 +45,7 @@ class ToolBar(QWidget):
         self._holds = False  # the other side, as far as it said so
         self.hold = _button("Pause", "Pause the simulation, and resume it (H)", "H")
         self.hold.clicked.connect(lambda: self.commanded.emit("resume" if self._holds else "pause"))
-        self.step = _button("Step", "Advance a paused limb by one tick (N)", "N")
+        self.step = _button("Step", "Advance the paused limb by one time step (N)", "N")
         self.step.clicked.connect(_calling(self.commanded.emit, "step"))
         self.reset = _button("Reset", "Disarm, and set the limb back to its start", "")
         self.reset.clicked.connect(_calling(self.commanded.emit, "reset"))
@@ -65,9 +65,11 @@ class ToolBar(QWidget):
             "Freeze", "Freeze the display while data are still received (space)", "Space", True
         )
         self.clear = _button("Clear", "Empty the curves and set the counts to zero (C)", "C")
-        self.strides = _button("Strides", "Curves over the stride, with mean and band (G)", "G", True)
+        self.strides = _button(
+            "Strides", "Curves over the stride, with mean and standard deviation (G)", "G", True
+        )
         self.strides.hide()  # until a stream shows steps
-        self.feedback = _button("Biofeedback", "One value, large, with a target (B)", "B")
+        self.feedback = _button("Biofeedback", "One value in large digits, with a target range (B)", "B")
         self.mark = _button("Mark", "Mark an event at the newest frame (E)", "E")
         self.record = _button("Record", "Record the results to a file, and stop (Ctrl+R)", "Ctrl+R", True)
         self.save = _button("Save", "Save what is shown: PNG, SVG, or csv of the curves (Ctrl+S)", "Ctrl+S")

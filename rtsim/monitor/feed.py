@@ -214,10 +214,12 @@ class Feed:
             notes.append(f"values beyond {LARGEST:.0e} are drawn as gaps")
         if self._turnover.n_passed:
             n = self._turnover.n_passed
-            notes.append(f"{n} session{'s' if n > 1 else ''} replaced by the next before they could be drawn")
+            notes.append(
+                f"{n} session{'s' if n > 1 else ''} of the stream ended before anything could be drawn"
+            )
         if self.layout and self.history.n_capacity < _n_sample(self.layout.rate_assumed):
             reach = (self.history.n_capacity - 2) / self.layout.rate_assumed
-            notes.append(f"curves reach back {reach:.3g} s at most, because there are so many curves")
+            notes.append(f"curves show the last {reach:.3g} s at most, because there are so many curves")
         return notes
 
     def _next(self) -> ReceivedFrame | None:

@@ -32,20 +32,26 @@ class ChipText(NamedTuple):
 
 P50_P99 = "median and 99th percentile over the last thousand frames."
 CHIPS = {
-    "rate": ChipText("Rate / nominal", "Frames per second, published and announced.", "9999.9 / 9999 Hz"),
+    "rate": ChipText(
+        "Rate / nominal",
+        "Frames per second: published by the estimator, and announced by the source.",
+        "9999.9 / 9999 Hz",
+    ),
     "inside": ChipText(
         "Receive → publish p50 / p99", f"Time of a frame in the estimator: {P50_P99}", "99.9 / 999.9 ms"
     ),
     "whole": ChipText(
         "End to end p50 / p99",
-        f"From the capture to the arrival in this window: {P50_P99} Unknown when the source runs on "
+        f"Time from capture to arrival in this window: {P50_P99} Unknown when the source runs on "
         "another clock.",
         "99.9 / 999.9 ms",
     ),
     "frames": ChipText("Frames", "Result frames seen by this window.", "99 999 999"),
     "lost": ChipText("Lost", "Result frames that never arrived in this window.", "9 999"),
     "late": ChipText("Late", "Frames that the estimator finished after their deadline.", "9 999"),
-    "skipped": ChipText("Skipped", "Result frames that this window was too slow to take.", "9 999"),
+    "skipped": ChipText(
+        "Skipped", "Result frames that this window left out because it was too slow.", "9 999"
+    ),
     "iterations": ChipText("Iterations", "Solver iterations for the newest frame.", "99"),
     "status": ChipText("Newest frame", "Status of the newest frame.", "not converged"),
 }

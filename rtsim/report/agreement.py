@@ -37,7 +37,8 @@ def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict
         lacking = next((choice for choice in choices if field not in by_choice[choice].fields), None)
         if lacking is not None:
             raise ConfigError(
-                f"the results of {lacking} lack this field", where=f"{where}: compare.fields.{field}",
+                f"the results of the choice {lacking} do not contain this field",
+                where=f"{where}: compare.fields.{field}",
                 allowed=", ".join(by_choice[lacking].fields),
             )  # fmt: skip
     frequency = frequency_in(by_choice, spec)
@@ -45,7 +46,7 @@ def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict
     cycles = cycles_of(times - times[0], frequency, spec.cycles, spec.start_s) if frequency else []
     if not cycles:
         raise ConfigError(
-            "no whole cycle of a movement that repeats was found", where=where,
+            "the results contain no whole cycle of a periodic movement", where=where,
             remedy="give a longer recording, or an earlier compare.start_s",
         )  # fmt: skip
     rows = [
@@ -106,7 +107,7 @@ def finite(found: Agreement) -> dict[str, float | None]:
 def in_words(told: Mapping[str, Any]) -> str:
     """Return the dictionary that `compare` returns as text: a table for each field and choice."""
     cycles = f"{told['cycles']} cycle{'s' if told['cycles'] > 1 else ''}"
-    lines = [f"{cycles} at {told['frequency_hz']:.3g} Hz: mean (standard deviation over cycles)"]
+    lines = [f"{cycles} at {told['frequency_hz']:.3g} Hz: mean (standard deviation) over the cycles"]
     if any(row["entry"].split()[-1:] == [axis] for row in told["rows"] for axis in ANATOMICAL.values()):
         lines.append(
             "AP, SI, ML: along x (forwards), y (up) and z (to the right) of the body that carries the joint"
@@ -122,7 +123,7 @@ def in_words(told: Mapping[str, Any]) -> str:
         if head != before:
             lines += [
                 "",
-                f"{head[0]} [{row['unit']}]: {head[1]} beside {head[2]}",
+                f"{head[0]} [{row['unit']}]: {head[1]} compared with {head[2]}",
                 line(("", *COLUMNS), widths),
             ]
             before = head

@@ -49,7 +49,7 @@ def arms_at(
     )
     width = max(len(name) for name in names) + 2
     heads = [f"{angles[k]:>{max(12, len(angles[k]) + 2)}s}" for k in kept]
-    lines = [f"moment arms [mm] of {model.name}; positive = the muscle turns the angle the positive way"]
+    lines = [f"moment arms [mm] of {model.name}; positive = a pull of the muscle increases the angle"]
     lines += [f"{'muscle':{width}s}{'length [mm]':>12s}" + "".join(heads)]
     for way in ways:
         if len(ways) > 1:
@@ -57,7 +57,7 @@ def arms_at(
         for m, name in zip(rows, names, strict=True):
             cells = [f"{1e3 * by_way[way][m, k]:{len(head)}.3f}" for k, head in zip(kept, heads, strict=True)]
             lines.append(f"{name:{width}s}{1e3 * lengths[m]:12.2f}" + "".join(cells))
-    lines += [f"nan: {name}: {failed[name]}" for name in names if name in failed]
+    lines += [f"{name} has no moment arm (nan): {failed[name]}" for name in names if name in failed]
     if len(ways) > 1:
         lines.append(f"largest difference between the methods: {spread(list(by_way.values())):.2g} mm")
     return "\n".join(lines)
@@ -120,7 +120,9 @@ def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
     for reason in dict.fromkeys(reason for _, reason in failed):
         values = [value for value, other in failed if other == reason]
         n, ends = len(values), f"{min(values):.4g} to {max(values):.4g} {unit}"
-        lines.append(f"nan: {name}: {reason} (at {n} value{'s' if n > 1 else ''} of {ends})")
+        lines.append(
+            f"{name} has no moment arm (nan): {reason} (at {n} value{'s' if n > 1 else ''} of {ends})"
+        )
     return lines
 
 

@@ -56,7 +56,10 @@ def python_version() -> DoctorFinding:
     good = (3, 11) <= sys.version_info[:2] <= (3, 14)
     text = f"Python {platform.python_version()} on {platform.system()}"
     return DoctorFinding(
-        good, text if good else f"{text}: rtsim needs 3.11 to 3.14; make the environment with one of them"
+        good,
+        text
+        if good
+        else f"{text}: rtsim needs Python 3.11 to 3.14; create the environment with one of these",
     )
 
 
@@ -72,7 +75,7 @@ def shipped_configs() -> DoctorFinding:
         n_config = len(list(configs_root().glob("*/*.toml")))
     except RtsimError as error:
         return DoctorFinding(False, str(error))
-    return DoctorFinding(n_config > 0, f"{n_config} shipped configs in {configs_root()}")
+    return DoctorFinding(n_config > 0, f"{n_config} configs that come with rtsim, in {configs_root()}")
 
 
 def kernel_cache() -> DoctorFinding:
@@ -100,10 +103,12 @@ def loopback() -> DoctorFinding:
             while n_frame < 10 and subscriber.wait(1.0) is not None:
                 n_frame += 1
     except StreamError as error:
-        return DoctorFinding(False, f"no stream on loopback: {error}")
+        return DoctorFinding(False, f"no stream can be sent over the loopback address 127.0.0.1: {error}")
     good = n_frame == 10
     return DoctorFinding(
-        good, f"{n_frame} of 10 frames arrived over loopback" + ("" if good else "; check the firewall")
+        good,
+        f"{n_frame} of 10 frames arrived over the loopback "
+        "address" + ("" if good else "; check the firewall"),
     )
 
 
@@ -113,7 +118,7 @@ def monitor_library(module: str, name: str) -> DoctorFinding:
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError)
         remedy = (
-            f"in a checkout pip install -e '.[monitor]', elsewhere pip install {name}"
+            f"in a checkout of rtsim run pip install -e '.[monitor]', elsewhere pip install {name}"
             if missing
             else "install the system packages named in the README"
         )
@@ -167,17 +172,26 @@ def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[Doct
     """
     if len(stamps) < 2:
         return [
-            DoctorFinding(False, f"the descriptor came, but only {len(stamps)} frames: is the sender paused?")
+            DoctorFinding(
+                False,
+                f"the descriptor of the stream arrived, but only {len(stamps)} frames: "
+                "check whether the sender is paused",
+            )
         ]
     arrived = np.array([t for t, _ in stamps])
     gaps = np.diff(arrived) * 1e-6
     rate = 1e3 / float(np.mean(gaps))
-    findings = [DoctorFinding(True, f"{len(stamps)} frames, {rate:.1f} Hz, gaps up to {gaps.max():.1f} ms")]
+    findings = [
+        DoctorFinding(
+            True, f"{len(stamps)} frames, {rate:.1f} Hz, intervals between frames up to {gaps.max():.1f} ms"
+        )
+    ]
     if session.rate > 0.0 and not 0.8 < rate / session.rate < 1.25:
         findings.append(
             DoctorFinding(
                 False,
-                f"the descriptor says {session.rate:g} Hz, frames come at {rate:.1f} Hz; correct one of them",
+                f"the descriptor states {session.rate:g} Hz, but frames arrive at {rate:.1f} Hz: correct "
+                "the sender",
             )
         )
     return findings

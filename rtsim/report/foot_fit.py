@@ -22,9 +22,9 @@ Array = NDArray[np.float64]
 THESIS = (
     ("thesis, with friction (table 5.5)", 0.115, 0.050, 0.517, 0.265, 0.142),
     ("thesis, calibration step (table 5.7)", 0.034, 0.032, 0.339, None, None),
-    ("thesis, other steps, like cadence", 0.042, 0.042, 0.381, None, None),
-    ("thesis, other steps, faster", 0.049, 0.066, 0.441, None, None),
-    ("thesis, other steps, slower", 0.044, 0.050, 0.400, None, None),
+    ("thesis, other steps, same cadence", 0.042, 0.042, 0.381, None, None),
+    ("thesis, other steps, higher cadence", 0.049, 0.066, 0.441, None, None),
+    ("thesis, other steps, lower cadence", 0.044, 0.050, 0.400, None, None),
     ("thesis, without pressure (table 5.9)", 0.027, 0.018, 0.702, None, None),
 )
 """Normal force, centre of pressure, pressure, friction, spinning: of other data, a man of 70 kg."""
@@ -63,7 +63,7 @@ class FittedStep(NamedTuple):
         """Return how the step was used: parameters fitted to it, or only its motion, and whether the fit was
         interrupted.
         """
-        kind = "fitted" if self.fitted else "motion alone fitted"
+        kind = "fitted" if self.fitted else "only motion fitted"
         return kind if self.complete else f"{kind}, interrupted"
 
 
@@ -91,9 +91,9 @@ def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[Fi
 def _lift(height: float) -> tuple[str, ...]:
     if not height:
         return ()
-    end = ", at its bound" if abs(height) > LARGEST_LIFT - LIFT_TOLD else ""
+    end = ", the most that is allowed" if abs(height) > LARGEST_LIFT - LIFT_TOLD else ""
     way = "higher" if height > 0.0 else "lower"
-    return (f"the heel was placed {MM * abs(height):.1f} mm {way}, which fits only this footstep{end}",)
+    return (f"the heel was placed {MM * abs(height):.1f} mm {way} (fitted for this footstep only){end}",)
 
 
 def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> str:
@@ -102,7 +102,9 @@ def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[st
     fit : None if parameters were not fitted
     left : names of steps that were not reached before an interruption
     """
-    lines = ["Errors (RMS, eqs 5.53-5.57) in parts of body weight and of 20 cm:"]
+    lines = [
+        "RMS errors of the simulation (eqs 5.53-5.57) in percent of the scales of table 5.3 of the thesis:"
+    ]
     rows: list[tuple[Any, ...]] = []
     for step in steps:
         e = step.errors
@@ -111,16 +113,25 @@ def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[st
     wide = max(len(row[0]) for row in rows)
     lines += [f"{'':{wide}s} {HEAD}", *(_row(wide, *row) for row in rows)]
     lines += [f"left out, because the fit was interrupted: {name}" for name in left]
-    lines.append("* not validated: from prescribed motion friction shows next to nothing (section 5.3.3)")
+    lines.append(
+        "* friction and spin (free moment) are not validated: a prescribed motion hardly "
+        "determines them (5.3.3)"
+    )
     for step in steps:
         e = step.errors
         lines.append(
-            f"{step.name}: normal force {e.normal * step.trial.weight:.1f} N, centre "
-            f"{MM * e.cop_along:.1f} mm along, {MM * e.cop_across:.1f} mm across"
-            + (f"; no simulated contact in {e.n_lost} frames with load" if e.n_lost else "")
+            f"{step.name}, RMS errors: normal force {e.normal * step.trial.weight:.1f} N, centre of pressure "
+            f"{MM * e.cop_along:.1f} mm along the foot, {MM * e.cop_across:.1f} mm across it"
+            + (
+                f"; no simulated contact in {e.n_lost} frames in which the plate is loaded"
+                if e.n_lost
+                else ""
+            )
         )
     lines.append(THESIS_MM)
-    lines.append(f"centres of pressure are compared where the plate bears at least {BEARS_COP:g} N")
+    lines.append(
+        f"centres of pressure are compared in frames in which the plate measures at least {BEARS_COP:g} N"
+    )
     if fit is not None:
         lines += ["", *_parameters(fit), "", *_weak(fit)]
     notes = dict.fromkeys(f"note: {s.name}: {note}" for s in steps for note in s.trial.notes)
@@ -149,14 +160,18 @@ def _parameters(fit: FootFit) -> list[str]:
     """Return lines with the fitted parameters of the foot contact model beside those of Brown (2017, table
     5.6).
     """
-    lines = ["Parameters (X medial, Y forward, Z up; the toe in the toes' own frame), beside table 5.6:"]
+    lines = [
+        "Fitted parameters and those of table 5.6 (X medial, Y forward, Z up; the toe in the frame of "
+        "the toes):"
+    ]
     for k, name in enumerate(NAMES):
         bound = "  at its bound" if name in fit.at_bound else "  not fitted" if name in fit.held else ""
         lines.append(f"  {name:12s} {shown(k, fit.parameters[k]):>14s}  {shown(k, TABLE_5_6[k]):>14s}{bound}")
     known = fit.costs[np.isfinite(fit.costs)]
     if known.size:
         lines.append(
-            f"cost {fit.cost:.4g}; {known.size} of {fit.costs.size} searches, {known.min():.4g} to "
+            f"cost {fit.cost:.4g}; {known.size} of {fit.costs.size} searches ended, at costs from "
+            f"{known.min():.4g} to "
             f"{known.max():.4g}" + ("" if fit.complete else "; interrupted")
         )
     return lines
@@ -168,7 +183,9 @@ def _weak(fit: FootFit) -> list[str]:
     """
     if not fit.weak:
         return ["The data determine all parameters that are not at a bound."]
-    lines = [f"The data hardly determine {len(fit.weak)} directions (singular value, parameters in it):"]
+    lines = [
+        f"The data hardly determine {len(fit.weak)} combinations of parameters (singular value: shares):"
+    ]
     for weak in fit.weak:
         parts = ", ".join(f"{share:+.2f} {name}" for name, share in weak.parts)
         lines.append(f"  {weak.singular:.1e}: {parts}")
@@ -252,7 +269,7 @@ def friction_curve(mu_d: float) -> FigurePanel:
     """
     v = np.linspace(-FASTEST, FASTEST, 401) * SLOW
     curve = {f"mu_d = {mu_d:.2f}": mu_d * np.tanh(4.0 * v / SLOW)}  # eq. 4.4 where mu_s is mu_d
-    return FigurePanel("Friction over normal force", "1", "sliding velocity [mm/s]", MM * v, curve)
+    return FigurePanel("Friction divided by normal force", "1", "sliding velocity [mm/s]", MM * v, curve)
 
 
 def _both(measured: Array, simulated: Array) -> dict[str, Array]:

@@ -47,15 +47,17 @@ def fit_as_text(fit: KneeFit) -> str:
         LIGAMENTS, fit.means, fit.geometry.neutral_lengths, fit.polynomials, strict=True
     ):
         lines.append(
-            f"{name}: mean {1e3 * mean:.3f} mm, d(0) {1e3 * neutral:.3f} mm, "
-            f"a1 to a7 {', '.join(f'{a:.4g}' for a in row)}"
+            f"{name}: mean length {1e3 * mean:.3f} mm, neutral length d(0) {1e3 * neutral:.3f} mm, "
+            f"polynomial a1 to a7 {', '.join(f'{a:.4g}' for a in row)}"
         )
     for name, (sphere, plane) in fit.surface_misfits.items():
         lines.append(
-            f"{name} surfaces: sphere {1e3 * sphere:.3f} mm, plane {1e3 * plane:.3f} mm from their points"
+            f"{name} surfaces, RMS distance of their points: {1e3 * sphere:.3f} mm from the sphere, "
+            f"{1e3 * plane:.3f} mm from the plane"
         )
     lines.append(
-        f"the mechanism is {np.degrees(turned):.3f} degrees and {1e3 * moved:.3f} mm from the motion (RMS)"
+        f"RMS difference of the fitted knee from the measured motion: {np.degrees(turned):.3f} degrees, "
+        f"{1e3 * moved:.3f} mm"
     )
     return "\n".join(lines)
 

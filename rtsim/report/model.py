@@ -16,7 +16,7 @@ from rtsim.models.model import build
 def understood(spec: ModelSpec) -> list[str]:
     """Return sentences on which coordinates of a model move and how, and on the limits of its elements."""
     coordinates = [c for body in spec.bodies for c in coordinates_of(body)]
-    follows = [f"{c.coordinate} of {c.of}" for c in spec.couplers if c.driver != c.coordinate]
+    follows = [f"{c.coordinate} (by {c.of})" for c in spec.couplers if c.driver != c.coordinate]
     held = [c.coordinate for c in spec.couplers if not c.of]
     moved = [c.coordinate for c in spec.couplers if c.of == TIME]
     told_to = [c.coordinate for c in spec.couplers if c.of == MOTION]
@@ -30,7 +30,7 @@ def understood(spec: ModelSpec) -> list[str]:
         ("held at their present values: ", held),
         ("prescribed over time: ", moved),
         ("move by a motion file or stream (--motion): ", told_to),
-        ("follow another: ", follows),
+        ("determined by another coordinate: ", follows),
         ("clamped to their range when markers are fitted: ", clamped),
         (
             "clamped in the file, but not limited in rtsim, because they determine the position of a "
@@ -40,7 +40,10 @@ def understood(spec: ModelSpec) -> list[str]:
         ("rotate without named coordinates: ", unnamed),
         ("do not move any mass, so they have no inverse dynamics and cannot be simulated: ", idle),
         ("muscles with length and moment arms but without force: ", unforced),
-        ("the model has no markers, so a pose needs the markers of a subject", [] if spec.markers else [""]),
+        (
+            "the model has no markers of its own, so poses are computed from the markers of a subject",
+            [] if spec.markers else [""],
+        ),
     )
     return [words + name_some(names) for words, names in told if names]
 
@@ -55,7 +58,7 @@ def feet_told(spec: ModelSpec) -> list[str]:
     try:
         return [in_words(model, find_feet(model))]
     except ConfigError as fault:
-        return [f"no force plates: {fault.what}"]
+        return [f"force plates cannot be assigned to feet: {fault.what}"]
 
 
 def massless(spec: ModelSpec) -> list[str]:

@@ -43,7 +43,9 @@ def calm(notes: Iterable[str]) -> list[str]:
         routine = [what for what in sentences if ROUTINE.match(what)]
         others = [what for what in sentences if what not in routine and not MISSING.match(what)]
         if len(routine) > 1:
-            routine = [f"{len(routine)} notes on its units, its axes and what was left out (--all-notes)"]
+            routine = [
+                f"{len(routine)} notes on units, axes and data that were left out (--all-notes prints them)"
+            ]
         said += [f"{where}: {what}" for what in (*routine, *segments_together(legs_together(others)))]
     return [*said, *missing(notes)]
 

@@ -28,8 +28,8 @@ PEAKS = {
     "muscle_forces": "muscle",
     "friction_forces": "friction",
     "prescribed_moments": "moment [N m] of",
-    "prescribed_forces": "prescribed",
-    "element_forces": "held",
+    "prescribed_forces": "force of",
+    "element_forces": "constraint",
 }
 N_NAMED = 4
 """Most constraints that a line names."""
@@ -150,7 +150,7 @@ def start_of(start: dict[str, Any]) -> str:
     """Return a line on how the simulation starts: from the neutral pose or from a static equilibrium."""
     if start["equilibrium"] == "none":
         return "start: the neutral pose"
-    held = f", {', '.join(start['held'])} held" if start["held"] else ""
+    held = f", with {', '.join(start['held'])} held fixed" if start["held"] else ""
     n = start["iterations"]
     weight = "without weight and loads" if start["equilibrium"] == "weightless" else "under its weight"
     unstable = "" if start["stable"] else "; it is unstable: a small deviation grows"
@@ -171,13 +171,16 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
     if held["slight"]:
         part = max(held["slight"].values())
         said += f"\n{some_of(list(held['slight']))}: constrained by at most {part:.1g} of what the parts "
-        said += "could move;"
-        said += " if that comes from rounded axes or positions, it blocks an intended motion: "
-        said += "put them into one plane"
+        said += "could move:"
+        said += " if the cause is that axes or positions are rounded, an intended motion is blocked; "
+        said += "place the axes exactly in one plane"
     if held["gap_m"] > LOST:
         turned, shifted = math.degrees(held["turned_rad"]), MM * held["shifted_m"]
-        moved = f"the start was off by {MM * held['gap_m']:.3g} mm ({held['at']}); it was turned by"
-        said += f"\n{moved} {turned:.3g} deg and shifted by {shifted:.3g} mm at the most"
+        moved = (
+            f"the start pose violated {held['at']} by {MM * held['gap_m']:.3g} mm; to close the gap, "
+            "joints were turned by"
+        )
+        said += f"\n{moved} at most {turned:.3g} deg and shifted by at most {shifted:.3g} mm"
     if held["parting_m_s"] > LOST:
         parting = f"{MM * held['parting_m_s']:.3g} mm/s"
         said += f"\nthe stated speeds would separate constrained points at {parting}; "
@@ -197,7 +200,7 @@ def steps_of(told: dict[str, Any]) -> str:
     """
     large, more = told["steps_large_error"], told["steps_parts"] - told["steps"]
     said = f"steps with a large error: {large}"
-    return f"{said}; steps that were split added {more} parts" if more > 0 else said
+    return f"{said}; splitting steps added {more} shorter steps" if more > 0 else said
 
 
 def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:
@@ -212,7 +215,9 @@ def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:
         for name, peak in acting[:N_SHOWN]
     ]
     if len(acting) > N_SHOWN:
-        lines.append(f"  {len(acting) - N_SHOWN} smaller ones of kind {kind}: see --json")
+        lines.append(
+            f"  {len(acting) - N_SHOWN} smaller forces of the kind {kind} are in the output of --json"
+        )
     idle = len(peaks) - len(acting)
     return [*lines, f"  {kind}: {idle} of {len(peaks)} without force"] if idle else lines
 

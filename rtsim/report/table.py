@@ -158,12 +158,12 @@ def print_summary(console: Console, summary: dict) -> None:
     for said in summary["told"][:MOST_TOLD]:
         console.print(Text(f"note: {said}"))
     if len(summary["told"]) > MOST_TOLD:
-        console.print(Text(f"notes: {len(summary['told']) - MOST_TOLD} more (--json has them)"))
+        console.print(Text(f"{len(summary['told']) - MOST_TOLD} more notes are in the output of --json"))
     if summary["implausible"]:
-        named = ", ".join(f"{name} on {n} frames" for name, n in summary["implausible"].items())
+        named = ", ".join(f"{name} in {n} frames" for name, n in summary["implausible"].items())
         console.print(Text(f"implausible angles: {named}"))
     if summary["flagged_by_joint"]:
-        named = ", ".join(f"{name} on {n} frames" for name, n in summary["flagged_by_joint"].items())
+        named = ", ".join(f"{name} in {n} frames" for name, n in summary["flagged_by_joint"].items())
         console.print(Text(f"flagged joints: {named}"))
     flagged = Counter[str]()
     for words, n in odd.items():
@@ -171,4 +171,4 @@ def print_summary(console: Console, summary: dict) -> None:
     faults = {k: v for k, v in summary["faults"].items() if flagged[k] != v}  # the others are told above
     if faults:
         counted = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in faults.items())
-        console.print(Text(f"counted: {counted}"))
+        console.print(Text(f"counters of the run: {counted}"))

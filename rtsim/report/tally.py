@@ -211,5 +211,5 @@ def doubtful_markers(names: Sequence[str], data: Mapping[str, Array]) -> list[st
         elif fault in SHORT:
             words.append(f"{name} {SHORT[int(fault)]}")
         elif weight < 1.0:
-            words.append(f"{name} out of place (weight {weight:.2f})")
+            words.append(f"{name} out of place (weight in the fit {weight:.2f})")
     return words

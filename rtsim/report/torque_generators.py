@@ -41,7 +41,7 @@ def table(fits: Sequence[FittedGenerator]) -> str:
         if fit.changed:
             lines += [f"    {text}" for text in story(fit)]
     if fits and not any(fit.changed or fit.fault for fit in fits):
-        lines.append("no generator has to change: all generators can make this motion")
+        lines.append("no generator has to change: all generators can produce the moments of this motion")
     return "\n".join(lines)
 
 
@@ -72,7 +72,7 @@ def story(fit: FittedGenerator) -> list[str]:
     said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
-    origin = "the default" if fit.placed.fit == UNFITTED else "the values of the set"
+    origin = "the default parameters" if fit.placed.fit == UNFITTED else "the parameters of the base set"
     said.append(f"distance from {origin} {away}; limited by: {held}")
     if len(fit.basins) > 1:
         others = ", ".join(f"{basin.objective:.4f} ({basin.n_start} starts)" for basin in fit.basins[1:])
@@ -83,9 +83,11 @@ def story(fit: FittedGenerator) -> list[str]:
             if fit.default < 0
             else f"minimum number {fit.default + 1}"
         )
-        said.append(f"other minima: {others}; the default start leads to {where}")
+        said.append(
+            f"other minima (squared): {others}; the search from the default parameters ends in {where}"
+        )
     if fit.cut_short:
-        said.append("interrupted before all starts were tried")
+        said.append("interrupted before all initial guesses were tried")
     return said
 
 
@@ -107,7 +109,7 @@ def lacked(fit: FittedGenerator) -> list[str]:
         first = angle[before.too_weak][0]
         parts.append(f"too weak first at {first:.1f} deg of flexion")
     parts.append(f"greatest activation {before.activation.max():.3f}")
-    return ["before: " + "; ".join(parts)]
+    return ["before the fit: " + "; ".join(parts)]
 
 
 def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
@@ -168,7 +170,7 @@ def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
     if not above:
         return []
     return [
-        f"{', '.join(above)}: the least strength is above the greatest; whoever was measured is weaker than "
+        f"{', '.join(above)}: the least strength is above the greatest; the measured person is weaker than "
         "this motion needs (another size or age, a dynamometer that gave way), or its moments are too high"
     ]
 

@@ -72,11 +72,11 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
     """Return the error for a start pose in which constraint k stays violated; gaps : (n_row, 2), violations
     of the constraints and their rates"""
     model, settings = simulator.model, simulator.settings
-    held = f" with {', '.join(settings.hold)} held" if settings.hold else ""
+    held = f" with {', '.join(settings.hold)} held fixed" if settings.hold else ""
     return ModelError(
         f"the neutral pose cannot be assembled{held}: a gap of {1e3 * gaps[k, GAP]:.3g} mm is left",
         where=f"{model.name}: {model.names.holds[k]}",
-        remedy="correct places and lengths of the constraints, or give neutral values nearer to a closed "
+        remedy="correct points and lengths of the constraints, or give neutral values nearer to a closed "
         "pose",
     )
 
@@ -97,7 +97,8 @@ def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
         raise ModelError(
             f"the speeds at the start separate constrained points by {1e3 * after[k, RATE]:.3g} mm/s",
             where=f"{model.name}: {model.names.holds[k]}",
-            remedy="give fewer speeds in [simulation], those that others follow, and no coupler against it",
+            remedy="give fewer speeds in [simulation]: only those of independent coordinates, none that a "
+            "coupler determines",
         )
     acting, slight = independent(simulator)
     names = model.names.holds

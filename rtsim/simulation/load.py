@@ -103,7 +103,7 @@ def with_excitations(spec: ModelSpec, excited: Mapping[str, float]) -> ModelSpec
         if name not in able:
             what = "muscle or torque generator" if turning else "muscle"
             raise ConfigError(
-                f"no {what} {name!r} has a force",
+                f"the model has no {what} {name!r} with a force",
                 where=f"--excite (model {spec.name})",
                 allowed=", ".join(able) or "none: the model has no muscle with `hill` and no generators",
             )
@@ -139,7 +139,7 @@ def check_spec(
     check_holds(spec, note)
     if spec.of_subject and subject is None:
         raise ConfigError(
-            "the model has places or axes that only a person's anatomy gives",
+            "the model has points or axes that are anatomical landmarks of a subject",
             where=f"model {spec.name}",
             remedy="add --subject",
         )

@@ -43,7 +43,9 @@ def with_prescribed(spec: ModelSpec, names: tuple[str, ...]) -> ModelSpec:
             )
         if name in given and given[name].of not in (MOTION, ""):
             raise ConfigError(
-                f"{name} follows {given[name].of} already", where="--prescribe", remedy="leave it out"
+                f"the coordinate {name} is already determined by {given[name].of}",
+                where="--prescribe",
+                remedy="remove it from --prescribe",
             )
     kept = [coupler for coupler in spec.couplers if coupler.coordinate not in names]
     more = [Coupler(coordinate=name, of=MOTION) for name in dict.fromkeys(names)]
@@ -146,7 +148,8 @@ def column_of(table: Table, name: str, turns: bool, where: str) -> Array:
     label = name if name in table.columns else paths[0] if len(paths) == 1 else ""
     if not label:
         raise ConfigError(
-            f"no column {name!r}", where=where, allowed=", ".join(table.columns[1:]),
+            f"the motion has no column for the coordinate {name!r}",
+            where=where, allowed=", ".join(table.columns[1:]),
             remedy="export the motion with this coordinate",
         )  # fmt: skip
     values = table.column(label)
@@ -187,7 +190,7 @@ def check_motion(spec: ModelSpec, motion: str) -> None:
     if motion and not names:
         raise ConfigError(
             f"no coordinate of {spec.name} is prescribed by a motion", where=OPTION,
-            remedy='name some by --prescribe, or by couplers with of = "motion"',
+            remedy='name coordinates by --prescribe, or give them couplers with of = "motion"',
         )  # fmt: skip
     open_names = [c.coordinate for c in spec.couplers if c.of == MOTION and c.is_identity]
     if open_names and not motion:

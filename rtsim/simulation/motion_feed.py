@@ -45,8 +45,9 @@ JUMP = 0.5
 """A frame farther from where the frame before led to does not carry on from it [rad, m]."""
 ROUND = 2.0 * np.pi
 DECLARED = tuple(
-    f"{', '.join(name + per for name in ANGLES)} of what turns, {', '.join(name + per for name in STREAMED)} "
-    "of what slides"
+    f"{', '.join(name + per for name in ANGLES)} for a rotation, "
+    f"{', '.join(name + per for name in STREAMED)} "
+    "for a translation"
     for per in PER_TIME
 )
 """Units that a stream may declare of values, speeds and accelerations."""
@@ -132,8 +133,9 @@ class MotionFeed:
         if (np.abs(found) > LIMITS).any():
             self.counters["motion_unusable"] += 1
             self._say(
-                f"The motion has frames beyond {FARTHEST:g} rad or m, {FASTEST:g} of them in a second or "
-                f"{STRONGEST:g} per second squared, which are left out."
+                f"Frames of the motion are left out: they exceed {FARTHEST:g} rad or m, {FASTEST:g} rad/s "
+                "or m/s, or "
+                f"{STRONGEST:g} rad/s^2 or m/s^2."
             )
             return
         self._time = message.time
@@ -153,7 +155,7 @@ class MotionFeed:
             self._take(numbers.reshape(self._frame.shape))
         else:
             raise ConfigError(
-                f"the recorded motion is not a motion of {', '.join(self.names)}",
+                f"the recorded motion does not fit the prescribed coordinates {', '.join(self.names)}",
                 where="--again", remedy="replay it with the model, --motion and --prescribe of that run",
             )  # fmt: skip
 
@@ -209,7 +211,7 @@ class MotionFeed:
         self._slots = [slot for slot in slots if slot is not None] if not lacking else []
         if lacking:
             self._say(
-                f"The stream has no {' and '.join(lacking)} with speeds: the sender has to run the stage "
+                f"The stream lacks {' and '.join(lacking)} with speeds: the sender has to run the stage "
                 "rates, or be a simulation with this coordinate."
             )
         self._find_scales(fields)
@@ -262,7 +264,7 @@ class MotionFeed:
         jumped = self._following and bool((np.abs(self._state[0] - left - value) > JUMP).any())
         if jumped:
             self.counters["motion_jumps"] += 1
-            self._say("The motion jumps: its coordinates move to where the motion continues.")
+            self._say("The motion has a jump: its coordinates move to the position at which it continues.")
         if jumped or not self._following:
             self._following, self._joined = True, time + RAMP_S
             apart = self._state - (value, speed, acceleration)

@@ -45,7 +45,7 @@ def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: 
     ]
     if slides:
         rows += [
-            ("turning speed", ["joint_angle_speeds"], chosen),
+            ("angular speed", ["joint_angle_speeds"], chosen),
             ("speed", ["joint_displacement_speeds"], chosen),
             ("speed", ["joint_velocities"], None),
             ("sliding velocity", ["contact_sliding", "friction_sliding"], None),
@@ -67,7 +67,7 @@ def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: 
         there = [fields[name] for name in names if name in fields]
         every = {key: y for spec in there for key, y in curves_of(spec, results.fields[spec.name]).items()}
         if only is None:
-            out, why = small_of(every), "negligible beside the others"
+            out, why = small_of(every), "negligible compared with the others"
         else:
             wanted = {words_of(name) for name in only}
             out, why = [name for name in every if name not in wanted], why_left_out(simulator, title, over)
@@ -88,9 +88,9 @@ def why_left_out(simulator: Simulator, title: str, over: str) -> str:
     if title in ("muscle force", "activation"):
         return f"whose forces stay below those of the {N_MUSCLE} that are drawn"
     if simulator.settings.plot:
-        return "as simulation.plot of the model selects other curves"
-    beside = f", and {words_of(over)} is the abscissa" if over else ""
-    return f"as the first {N_COORDINATE} coordinates are drawn where simulation.plot names none{beside}"
+        return "as simulation.plot of the model does not name them"
+    beside = f", and {words_of(over)} is the horizontal axis" if over else ""
+    return f"as only the first {N_COORDINATE} coordinates are drawn if simulation.plot names none{beside}"
 
 
 def drawn(simulator: Simulator) -> list[str]:
@@ -130,7 +130,12 @@ def enlarged(simulator: Simulator, results: Results, panels: Sequence[FigurePane
     part = slice(max(row - N_AROUND, 0), row + N_AROUND + 1)
     curves = {name: y[part] for name, y in friction.curves.items()}
     return [
-        friction._replace(title="slip to stick, enlarged", x=friction.x[part], curves=curves, enlarged=True)
+        friction._replace(
+            title="friction at the change from slip to stick, enlarged",
+            x=friction.x[part],
+            curves=curves,
+            enlarged=True,
+        )
     ]
 
 

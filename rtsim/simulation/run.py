@@ -145,7 +145,7 @@ def check_paths(simulator: Simulator, when: str) -> None:
     for name, status in zip(names, simulator.work.pulls.path.status, strict=True):
         if status:
             raise ModelError(
-                f"{name} does not pull {when}: {STATUS_NAMES[status]}",
+                f"the path of {name} was not found {when}: {STATUS_NAMES[status]}",
                 where=simulator.model.name,
                 remedy="move the points of the path out of the surface over which it goes, or make the "
                 "surface smaller",
@@ -158,7 +158,8 @@ def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
     """
     if status == UNHELD:
         return (
-            f"{simulator.widest} can no longer be satisfied: the mechanism locks or has come apart",
+            f"the constraint {simulator.widest} can no longer be satisfied: the mechanism locks or has "
+            "come apart",
             "check the lengths of the constraints and the prescribed motions",
         )
     what = (

@@ -22,7 +22,8 @@ def steps_per_tick(simulator: Simulator, rate: float) -> int:
     n = round(period / step)
     if n < 1 or abs(n * step - period) > WHOLE * period:
         raise ConfigError(
-            f"a tick of {1e3 * period:g} ms is not a whole number of steps of {1e3 * step:g} ms",
+            f"a time step of the run (tick) of {1e3 * period:g} ms is no whole number of steps of "
+            f"{1e3 * step:g} ms",
             where="--rate, --step",
             remedy=f"--rate {1.0 / (max(n, 1) * step):g} gives a tick of {max(n, 1)} step{'s' * (n > 1)}",
         )

@@ -30,11 +30,11 @@ def refused_values(plan: StudyPlan) -> list[str]:
         reasons = {value: reason for value in values if (reason := why_refused(plan, number, value))}
         if len(reasons) == len(values):
             raise ConfigError(
-                f"every value is refused: {next(iter(reasons.values()))}",
+                f"no value of this parameter is allowed: {next(iter(reasons.values()))}",
                 where=f"parameters.{parameter.name}", remedy="give other values",
             )  # fmt: skip
         found += [
-            f"parameters.{parameter.name}: {value!r} is refused: {why}" for value, why in reasons.items()
+            f"parameters.{parameter.name}: {value!r} is not allowed: {why}" for value, why in reasons.items()
         ]
     return found
 

@@ -113,7 +113,8 @@ def by_scheduler(address: str) -> StudyWorkers:
         ) from None
     if "://" not in address:
         raise ConfigError(
-            f"{address!r} is no address", where="--scheduler", allowed="one like tcp://HOST:8786",
+            f"{address!r} is not an address of a scheduler",
+            where="--scheduler", allowed="one like tcp://HOST:8786",
             remedy="give the address that `dask scheduler` prints",
         )  # fmt: skip
     # what becomes of connections is told here, in one sentence

@@ -74,7 +74,7 @@ class FitTask:
         try:
             return FigureColumns(json.loads(out))
         except json.JSONDecodeError:
-            raise ConfigError("the fit printed no figures as JSON", where=f"fit {self._name}") from None
+            raise ConfigError("the fit printed no numbers as JSON", where=f"fit {self._name}") from None
 
 
 def words_of(name: str, value: Any, folder: str) -> list[str]:

@@ -61,7 +61,7 @@ def sobol_indices(results: Array, d: int, seed: int = 0) -> SobolIndices:
     whole = np.isfinite(blocks).all(axis=0)
     blocks = blocks[:, whole]
     n = blocks.shape[1]
-    check_enough(n, int((~whole).sum()), "rows of the design")
+    check_enough(n, int((~whole).sum()), "rows of the Saltelli design")
     rows = np.random.default_rng(seed).integers(0, n, (N_RESAMPLE, n))
     resampled = np.array([saltelli_estimate(blocks[:, row]) for row in rows])
     first, total = saltelli_estimate(blocks)

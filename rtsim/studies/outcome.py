@@ -101,7 +101,8 @@ class FigureColumns:
                 inside = {str(k): one for k, one in enumerate(at)}
             if word not in inside:
                 raise MissingColumnError(
-                    f"the fit has no {name!r}: there is no {word!r}", where="study: column",
+                    f"the JSON of the fit has no number {name!r}: there is no entry {word!r}",
+                    where="study: column",
                     allowed=", ".join(inside) or "nothing below it",
                 )  # fmt: skip
             at = inside[word]

@@ -55,7 +55,7 @@ class StudyStore:
         try:
             (self.folder / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ConfigError(f"cannot be made ({error.strerror})", where=str(self.folder)) from None
+            raise ConfigError(f"cannot be created ({error.strerror})", where=str(self.folder)) from None
         if (self.folder / PLAN).exists():
             return
         record = PlanRecord(

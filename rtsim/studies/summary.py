@@ -117,7 +117,7 @@ def summary_of(folder: Path) -> StudySummary:
         )  # fmt: skip
     counted = {str(name): int((table["status"] == name).sum()) for name in np.unique(table["status"])}
     told = ", ".join(f"{n} {name}" for name, n in counted.items())
-    words = [f"study {spec.name}: {len(table['case'])} of {record.n_case} cases done: {told}"]
+    words = [f"study {spec.name}: {len(table['case'])} of {record.n_case} cases finished: {told}"]
     tornados = []
     for result in spec.results:
         unit = str(table.get(f"unit_{result.name}", ""))
@@ -167,7 +167,12 @@ def result_told(
         points = unit_points(spec.design, len(names), spec.seed)
         return morris_told(title, names, morris_effects(points, values, spec.seed), lines)
     bars = [bar_along(name, table[name], values[table["case"]]) for name in names]
-    panel = TornadoPanel(title, "mean at the lowest and the highest values", ordered(bars), known.mean())
+    panel = TornadoPanel(
+        title,
+        "mean result at the lowest and the highest value of each parameter",
+        ordered(bars),
+        known.mean(),
+    )
     lines += [
         f"  {bar.name}: {bar.start:.4g} at {bar.words[0]}, {bar.stop:.4g} at {bar.words[1]}"
         for bar in panel.bars
@@ -189,7 +194,7 @@ def sobol_told(
             f"  {name}: first order {found.first[k]:.3f} ({first[0]:.3f} to {first[1]:.3f}), "
             f"total {found.total[k]:.3f} ({total[0]:.3f} to {total[1]:.3f})"
         )
-    lines += left_out(found.n, found.n_left_out, "rows of the design")
+    lines += left_out(found.n, found.n_left_out, "rows of the Saltelli design")
     return TornadoPanel(title, "total Sobol index, 95 % interval", ordered(bars), 0.0), lines
 
 
@@ -209,7 +214,7 @@ def morris_told(
             f"{found.mean[k]:.4g}, sigma {found.deviation[k]:.4g} ({spread[0]:.4g} to {spread[1]:.4g})"
         )
     lines += left_out(found.n, found.n_left_out, "trajectories")
-    axis = "mu*: mean size of the effect of the whole range, 95 % interval"
+    axis = "mu*: mean absolute elementary effect over the whole range, 95 % interval"
     return TornadoPanel(title, axis, ordered(bars), 0.0), lines
 
 
@@ -218,7 +223,11 @@ def left_out(n: int, n_left_out: int, what: str) -> list[str]:
 
     n, n_left_out : numbers of rows or trajectories that were used and left out; what : word for them
     """
-    return [f"  of {n} {what}; {n_left_out} have cases without a result"] if n_left_out else []
+    return (
+        [f"  computed from {n} {what}; {n_left_out} were left out, because cases have no result"]
+        if n_left_out
+        else []
+    )
 
 
 def ordered(bars: Sequence[TornadoBar]) -> tuple[TornadoBar, ...]:

@@ -47,7 +47,9 @@ def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -
     if len(spec.shape) <= 1:
         if channel.part:
             raise ConfigError(
-                f"the field {channel.field} has no parts", where=f"{where}.part", remedy="leave it out"
+                f"the field {channel.field} has no vector components (parts)",
+                where=f"{where}.part",
+                remedy="remove the key part",
             )
         return FieldEntry(channel.field, row)
     if len(spec.shape) != 2:

@@ -57,7 +57,7 @@ def read_kept(path: Path) -> KeptTuning:
         return msgspec.json.decode(data, type=KeptTuning)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(
-            f"the file contains no tuning ({error})", where=str(path),
+            f"the file contains no trials of a tuning ({error})", where=str(path),
             remedy="give a file that `rtsim tune --auto` has written by --file",
         ) from None  # fmt: skip
 

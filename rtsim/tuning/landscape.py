@@ -59,7 +59,7 @@ def landscape_of(search: TuningSearch, parameters: Parameters, kept: KeptTuning)
     scale, low = (parameters.high - parameters.low)[chosen], parameters.low[chosen]
     others = [name for k, name in enumerate(parameters.names) if k not in chosen]
     return Landscape(
-        title=f"{kept.config}, {kept.method}: {kept.cost}",
+        title=f"{kept.config}, method {kept.method}, cost: {kept.cost}",
         names=(parameters.names[a], parameters.names[b]),
         low=low, high=parameters.high[chosen], mean=mean, deviation=deviation,
         tried=low + scale * tried[:, chosen], best=low + scale * best[chosen],

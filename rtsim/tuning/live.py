@@ -140,7 +140,7 @@ class LiveRuns:
             collector.add(frame.time, frame.data)
             if collector.n_broken > BROKEN_MOST or frame.time > latest:
                 raise LiveError(
-                    f"of {self.tuning.cycles} cycles {len(collector.costs)} are complete, "
+                    f"only {len(collector.costs)} of {self.tuning.cycles} cycles are complete, "
                     f"{collector.n_broken} lack frames", where="rtsim hil",
                     remedy="check tuning.cycle, or lower exchange.frame_hz",
                 )  # fmt: skip

@@ -47,8 +47,8 @@ def tuning_of(spec: HilSpec) -> TuningSpec:
     """Return the [tuning] table of a config; ConfigError if it has none."""
     if spec.tuning is None:
         raise ConfigError(
-            "there is no table [tuning]", where=spec.name,
-            remedy="add what a setting costs, as configs/hil/ankle.toml has it (docs/tuning.md)",
+            "the config has no table [tuning]", where=spec.name,
+            remedy="add the table with the cost of a setting, as in configs/hil/ankle.toml (docs/tuning.md)",
         )  # fmt: skip
     return spec.tuning
 
@@ -60,7 +60,8 @@ def parameters_of(spec: HilSpec) -> Parameters:
     for name, (low, high) in asked.items():
         if name not in allowed:
             raise ConfigError(
-                f"{name!r} cannot be set", where=f"{spec.name}: tuning.parameters",
+                f"the controller has no parameter {name!r} with a range",
+                where=f"{spec.name}: tuning.parameters",
                 allowed=", ".join(allowed) or "none, as controller.ranges is empty",
             )  # fmt: skip
         least, most = allowed[name]
@@ -72,7 +73,9 @@ def parameters_of(spec: HilSpec) -> Parameters:
     wide = {name: ends for name, ends in asked.items() if ends[0] < ends[1]}
     if not wide:
         raise ConfigError(
-            "no parameter has a range", where=f"{spec.name}: controller.ranges", remedy="declare one"
+            "no parameter of the controller has a range",
+            where=f"{spec.name}: controller.ranges",
+            remedy="declare at least one range",
         )
     low, high = np.array(list(wide.values())).T
     return Parameters(tuple(wide), low, high)

@@ -71,7 +71,7 @@ def read_settings(path: Path | None) -> tuple[WindowSettings, str]:
             read_bounded(path, N_BYTE_MOST, "remove the file"), type=WindowSettings
         )
         if settings.task not in TASKS or not set(settings.pictures) <= set(PICTURES):
-            raise msgspec.ValidationError(f"there is no task {settings.task!r}, or a picture is unknown")
+            raise msgspec.ValidationError(f"the task {settings.task!r} or a picture does not exist")
     except (ConfigError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         words = str(fault).replace("\n", " ")
         return (
@@ -91,5 +91,5 @@ def write_settings(path: Path | None, settings: WindowSettings) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, msgspec.json.format(msgspec.json.encode(settings)).decode() + "\n")
     except (ConfigError, OSError) as fault:
-        return f"The settings were not kept: {fault}."
+        return f"The settings of the window could not be saved: {fault}."
     return ""

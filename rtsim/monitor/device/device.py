@@ -40,10 +40,13 @@ LEAST_FOR_TIMES = 300  # px
 N_ROW_LEAST, ROW_HEIGHT = 3, 23  # sliders that are always in view, and the height of each [px]
 MOODS = {"disarmed": "text", "ramping": "warning", "armed": "good", "fault": "bad"}
 TIMES = {
-    "round_trip_us": ("Round trip", "From a command to the device's answer to it."),
-    "compute_us": ("Compute", "From the device's message to the next command, without the time in sockets."),
-    "turn_us": ("Tick", "Computing time of a whole tick."),
-    "slack_us": ("Slack", "Time of the tick that was left after all work: more is better."),
+    "round_trip_us": ("Round trip", "Time from a command to the device's answer."),
+    "compute_us": (
+        "Compute",
+        "Time from the device's message to the next command, without the time in sockets.",
+    ),
+    "turn_us": ("Tick", "Computing time of one time step of the run (tick)."),
+    "slack_us": ("Slack", "Part of the tick that was left after all computations: more is better."),
 }
 COLUMNS = {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 SNAPSHOTS = ("A", "B")
@@ -112,7 +115,7 @@ class DevicePanel(QFrame):
         self.device: DeviceLayout | None = None
         self.stop = self._button(
             "Emergency stop  (space or Esc)",
-            "No torque from the next tick on, until the device is armed again",
+            "No torque from the next time step on, until the device is armed again",
         )
         self.stop.setObjectName("emergency")
         self.stop.clicked.connect(self.emergency.emit)
@@ -120,9 +123,11 @@ class DevicePanel(QFrame):
         self.state.setObjectName("value")
         self.why.setObjectName("message")
         self.arm = self._commanding("Arm", "arm", "Torque rises from zero by a ramp")
-        self.disarm = self._commanding("Disarm", "disarm", "No torque from the next tick on")
-        self.undo = self._commanding("Undo", "undo", "Undo the last change")
-        self.start = self._commanding("To start", "switch", "The parameters of the config", name="start")
+        self.disarm = self._commanding("Disarm", "disarm", "No torque from the next time step on")
+        self.undo = self._commanding("Undo", "undo", "Undo the last change of a parameter")
+        self.start = self._commanding(
+            "To start", "switch", "Go back to the parameters of the config", name="start"
+        )
         self.save, self.switch = {}, {}
         for name in SNAPSHOTS:
             keeps, goes = f"Keep the parameters as {name}", f"Go to the parameters kept as {name}"
@@ -200,7 +205,7 @@ class DevicePanel(QFrame):
         state = ARM_STATES[int(code)] if code in range(len(ARM_STATES)) else ""
         self.state.setText(state.upper() or "NOT KNOWN")
         self.state.setStyleSheet(f"color: {getattr(self.theme, MOODS.get(state, 'bad'))};")
-        self.why.setText(reason if heard else "the run sends nothing: the state of the device is unknown")
+        self.why.setText(reason if heard else "the run sends no data: the state of the device is unknown")
         self.why.setToolTip(tip([self.why.text()]))
         for name, slider in self.sliders.items():
             value = float(values[PARAMETERS][slider.parameter.entry])

@@ -124,7 +124,7 @@ def data_of(results: Results, layout: WindowLayout, k: int) -> dict[str, Array]:
     if not len(points_of(data)):
         raise ConfigError(
             f"the frame at {results.times[k]:.2f} s shows no joints and no markers", where="--at",
-            remedy="choose another instant, or a recording of results with them",
+            remedy="choose another time, or a recording of results with joints or markers",
         )  # fmt: skip
     return data
 

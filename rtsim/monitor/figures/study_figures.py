@@ -38,7 +38,7 @@ def save_tornado(paper: Paper, shown: StudySummary) -> None:
 def save_heat(paper: Paper, shown: StudySummary) -> None:
     """Save the heat maps of a study: for each result, its mean over the two parameters that matter most."""
     panels = shown.heats[:MOST_PANELS]
-    title = f"{shown.name}: means over the two parameters that matter most"
+    title = f"{shown.name}: mean result over the two most influential parameters"
     save_panels(paper, title, panels, [HEAT_HEIGHT] * len(panels), paint_heat)
 
 
@@ -47,7 +47,7 @@ def save_bands(paper: Paper, shown: StudySummary) -> None:
     median.
     """
     panels = shown.bands[:MOST_PANELS]
-    title = f"{shown.name}: all cases (light), nine tenths of them (dark), median"
+    title = f"{shown.name}: all cases (light), 90 % of them (dark), median (line)"
     save_panels(paper, title, panels, [BAND_HEIGHT] * len(panels), paint_bands)
 
 

@@ -21,7 +21,7 @@ from streams.messages import FieldSpec
 
 COLUMNS, ROWS = 3, 3
 KINETIC_WORDS = (
-    "Internal joint moments along the ISB joint axes, powers of the net moments, per body mass. "
+    "Internal joint moments along the ISB joint axes, and powers of the net moments, both per body mass. "
     "GRF: ground reaction force."
 )
 MORE_ROWS = 5

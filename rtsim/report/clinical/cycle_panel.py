@@ -133,7 +133,7 @@ def incomplete_in_words(curve: ReportCurve) -> str:
     """
     n = {side: (curve.n_averaged(side), len(rows)) for side, rows in curve.strides.items()}
     few = [f"{side} {used} of {there}" for side, (used, there) in n.items() if used < there]
-    return f"mean of strides: {', '.join(few)}" if few else ""
+    return f"strides in the mean: {', '.join(few)}" if few else ""
 
 
 def draw_axes(

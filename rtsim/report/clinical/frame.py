@@ -126,7 +126,7 @@ def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
     """Add a header and a footer to all pages, each given with its title."""
     known = report.sides or sides_drawn([page for _, page in pages])
     sides = " and ".join(known) or "no side known"
-    shown = f"{sides}{'' if len(known) > 1 else ' side alone' if known else ''}"
+    shown = f"{sides}{'' if len(known) > 1 else ' side only' if known else ''}"
     doubted = side_warning(report)
     if report.without_stride:
         shown += f", no full stride was found for: {' and '.join(report.without_stride)}"

@@ -40,7 +40,9 @@ def norms_of_trials(
     ]
     if not walks:
         raise ConfigError(
-            "no trial contains a full stride", where=where, remedy="give walks of two footsteps or more"
+            "no trial contains a full stride",
+            where=where,
+            remedy="give recordings of walking with two footsteps or more",
         )
     convention = convention_of([trial for _, trial in walks], angles)
     persons = sorted({person for person, _ in walks})
@@ -62,12 +64,12 @@ def norms_of_trials(
                 "the other persons have gaps"
             )
         if len(over) < 2:
-            notes.append(f"{origin.name}: left out, because fewer than two strides are known without gaps")
+            notes.append(f"{origin.name}: left out, because fewer than two strides are free of gaps")
             continue
         curves[origin.name] = NormCurve(np.mean(rows, axis=0), np.std(over, axis=0, ddof=1))
     if not curves:
         raise ConfigError(
-            "no angle is known without gaps over two strides", where=where, remedy="give more walks"
+            "no angle has two strides without gaps", where=where, remedy="give more recordings of walking"
         )
     if len(persons) == 1:
         notes.append(

@@ -81,7 +81,7 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
         ("frames", f"{n} in {span:.2f} s; {flags}"),
         ("flagged joints (frames)", joints or "none"),
         ("strides", ", ".join(f"{side} {k}" for side, k in strides.items()) or "none"),
-        ("events by", source_words(trial.gait) if trial.gait.used else "no events"),
+        ("gait events from", source_words(trial.gait) if trial.gait.used else "no events"),
         ("model, method", f"{meta.get('model', '')}, {in_full(meta.get('method'), chosen)}"),
         ("subject, side", f"{meta.get('subject') or 'no subject file'}, {meta.get('side') or 'no side'}"),
     ]
@@ -187,7 +187,7 @@ def _deviations(flow: PageFlow, trial: ReportTrial) -> None:
         names = in_words(label for label, _, _ in rows)
         cells = [[name, f"{m:.1f}", f"{most:.1f}"] for name, (_, m, most) in zip(names, rows, strict=True)]
         flow.table(
-            ["angle, SD in deg", "median", "max"] * 3, _in_three(cells), [0.221, 0.062, 0.05] * 3, 20.0, 3
+            ["SD of angle, deg", "median", "max"] * 3, _in_three(cells), [0.221, 0.062, 0.05] * 3, 20.0, 3
         )
 
 

@@ -17,8 +17,8 @@ from rtsim.report.clinical.session import ReportSession
 
 BAR = 30.0
 WITHOUT_NORMS = (
-    "No norms were given (--norms), so there are no scores. `rtsim norms make` makes norms of trials "
-    "of your own, `rtsim norms read` reads .gcd and csv."
+    "No norms were given (--norms), so there are no scores. `rtsim norms make` computes norms from "
+    "trials of your own, `rtsim norms read` reads .gcd and csv."
 )
 NAMES_WIDTH = 520.0
 
@@ -143,7 +143,7 @@ def lacking_in_words(session: ReportSession) -> str:
         lacking -= {"Walking Speed", "Stride Length", "Step Length", "Step Width"}
     if lacking:
         named = ", ".join(name for name in UNITS if name in lacking)
-        words.append(f"Where there is no {named}, an event of this or the other foot is not known.")
+        words.append(f"Where {named} is missing, a gait event of this or the other foot is not known.")
     return " ".join(words)
 
 
@@ -165,7 +165,7 @@ def _bars(flow: PageFlow, report: GaitReport) -> None:
     for variable in VARIABLES:
         rows.append((variable.title, _by_side(scores.profile, variable.name),
                      _by_side(old.profile, variable.name) if old else {}))  # fmt: skip
-    rows.append(("GPS of the side", scores.sides, old.sides if old else {}))
+    rows.append(("gait profile score", scores.sides, old.sides if old else {}))
     numbers = [x for _, *pairs in rows for pair in pairs for x in pair.values() if math.isfinite(x)]
     most = max(numbers, default=1.0) * 1.08 or 1.0
     height = (len(SIDES) * BAR + 18.0) * len(rows) + 70.0
@@ -194,14 +194,14 @@ def _bars(flow: PageFlow, report: GaitReport) -> None:
     words = (
         f"Gait profile score of the person: {overall}. In degrees: root mean square over the cycle of the "
     )
-    words += "difference from the mean of the norms; right above left. "
+    words += "difference from the mean of the norms; upper bar right, lower bar left. "
     lacking = sorted(
         {v.title for v in VARIABLES for s in report.sides if v.name not in scores.profile.get(s, {})}
     )
     if lacking:
         words += f"No score, because a stride without gaps or the norms are missing: {', '.join(lacking)}. "
     if old is not None:
-        words += f"Black marks and brackets: {report.before.label if report.before else ''}. "
+        words += f"Black marks and values in brackets: {report.before.label if report.before else ''}. "
     flow.words(f"{words}Baker et al. (2009), Gait Posture 30:265-269.", 26.0, SOFT)
 
 

@@ -265,7 +265,9 @@ def test_a_path_that_is_not_found_ends_the_run() -> None:
     assert np.isfinite(trace.pull[0, 1, PULL])
     assert not np.isfinite(trace.v_dot).all()
     assert np.isfinite(trace.pull[0, :, PATH_LENGTH][1])
-    with pytest.raises(ModelError, match="long does not pull at the start: a path point lies inside"):
+    with pytest.raises(
+        ModelError, match="the path of long was not found at the start: a path point lies inside"
+    ):
         rtsim.simulation.run.warm_up(simulator(inside))
 
 

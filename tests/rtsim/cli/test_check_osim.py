@@ -57,7 +57,7 @@ def test_what_was_understood(here, tmp_path):
         "model small: 8 bodies, 2 couplers, 3 muscles",
         "14 coordinates: pin, slide",
         "held at their present values: stiff",
-        "follow another: bend of pin",
+        "determined by another coordinate: bend (by pin)",
         "clamped to their range when markers are fitted: held",
         "the model has no markers",
         "note: forces left out: BushingForce bush",
@@ -146,7 +146,7 @@ def test_what_cannot_be_is_one_sentence(here, tmp_path, name):
     ("folder", "words"),
     [
         ("gait_opensim/gait2354/subject01_simbody.osim", "left calcn_l with talus_l, toes_l, from L.Heel"),
-        ("osim_models/arm26.osim", "no force plates: the model has no foot"),
+        ("osim_models/arm26.osim", "force plates cannot be assigned to feet: the model has no foot"),
     ],
 )
 def test_feet_for_force_plates_are_told(here, shared, folder, words):

@@ -29,9 +29,9 @@ def test_a_study_is_named_with_its_cases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("model.bodies.ball.mass_kg", "model.bodies.bal.mass_kg", "there is no 'bal'"),
+        ("model.bodies.ball.mass_kg", "model.bodies.bal.mass_kg", "there is no entry 'bal'"),
         ("values = [0.5, 0.6]", "values = []", "needs values"),
-        ("values = [0.5, 0.6]", "values = [-1.0, -2.0]", "every value is refused"),
+        ("values = [0.5, 0.6]", "values = [-1.0, -2.0]", "no value of this parameter is allowed"),
         ('name = "impacts"', 'name = "impacts"\nspeed = 3', "speed"),
         ('model = "impact"', 'model = "impakt"', "impakt"),
         ("[[results]]", "[analyse]\n[[results]]", "has exactly one of the tables"),

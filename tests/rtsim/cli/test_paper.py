@@ -16,7 +16,7 @@ def test_a_table_is_printed(here):
     assert done.code == 0, done.err
     assert "Sancisi" in done.out
     (row,) = [line for line in done.out.splitlines() if "minimised, weight of MCL" in line]
-    assert row.split()[2:] == ["1/m^2", "100", "100", "100", "yes"]
+    assert row.split()[5:] == ["1/m^2", "100", "100", "100", "yes"]
 
 
 def test_json_and_a_drawing(here, tmp_path):

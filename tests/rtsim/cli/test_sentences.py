@@ -113,7 +113,7 @@ def test_a_library_that_is_not_there_is_not_called_ok(here, monkeypatch) -> None
         ("prescribed_forces.nope", "prescribed_forces has no label 'nope'; allowed: knee_forwards"),
         ("joint_angles", "joint_angles has no label ''; allowed: shank_tilt, ankle"),
         ("nothing", "no field 'nothing'; allowed: device_angles"),
-        ("device_commands.ankle.x", "device_commands has no parts"),
+        ("device_commands.ankle.x", "device_commands has no vector components (parts)"),
     ],
 )
 def test_a_cost_that_no_frame_has_is_told_at_once(refused, cost: str, words: str) -> None:

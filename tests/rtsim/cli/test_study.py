@@ -33,7 +33,7 @@ def test_a_study_makes_a_table(here, study: Path) -> None:
     assert not study.with_suffix(".study").exists()
     done = here("study", study.name, "--workers", "0")
     assert done.code == 0, done.err
-    assert "2 of 2 cases done: 2 ok" in done.out
+    assert "2 of 2 cases finished: 2 ok" in done.out
     rows = rows_of(study.with_suffix(".study"))
     assert [row["step"] for row in rows] == ["0.08", "0.16"]
     assert all(float(row["force [N]"]) > 1000.0 for row in rows)
@@ -141,6 +141,6 @@ def test_a_scheduler_that_is_not_there_is_told(here, study: Path) -> None:
     pytest.importorskip("distributed")
     done = here("study", study.name, "--scheduler", "nonsense")
     assert done.code == 1
-    assert "'nonsense' is no address; allowed: one like tcp://HOST:8786" in done.sentence
+    assert "'nonsense' is not an address of a scheduler; allowed: one like tcp://HOST:8786" in done.sentence
     done = here("study", study.name, "--scheduler", "tcp://h:1", "--workers", "2")
     assert "--workers: the option applies only to processes on this machine" in done.sentence

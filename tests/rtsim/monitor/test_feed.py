@@ -168,7 +168,7 @@ def test_connection_in_words(source: Any) -> None:
     assert feed.connection().words == "waiting for a result stream at tcp://127.0.0.1:5561"
     source.session = session
     feed.take()
-    assert feed.connection().words == "announced, waiting for the first frame"
+    assert feed.connection().words == "stream announced, waiting for its first frame"
     source.add(0)
     feed.take()
     assert feed.connection().words == "receiving"

@@ -280,7 +280,7 @@ def test_sessions_that_change_all_the_time(stage: Any, sender: Any, session_of: 
         sender.send(1, **filled(sender.session, 1.0))
     stage.until(lambda: bool(built) and built[-1] == sender.session.session, sender.publisher.service)
     assert len(built) < 20
-    stage.until(lambda: "replaced by the next before they could be drawn" in notes(stage))
+    stage.until(lambda: "ended before anything could be drawn" in notes(stage))
     check_recovers(stage, sender, session_of)
 
 

@@ -54,7 +54,7 @@ def test_nothing_is_compared_that_cannot_be() -> None:
     """Protects users from tables of nothing: unknown fields, no cycles, each in one sentence."""
     found = {"measured": results_of(wave(1.0)), "own": results_of(wave(1.0))}
     unknown = Compare(choice="joint", fields={"forces": ("measured", "own")})
-    with pytest.raises(ConfigError, match=r"measured lack this field.*allowed: places"):
+    with pytest.raises(ConfigError, match=r"measured do not contain this field.*allowed: places"):
         compare(found, unknown, "x")
     short = {name: results_of(wave(0.5)[:150]) for name in found}
     with pytest.raises(ConfigError, match="no whole cycle"):

@@ -101,7 +101,7 @@ def test_occlusion_and_foreign_markers_are_found(playing):
 def test_a_descriptor_without_frames_is_found(playing):
     """Protects against a paused sender."""
     bad = told(examine_stream(playing(session_of(), []), None, GUARD_S, None), False)
-    assert "only 0 frames: is the sender paused?" in bad
+    assert "only 0 frames: check whether the sender is paused" in bad
 
 
 def test_a_session_without_fields_is_survived(playing):
@@ -138,9 +138,9 @@ def test_this_installation_is_sound():
     for words in (
         "Python",
         "numba",
-        "shipped configs",
+        "configs that come with rtsim",
         "kernel cache",
-        "10 of 10 frames arrived over loopback",
+        "10 of 10 frames arrived over the loopback address",
     ):
         assert words in told(findings, True)
 
@@ -157,7 +157,8 @@ def test_a_missing_package_and_an_unwritable_cache_are_found(monkeypatch, tmp_pa
     assert "NUMBA_CACHE_DIR" in finding.text
     missing = doctor.monitor_library("no_such_window_library", "windows")
     assert missing.good  # only the monitor needs it
-    assert "in a checkout pip install -e '.[monitor]', elsewhere pip install windows" in missing.text
+    remedy = "in a checkout of rtsim run pip install -e '.[monitor]', elsewhere pip install windows"
+    assert remedy in missing.text
 
 
 def test_every_package_of_the_core_is_looked_for():

@@ -34,7 +34,7 @@ def test_both_legs_and_all_segments_in_one_line() -> None:
     )
     assert any("two markers on thigh (RTHI/LTHI, RKNE/LKNE), shank" in note for note in said)
     assert not any("the shank has two markers" in note for note in said)
-    assert said[0] == "walk.c3d: 3 notes on its units, its axes and what was left out (--all-notes)"
+    assert said[0] == "walk.c3d: 3 notes on units, axes and data that were left out (--all-notes prints them)"
 
 
 @pytest.mark.parametrize("measure", ["LKneeWidth", "LLegLength"])

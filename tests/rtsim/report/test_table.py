@@ -63,7 +63,7 @@ def test_the_table_shows_the_essentials(render, tally):
 def test_the_table_names_doubtful_markers_and_says_what_happened(render, tally):
     """Protects the user: hidden and stray markers by name, sentences below."""
     text = render(live_table(tally, "walker"))
-    assert "RKNE out of place (weight 0.50)" in text
+    assert "RKNE out of place (weight in the fit 0.50)" in text
     assert "RANK not seen for 0.50 s" in text
     assert "2 frames lost on the way here." in text
 
@@ -108,7 +108,7 @@ def test_names_are_shown_as_they_are(render, make_frame, name):
     assert lines_with(text, name, "0.00", "deg")
     text = render(lambda console: print_summary(console, tally.summary()), 300)
     assert f"({name})" in text
-    assert f"counted: {name} 7" in text
+    assert f"counters of the run: {name} 7" in text
 
 
 def test_control_characters_are_shown_not_obeyed(render, make_frame):
@@ -152,7 +152,7 @@ def test_the_summary_says_how_it_went(render, tally):
     assert lines_with(text, "198 frames, 2 lost, 3 late, 0 skipped; marker RMS 4.21 mm (minimised)")
     assert lines_with(text, "receive to publish", "9", "10", "11", "12")
     assert lines_with(text, "flagged frames: late, degraded 1, invalid_input 1")
-    assert lines_with(text, "counted: lost 2, late 3, duplicate 1")
+    assert lines_with(text, "counters of the run: lost 2, late 3, duplicate 1")
 
 
 def test_choices_stand_beside_the_method(render, make_frame):
@@ -172,7 +172,7 @@ def test_a_flag_that_is_told_is_not_counted_again(render, tally):
     told = tally.summary() | {"statuses": {"ok": 5, "suspect": 2, "uncertain, suspect": 1}}
     told["faults"] = {"suspect": 3, "uncertain": 4}
     text = render(lambda console: print_summary(console, told))
-    assert lines_with(text, "counted: uncertain 4")
+    assert lines_with(text, "counters of the run: uncertain 4")
 
 
 def test_the_summary_of_a_clean_run_is_short(render, make_frame):

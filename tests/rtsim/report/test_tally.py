@@ -113,7 +113,7 @@ def test_doubtful_markers_are_told_in_words():
     none = [-1, -1, -1]
     assert doubts([1, 1, 1], [0, 0, 0], none) == []
     assert doubts([0, 1, 1], [0.25, 0, 0], none) == ["RASI not seen for 0.25 s"]
-    assert doubts([1, 0.4, 1], [0, 0, 0], none) == ["RKNE out of place (weight 0.40)"]
+    assert doubts([1, 0.4, 1], [0, 0, 0], none) == ["RKNE out of place (weight in the fit 0.40)"]
     assert doubts([1, 0, 1], [0, 0, 0], none, [math.nan, 2, 1]) == ["RKNE frozen", "RANK out of place"]
     assert doubts([1, 0, 0], [0, 0, 0], [-1, 2, 1]) == [
         "RKNE at the position of RANK",

@@ -216,8 +216,8 @@ def test_forces_are_results(lift):
     np.testing.assert_array_equal(results.fields["element_forces"], done.trace.hold)
     said = text(summary(some, done, results))
     assert "satisfied exactly: 12 constraints, 5 of which follow from the others and carry no force" in said
-    assert "the start was off by 41.4 mm (hand_l.y)" in said
-    assert "held toe.y" in said
+    assert "the start pose violated hand_l.y by 41.4 mm" in said
+    assert "constraint toe.y" in said
 
 
 @pytest.mark.parametrize("name", ["lift", "squeezer"])

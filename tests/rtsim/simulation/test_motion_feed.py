@@ -126,7 +126,7 @@ def test_frames_without_the_coordinate_or_without_numbers_are_counted(feed):
     feed.admit(sender.frame(1.0, 0.0, int(Status.STALE)))
     feed.admit(Sender("knee").frame(1.0, 0.0))
     assert feed.counters["motion_unusable"] == 3
-    assert "has no hip with speeds" in feed.sentences[-1]
+    assert "lacks hip with speeds" in feed.sentences[-1]
     assert feed.drive(0.0) == Status.DEGRADED
     for k in range(60):
         feed.admit(sender.frame(TURN + 0.1, 0.0))
@@ -186,9 +186,9 @@ def test_a_stream_in_other_units_is_refused(feed, units):
         assert feed.drive(0.01 * k) == Status.DEGRADED
     assert feed.counters["motion_unusable"] == 10
     assert f"gives hip in {units[1]!r} (coordinate_speeds)" in feed.sentences[-1]
-    assert "declare rad/s, deg/s of what turns, m/s, cm/s, mm/s of what slides" in feed.sentences[-1]
+    assert "declare rad/s, deg/s for a rotation, m/s, cm/s, mm/s for a translation" in feed.sentences[-1]
     feed.admit(Sender("knee", units=units).frame(0.1, 0.0))
-    assert "has no hip with speeds" in feed.sentences[-1]
+    assert "lacks hip with speeds" in feed.sentences[-1]
     feed.admit(Sender("hip").frame(0.1, 0.0))
     assert feed.drive(0.1) == Status.OK
 
@@ -223,7 +223,7 @@ def test_fields_of_more_axes_have_no_coordinates(feed, shape):
     session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=fields)
     feed.admit(ReceivedFrame(session, FieldLayout(session)))
     assert feed.counters["motion_unusable"] == 1
-    assert "has no hip with speeds" in feed.sentences[-1]
+    assert "lacks hip with speeds" in feed.sentences[-1]
 
 
 @pytest.mark.parametrize("values", [(1e7, 0.0), (0.0, 1e4), (1e300, 0.0), (0.0, -1e300)], ids=str)

@@ -76,7 +76,7 @@ def test_rows_without_a_result_are_left_out() -> None:
     found = sobol_indices(values, d)
     assert (found.n, found.n_left_out) == (n - 2, 2)
     np.testing.assert_allclose(found.first, ishigami_indices()[0], atol=0.03)
-    with pytest.raises(ConfigError, match="0 rows of the design are complete"):
+    with pytest.raises(ConfigError, match="0 rows of the Saltelli design are complete"):
         sobol_indices(np.full(5 * n, math.nan), d)
 
 

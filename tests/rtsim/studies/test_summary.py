@@ -52,7 +52,7 @@ def test_samples_have_their_indices(kind: str, n: int, word: str) -> None:
     assert panel.bars[0].stop == pytest.approx(100.0 / 101.0 if kind == "saltelli" else 10.0, rel=0.1)
     assert panel.bars[0].marks[0] <= panel.bars[0].stop <= panel.bars[0].marks[1] + 1e-9
     assert word in words[1]
-    assert "1 have cases without a result" in words[-1]
+    assert "1 were left out, because cases have no result" in words[-1]
 
 
 def test_words_and_samples_have_bars_as_well() -> None:

@@ -206,7 +206,7 @@ def test_a_stored_tuning_that_is_none_is_told(data: bytes, tmp_path: Path) -> No
     """Protects stored tunings: bytes of no text, endless depth, what lacks a key."""
     path = tmp_path / "kept.json"
     path.write_bytes(data)
-    with pytest.raises(ConfigError, match="the file contains no tuning"):
+    with pytest.raises(ConfigError, match="the file contains no trials of a tuning"):
         read_kept(path)
 
 

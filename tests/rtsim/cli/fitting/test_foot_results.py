@@ -63,7 +63,7 @@ def test_a_request_to_end_stops_the_validation(monkeypatch):
     assert [step["complete"] for step in table["steps"]] == [True, True, False]
     assert table["left_out"] == left
     text = as_lines(None, steps, left)
-    assert "a.trc, plate_3 (motion alone fitted, interrupted) " in text
+    assert "a.trc, plate_3 (only motion fitted, interrupted) " in text
     assert "left out, because the fit was interrupted: a.trc, plate_4" in text
 
 

@@ -44,8 +44,8 @@ def test_a_stride_that_ends_half_way_is_left_out_counted_and_drawn() -> None:
     assert knee.n_averaged("right") == n - 1
     assert np.isfinite(knee.mean("right")).all()
     assert len(knee.strides["right"]) == n
-    assert f"mean of strides: right {n - 1} of {n}" in words_of(report, 0)
-    assert not any("mean of strides" in line for line in words_of(whole, 0))
+    assert f"strides in the mean: right {n - 1} of {n}" in words_of(report, 0)
+    assert not any("strides in the mean" in line for line in words_of(whole, 0))
     means = next(table for table in tables_of(report) if table.name == "means")
     assert {row[-1] for row in means.rows if row[1] == "right" and row[3] == "knee_flexion"} == {n - 1}
 

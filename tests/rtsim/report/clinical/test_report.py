@@ -190,7 +190,7 @@ def test_a_side_without_a_stride_is_told() -> None:
     trial = report.now.trials[0]
     few = trial._replace(cycles=tuple(c for c in trial.cycles if c.side == "right"))
     page = pages_of(report._replace(now=report.now._replace(trials=(few,))))[0]
-    assert any("right side alone, no full stride was found for: left" in line for line in texts(page.svg()))
+    assert any("right side only, no full stride was found for: left" in line for line in texts(page.svg()))
 
 
 def test_one_leg_alone_is_told() -> None:
@@ -201,7 +201,7 @@ def test_one_leg_alone_is_told() -> None:
     )
     alone = make_report(ReportSession("now", (lone,)), None, None, "", "A", "", "1")
     assert alone.sides == ("left",)
-    assert any("left side alone" in line for line in texts(pages_of(alone)[0].svg()))
+    assert any("left side only" in line for line in texts(pages_of(alone)[0].svg()))
     assert all({s["name"] for s in p["series"]} == {"left"} for p in pages_of(alone)[0].panels)
 
 
