@@ -77,7 +77,9 @@ class AdapterChain:
             while not self.taken:
                 self.take(0.05)
                 if time.monotonic() > due:
-                    raise RuntimeError(f"no frame of the double of {scheme} came within {PATIENCE_S:g} s")
+                    raise RuntimeError(
+                        f"no frame of the simulated {scheme} server came within {PATIENCE_S:g} s"
+                    )
         except BaseException:
             self.close()
             raise
@@ -107,7 +109,7 @@ class AdapterChain:
             self.take(0.05)
             line += self._driver.stdout.readline() or ""
             if time.monotonic() > due or self._driver.poll() is not None:
-                raise RuntimeError(f"the double does not answer to {words[0]!r}")
+                raise RuntimeError(f"the simulated server does not answer to {words[0]!r}")
         return dict(json.loads(line))
 
     def take(self, seconds: float) -> None:

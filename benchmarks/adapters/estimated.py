@@ -65,5 +65,7 @@ def stamps_of(scheme: str, seconds: float) -> NDArray[np.int64]:
             estimator.close()
         chain.ended()
     if not rows:
-        raise RuntimeError(f"no result of the double of {scheme} came within {seconds:g} s")
+        raise RuntimeError(
+            f"no result from frames of the simulated {scheme} server came within {seconds:g} s"
+        )
     return np.array(rows, np.int64)

@@ -55,7 +55,7 @@ def run(n_frame: int, only: str = "") -> list[BenchFigure]:
     """
     chosen = {name: way for name, way in variants().items() if only in ("", name)}
     if not chosen:
-        raise ConfigError(f"there is no way {only!r}", where="--only", allowed=", ".join(variants()))
+        raise ConfigError(f"no computation is named {only!r}", where="--only", allowed=", ".join(variants()))
     say("agreement: as usual")
     usual = solved(SolvingVariant({}), n_frame)
     figures = []

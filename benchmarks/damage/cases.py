@@ -75,8 +75,9 @@ def parse_case(words: str, kinds: Sequence[str]) -> DamageCase:
     parts = words.rsplit(":", 4)
     if len(parts) != 5 or not parts[4].isdecimal() or parts[3] not in kinds:
         raise ConfigError(
-            f"{words!r} is no case", where="--case", allowed="RECORDING:SIDE:METHOD:CLASS:SEED",
-            remedy="take one that --worst lists",
+            f"{words!r} is not the name of a case",
+            where="--case", allowed="RECORDING:SIDE:METHOD:CLASS:SEED",
+            remedy="give one of the cases that --worst lists",
         )  # fmt: skip
     recording, side, method, kind, seed = parts
     return DamageCase(recording, side, method, kind, int(seed))

@@ -62,14 +62,16 @@ class RecordedPerson:
         self.trial = load_trial(source, side=side)
         if len(self.trial.times) < SHORTEST:
             raise ConfigError(
-                f"it has {len(self.trial.times)} frames", where=source, allowed=f"{SHORTEST} or more"
+                f"the recording has only {len(self.trial.times)} frames",
+                where=source,
+                allowed=f"{SHORTEST} or more",
             )
         (stage,) = prepare(self.run)
         assert isinstance(stage, Kinematics)
         assert stage.subject is not None
         self.stage, found = stage, stage.subject.side
         if (found == "both") != (side == "both") or (self.trial.source.endswith(NATURAL) and found != side):
-            raise ConfigError(f"it has the {found} leg alone", where=source)
+            raise ConfigError(f"the recording has only the {found} leg", where=source)
         self.meta = meta_of(self.run)
         self.groups = groups_of(stage, self.trial)
         self.notes = notes_before(self.run, anyway=True)

@@ -102,7 +102,7 @@ def run(
 def chosen(name: str, allowed: Sequence[str], where: str) -> None:
     """Raise ConfigError for a name that is not allowed."""
     if name and name not in allowed:
-        raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(allowed))
+        raise ConfigError(f"the name {name!r} is unknown", where=where, allowed=", ".join(allowed))
 
 
 def repeat(folder: Path | None, words: str) -> str:
@@ -118,7 +118,9 @@ def repeat(folder: Path | None, words: str) -> str:
     workshop = Workshop(folder, kinds)
     clean = workshop.clean(case)
     if clean is None:
-        raise ConfigError(f"no use for {'; '.join(workshop.left_out[case.recording])}", where="--case")
+        raise ConfigError(
+            f"recordings that cannot be used: {'; '.join(workshop.left_out[case.recording])}", where="--case"
+        )
     damage = workshop.damage(case, clean.scene)
     if damage is None:
         raise ConfigError(f"{case.recording} cannot be damaged in this way", where="--case")

@@ -77,14 +77,14 @@ def faults_found(fault: Fault, outcome: FaultOutcome) -> list[str]:
     if outcome.n_silent:
         found.append(f"{outcome.n_silent} of {outcome.n_sent} frames have neither a result nor a count")
     if outcome.n_traceback:
-        found.append(f"{outcome.n_traceback} tracebacks")
+        found.append(f"{outcome.n_traceback} tracebacks were printed")
     if fault.code == 0 and not outcome.n_after:
         found.append("no frame after the fault has a result")
-    found += [f"nothing is told of {words!r}" for words in fault.words if words not in outcome.said]
+    found += [f"no message contains {words!r}" for words in fault.words if words not in outcome.said]
     if fault.counter and not outcome.counters.get(fault.counter):
-        found.append(f"{fault.counter} counts nothing")
+        found.append(f"the counter {fault.counter} stays at zero")
     found += [
-        f"the {name} ended with {code}, not {fault.code}"
+        f"the process {name} ended with exit code {code} instead of {fault.code}"
         for name, code in outcome.codes.items()
         if code != fault.code
     ]

@@ -28,7 +28,7 @@ SHORT_MB = 4
 def leap(clock: str, by_s: float) -> FaultOutcome:
     """A clock of the estimator's process leaps while frames come."""
     if not hasattr(signal, "SIGUSR2"):
-        raise CannotTryError("this system has no signal for it")
+        raise CannotTryError("this operating system has no signal for it")
     path = os.pathsep.join(filter(None, (str(LEAPING), os.environ.get("PYTHONPATH", ""))))
     variables = {"LEAPING_CLOCK": clock, "LEAP_BY_S": str(by_s), "PYTHONPATH": path}
     with FaultRig(environment=variables) as rig:
@@ -65,7 +65,7 @@ def suspended() -> FaultOutcome:
     """The estimator is suspended for a second while frames come, and goes on."""
     stop, go_on = (getattr(signal, name, None) for name in ("SIGSTOP", "SIGCONT"))
     if stop is None or go_on is None:
-        raise CannotTryError("this system suspends no process")
+        raise CannotTryError("this operating system cannot suspend a process")
     with FaultRig() as rig:
         rig.begin()
         rig.send(N)
@@ -84,7 +84,7 @@ def all_suspended() -> FaultOutcome:
     """All processes of `rtsim live` are suspended at once for a second, as where a machine sleeps."""
     stop, go_on = (getattr(signal, name, None) for name in ("SIGSTOP", "SIGCONT"))
     if stop is None or go_on is None or not Path("/proc/self/task").exists():
-        raise CannotTryError("this system suspends no process, or has no list of them")
+        raise CannotTryError("this operating system cannot suspend a process, or has no list of processes")
     asked = ["live", "--loop", "--json", "--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0"]
     command = [sys.executable, "-m", "rtsim.cli.main", *asked]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -124,7 +124,7 @@ def frames_at(control: str, n: int) -> int:
 def starved() -> FaultOutcome:
     """Three busy processes have the estimator's processor beside it, for three seconds."""
     if not processors():
-        raise CannotTryError("this system pins no process to a processor")
+        raise CannotTryError("this operating system cannot bind a process to a processor")
     with contextlib.ExitStack() as stack:
         with pinned(processors()[-1]):  # which its children take over
             rig = stack.enter_context(FaultRig())
@@ -160,7 +160,7 @@ def memory_short() -> FaultOutcome:
     import resource
 
     if not hasattr(resource, "prlimit") or not Path("/proc/self/statm").exists():
-        raise CannotTryError("this system limits no process that runs")
+        raise CannotTryError("this operating system cannot limit the memory of a running process")
     with FaultRig() as rig:
         rig.begin()
         rig.send(N)

@@ -75,12 +75,13 @@ def netem() -> FaultOutcome:
     """In a network namespace the kernel delays, loses and reorders packets on their way."""
     unshare = shutil.which("unshare")
     if unshare is None or shutil.which("tc") is None:
-        raise CannotTryError("there is no unshare, or no tc")
+        raise CannotTryError("the program unshare or tc is not installed")
     rule = f"ip link set lo up && tc qdisc add dev lo root netem {NETEM}"
     tried = subprocess.run([unshare, "-rn", "sh", "-c", rule], capture_output=True, text=True, check=False)
     if tried.returncode:
         raise CannotTryError(
-            f"no netem in a network namespace: {(tried.stderr.strip() or 'refused').splitlines()[0]}"
+            "netem cannot be used in a network namespace: "
+            f"{(tried.stderr.strip() or 'refused').splitlines()[0]}"
         )
     return in_namespace([unshare, "-rn", "sh", "-c", f'{rule} && exec "$@"', "sh"])
 
@@ -119,7 +120,7 @@ def apart(offset_s: int) -> FaultOutcome:
     unshare = shutil.which("unshare")
     prefix = [unshare or "", "-rT", "--monotonic", str(offset_s)]
     if not unshare or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
-        raise CannotTryError("this system gives no process a time namespace")
+        raise CannotTryError("this operating system gives a process no clock of its own (time namespace)")
     command = [*prefix, sys.executable, "-m", "benchmarks.soak.source", "100", "1000"]
     source = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:

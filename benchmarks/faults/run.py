@@ -45,7 +45,7 @@ def chosen(only: str) -> list[Fault]:
     found = [fault for fault in FAULTS if fault.act is not None and only in fault.name]
     if not found:
         names = ", ".join(fault.name for fault in FAULTS if fault.act is not None)
-        raise ConfigError(f"no fault has {only!r} in its name", where="--only", allowed=names)
+        raise ConfigError(f"no fault has a name that contains {only!r}", where="--only", allowed=names)
     return found
 
 

@@ -56,7 +56,7 @@ def judged(target: FuzzTarget, data: bytes, folder: Path) -> FuzzOutcome:
     seconds = time.process_time() - start
     if kind in ("read", "refused") and seconds > target.seconds:
         kind, place = "slow", f"slow {place}"
-        what = f"{seconds:.2f} s of processor time, allowed are {target.seconds:g} s"
+        what = f"{seconds:.2f} s of processor time were used, {target.seconds:g} s are allowed"
     return FuzzOutcome(kind, place, what, seconds)
 
 
@@ -70,7 +70,7 @@ def _fed(target: FuzzTarget, given: bytes | Path) -> tuple[str, str, str]:
     except NonsenseError as error:
         return "nonsense", re.sub(r"[-+.\d]+", "#", str(error))[:120], str(error)[:400]
     except MemoryError as error:
-        return "memory", place_of(error), "more memory was asked for than there is"
+        return "memory", place_of(error), "more memory was requested than the machine has"
     except RecursionError as error:
         return "exception", f"RecursionError {place_of(error, outermost=True)}", "RecursionError"
     except Exception as error:

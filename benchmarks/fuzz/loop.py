@@ -112,7 +112,7 @@ class FuzzLoop:
             self._peak_kb = peak_kb
             if peak_kb - self._first_kb > 1024 * self.target.megabytes and not outcome.is_finding:
                 grown = (peak_kb - self._first_kb) // 1024
-                what = f"{grown} MB, allowed are {self.target.megabytes:g} MB"
+                what = f"{grown} MB of memory were used, {self.target.megabytes:g} MB are allowed"
                 outcome = FuzzOutcome("memory", outcome.place, what, outcome.seconds)
         if outcome.is_finding:
             self._folder.report(data, outcome)

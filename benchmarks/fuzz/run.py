@@ -77,7 +77,7 @@ def chosen_targets(only: Sequence[str]) -> list[FuzzTarget]:
     every = all_targets()
     unknown = next((name for name in only if name not in every), None)
     if unknown is not None:
-        raise ConfigError(f"there is no target {unknown!r}", where="--only", allowed=", ".join(every))
+        raise ConfigError(f"there is no fuzz target {unknown!r}", where="--only", allowed=", ".join(every))
     return [every[name] for name in only] if only else list(every.values())
 
 
@@ -145,10 +145,11 @@ def one_process(
         if number == 0:
             tail = said[-500:].decode("utf-8", "replace")
             raise ConfigError(
-                f"the process that feeds {target.name} did not begin: {tail}", where="rtsim bench fuzz"
+                f"the process that tests {target.name} did not start: {tail}", where="rtsim bench fuzz"
             )
         kind = "hang" if hung else "crash"
-        what = "no end in sight" if hung else f"the process ended with {ending(process.returncode)}"
+        slow = "the input was not processed in the allowed time"
+        what = slow if hung else f"the process ended with {ending(process.returncode)}"
         folder.report(data, FuzzOutcome(kind, what, what, 0.0))
     figures = scratch / "figures.json"
     row = json.loads(figures.read_text()) if figures.exists() else {}

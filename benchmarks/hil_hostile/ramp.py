@@ -54,7 +54,10 @@ def too_steep(spec: HilSpec, samples: Sequence[Sample], history: Sequence[Measur
             after_s = 1e-9 * (sample.t_ns - on[0].t_ns)
             passed_s, torque = after_s + slack_s, abs(sample.torque)
             if torque > limits.rate_max_Nm_s * passed_s + 1e-6:
-                return (f"{sample.torque:.3g} N m after {1e3 * after_s:.0f} ms, beyond the rate",)
+                return (
+                    f"{sample.torque:.3g} N m after {1e3 * after_s:.0f} ms, which is faster than the "
+                    "allowed rate",
+                )
             whole = whole_torque(spec, history, sample.t_ns) if passed_s < limits.ramp_s else 0.0
             if torque > whole * passed_s / limits.ramp_s + 1e-6 and passed_s < limits.ramp_s:
                 return (

@@ -100,7 +100,7 @@ def done(lab: RunningModels, case: HostileCase) -> Verdict:
         if verdict.told is not False or not names(verdict.sentence, STALLED):
             break
         if k + 1 < TRIES:
-            say(f"  {case.name}: once more, as this machine stalled: {verdict.sentence}")
+            say(f"  {case.name}: repeated, because this machine stalled: {verdict.sentence}")
     return verdict
 
 

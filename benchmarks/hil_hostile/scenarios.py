@@ -159,7 +159,7 @@ def on_all(
         )  # fmt: skip
         after, ended = torque_after(seen)
         if ends and not victim.said and after > declared:
-            told.append(f"{victim.name} goes on with {victim.torque[-1].torque:.3g} N m")
+            told.append(f"{victim.name} still applies {victim.torque[-1].torque:.3g} N m")
         found.append(((math.inf if not ended else after - declared) if ends else 0.0, seen))
     worst = max(found, key=lambda one: one[0])[1]
     if ends and not all(seen.said for _, seen in found):

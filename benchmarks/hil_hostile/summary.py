@@ -123,11 +123,15 @@ def listed(unit: str, names: Iterable[str]) -> str:
 
 def line_of(v: Verdict) -> str:
     """A verdict as one line of text."""
-    told = [] if v.told is None else [f"told: {v.sentence}" if v.told else f"NOT TOLD (last: {v.sentence})"]
+    told = (
+        []
+        if v.told is None
+        else [f"message: {v.sentence}" if v.told else f"NO MESSAGE (last one: {v.sentence})"]
+    )
     parts = [*told, *v.wrong]
     if not math.isnan(v.after_ms):
         late = v.excess_ms > BUSY_MS
-        end = "" if v.ended else " AND ON"
+        end = "" if v.ended else " AND CONTINUES"
         parts.insert(
             0, f"torque {v.after_ms:.0f} ms{end}, declared {v.declared_ms:.0f}{' TOO LONG' if late else ''}"
         )
@@ -136,7 +140,7 @@ def line_of(v: Verdict) -> str:
     if v.unarmed:
         parts.append(f"{v.unarmed} samples with torque that NOBODY ARMED")
     if v.faults and v.case.family == "honest":
-        parts.append(f"{v.faults} FALSE ALARMS (last: {v.sentence})")
+        parts.append(f"{v.faults} FALSE ALARMS (last message: {v.sentence})")
     if v.missed:
         parts.append("LIE MISSED")
     return f"{v.case.name}: " + "; ".join(parts)

@@ -268,5 +268,5 @@ def built_client(folder: Path) -> list[str]:
         command = ["cc", "-O2", source, "-o", built, *linked, "-lm"]
         subprocess.run(command, check=True, capture_output=True)
         return [built]
-    say("hil --hostile: the client in C could not be compiled here, and is left out")
+    say("hil --hostile: the client in C is left out, because it could not be compiled")
     return []

@@ -97,5 +97,7 @@ class RunningCommand:
         while not path.exists() or asked not in path.read_text(errors="replace"):
             if not self.runs or time.monotonic() > due:
                 words = self.error.read_text(errors="replace")[-500:] if self.error.exists() else ""
-                raise CommandError(f"{' '.join(self.arguments)} has not printed {asked!r}: {words}")
+                raise CommandError(
+                    f"the command {' '.join(self.arguments)} has not printed {asked!r}: {words}"
+                )
             time.sleep(LOOK_S)

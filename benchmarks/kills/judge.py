@@ -48,7 +48,9 @@ def judged(path: Path, heard: Sequence[tuple[int, Digest]], kill_ns: int) -> Kil
         copy.unlink()
         out.unlink(missing_ok=True)
     if set(plain) != set(recovered):
-        faults.append(f"the plain reader has {len(plain)} messages, `rtsim recover` {len(recovered)}")
+        faults.append(
+            f"a reader without recovery finds {len(plain)} messages, `rtsim recover` {len(recovered)}"
+        )
     kept = set(plain) & set(recovered)
     first = next((k for k, (_, one) in enumerate(heard) if one in kept), len(heard))
     expected = [(t_ns, one) for t_ns, one in heard[first:] if t_ns <= kill_ns]
@@ -71,7 +73,7 @@ def plainly_read(path: Path, faults: list[str]) -> list[Digest]:
         except EndOfFile:
             pass
         except CRCValidationError as error:
-            faults.append(f"the plain reader: damaged ({error})")
+            faults.append(f"a reader without recovery finds the file damaged ({error})")
     return found
 
 
@@ -89,5 +91,5 @@ def recovered_from(path: Path, out: Path, faults: list[str]) -> list[Digest]:
     with whole.open("rb") as file:
         reader = make_reader(file, validate_crcs=True)
         if reader.get_summary() is None:
-            faults.append("what was recovered has no index")
+            faults.append("the recovered file has no index")
         return [digest(message.data) for _, _, message in reader.iter_messages(log_time_order=False)]

@@ -105,7 +105,7 @@ class Lab:
         victim = self.recordings[stream].command if role == "recorder" else self._running[role]
         if not victim.runs:
             words = victim.error.read_text(errors="replace")[-500:]
-            raise CommandError(f"the {role} has ended by itself: {words}")
+            raise CommandError(f"the {role} ended without being killed: {words}")
         t_ns = now_ns()
         victim.kill()
         looked_at = [stream] if role == "recorder" else [*STREAMS]
@@ -161,6 +161,6 @@ def waited(asked: Callable[[], bool], command: RunningCommand, what: str) -> Non
     while not asked():
         if not command.runs or time.monotonic() > due:
             raise CommandError(
-                f"the recorder of {what} hears nothing: {json.dumps(command.error.read_text()[-500:])}"
+                f"the recorder of {what} receives nothing: {json.dumps(command.error.read_text()[-500:])}"
             )
         time.sleep(LOOK_S)

@@ -109,11 +109,11 @@ def disturbed(folder: Path, seed: int, whole: bytes) -> StudyKill:
             killed(chance.choice(cluster).pid)
         code = ended(process, folder)
         if code not in ({0} if victim == "worker" else {0, 1, -signal.SIGKILL}):
-            fault = f"the command ended with {code}"
+            fault = f"the command ended with exit code {code}"
         left = begun(folder, "--workers", "2")
         code = ended(left, folder)
         if code or (folder / "out" / "table.npz").read_bytes() != whole:
-            fault = fault or f"the table is another one, exit code {code}"
+            fault = fault or f"the table differs from that of a study that was not killed, exit code {code}"
     except (HangingError, OSError) as error:
         fault = str(error)
     finally:
@@ -142,7 +142,9 @@ def ended(process: subprocess.Popen[bytes], folder: Path) -> int:
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGABRT)  # has it print what its threads are at
         process.wait()
-        raise HangingError(f"it hangs: {(folder / 'printed.txt').read_text()[-4000:]}") from None
+        raise HangingError(
+            f"the command did not end:  {(folder / 'printed.txt').read_text()[-4000:]}"
+        ) from None
 
 
 def after(process: subprocess.Popen[bytes], asked: Callable[[], bool], pause_s: float) -> None:

@@ -30,7 +30,7 @@ def run(rooms: Sequence[str], count: int, seed: int, nearby: bool = False) -> Mu
     """
     for name in rooms:
         if name not in ROOMS:
-            raise ConfigError(f"there is no room {name!r}", where="--room", allowed=", ".join(ROOMS))
+            raise ConfigError(f"there is no package {name!r}", where="--room", allowed=", ".join(ROOMS))
     known = KnownSurvivors.read()
     outcome = MutationOutcome(seed)
     requests: list[int] = []

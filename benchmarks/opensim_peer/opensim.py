@@ -70,8 +70,9 @@ def run(folder: Path = FOLDER) -> list[BenchFigure]:
     missing = [name for name in (MODEL, SETUP, TRIAL, PLATES, *FILES) if not (folder / name).is_file()]
     if missing:
         raise ConfigError(
-            f"there is no {missing[0]} in {folder}", where="--data",
-            remedy="give the folder of the published gait2354 models, setups and trials",
+            f"the file {missing[0]} is missing in {folder}", where="--data",
+            remedy="give the folder with the published models, inverse-kinematics setup files and trials "
+                   "of gait2354",
         )  # fmt: skip
     peer = open_peer(folder)
     gc.collect()
@@ -297,6 +298,9 @@ def open_peer(folder: Path) -> Peer | None:
     try:
         import opensim
     except ModuleNotFoundError:
-        say("opensim: not installed, so that there is nothing to compare with: pip install rtsim[peers]")
+        say(
+            "OpenSim is not installed, so there is nothing to compare with; install it: pip install "
+            "rtsim[peers]"
+        )
         return None
     return Peer(opensim, folder)

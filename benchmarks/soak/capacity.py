@@ -141,15 +141,15 @@ def limiting(
         part = "solving" if solving > publishing else "publishing"
         return f"the estimator's processor: {part}", used
     if of_source > SOURCE_LATE:
-        return "the source, which sends late", of_source
+        return "the source of markers, which sends late", of_source
     if counters.get("lost", 0):
         return "the connection to the estimator", 100.0
-    return "the processors, for which somebody waits", waiting
+    return "the processors: processes wait for them", waiting
 
 
 def told(one: CapacityTry) -> CapacityTry:
     """Report a try as progress."""
-    verdict = "held" if one.holds else f"not held ({one.limit}, {one.used:.0f} %)"
+    verdict = "held" if one.holds else f"rate not held (limited by {one.limit}, {one.used:.0f} %)"
     say(f"capacity: {one.rate:.0f} Hz, {one.n_marker} markers: {verdict}; {one.n_lost} lost, "
         f"{one.late_percent:.2f} % late, p99 {one.p99_us:.0f} us")  # fmt: skip
     return one

@@ -98,13 +98,13 @@ def _start_others(chain: SoakChain, left_out: list[str]) -> tuple[Child, list]:
     if find_spec("PySide6") is not None:
         chain.start(WINDOW, ["monitor", chain.results, "--control", chain.control])
     else:
-        left_out.append("the window: the extra of the monitor is not installed")
+        left_out.append("the monitor window: the package extra rtsim[monitor] is not installed")
     page = chain.start("page", ["serve", chain.results, "--page", "127.0.0.1:0", "--states"])
     chain.watch("viewer", "page", page.wait_ready(READY_S)["page"])
     chain.watch("never", "never", chain.results)
     if hasattr(signal, "SIGSTOP"):
         return recorder, [chain.watch("frozen", "never", chain.results)]
-    left_out.append("the subscriber that is suspended: this system suspends no process")
+    left_out.append("the suspended subscriber: this operating system cannot suspend a process")
     return recorder, []
 
 

@@ -126,7 +126,7 @@ def main() -> None:
             n_late += pacer.wait() > period_ns
             source.send(now_ns())
             publisher.service()
-        publisher.end("the bench is over")
+        publisher.end("the benchmark has ended")
         print(json.dumps({"sent": source.n_sent, "late": n_late, "held_up": pacer.n_resync}), flush=True)
 
 

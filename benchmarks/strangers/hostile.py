@@ -44,7 +44,9 @@ def run(seconds: float = 10.0, only: str = "", slow: int = 1) -> list[BenchFigur
     """
     every = (*ATTACKS, *FLOODS, ENDLESS_SOURCE)
     if not any(attack.startswith(only) for attack in every):
-        raise ConfigError(f"no attack begins with {only!r}", where="--only", allowed=", ".join(every))
+        raise ConfigError(
+            f"no attack has a name that begins with {only!r}", where="--only", allowed=", ".join(every)
+        )
     figures = [BenchFigure("slow", float(slow), "times")]
     attacks = [attack for attack in every if attack.startswith(only)]
     with slowed(slow) as places, BenchProgress("hostile", len(attacks)) as course:

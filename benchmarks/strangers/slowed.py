@@ -49,8 +49,9 @@ def slowed(times: int) -> Iterator[ChosenProcessors]:
     found = processors()
     if len(found) < 2:
         raise ConfigError(
-            "a machine is slowed by pinning a process to a processor of its own, and this one has no second",
-            where="--slow", allowed="1", remedy="leave it out, or use Linux with two processors",
+            "a slow machine is simulated by binding a process to one processor, and this machine has no "
+            "second one",
+            where="--slow", allowed="1", remedy="omit this option, or use Linux with two processors",
         )  # fmt: skip
     measured, others = found[-1], found[0]
     with contextlib.ExitStack() as stack:

@@ -57,7 +57,7 @@ def arms_at(
         for m, name in zip(rows, names, strict=True):
             cells = [f"{1e3 * by_way[way][m, k]:{len(head)}.3f}" for k, head in zip(kept, heads, strict=True)]
             lines.append(f"{name:{width}s}{1e3 * lengths[m]:12.2f}" + "".join(cells))
-    lines += [f"{name} has no moment arm (nan): {failed[name]}" for name in names if name in failed]
+    lines += [f"nan: {name} has no moment arm: {failed[name]}" for name in names if name in failed]
     if len(ways) > 1:
         lines.append(f"largest difference between the methods: {spread(list(by_way.values())):.2g} mm")
     return "\n".join(lines)
@@ -121,7 +121,7 @@ def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
         values = [value for value, other in failed if other == reason]
         n, ends = len(values), f"{min(values):.4g} to {max(values):.4g} {unit}"
         lines.append(
-            f"{name} has no moment arm (nan): {reason} (at {n} value{'s' if n > 1 else ''} of {ends})"
+            f"nan: {name} has no moment arm: {reason} (at {n} value{'s' if n > 1 else ''} of {ends})"
         )
     return lines
 

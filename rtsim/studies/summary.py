@@ -117,7 +117,7 @@ def summary_of(folder: Path) -> StudySummary:
         )  # fmt: skip
     counted = {str(name): int((table["status"] == name).sum()) for name in np.unique(table["status"])}
     told = ", ".join(f"{n} {name}" for name, n in counted.items())
-    words = [f"study {spec.name}: {len(table['case'])} of {record.n_case} cases finished: {told}"]
+    words = [f"study {spec.name}: {len(table['case'])} of {record.n_case} cases done: {told}"]
     tornados = []
     for result in spec.results:
         unit = str(table.get(f"unit_{result.name}", ""))

@@ -96,7 +96,7 @@ def other_person_takes_all(rng: Generator, scene: DamagedMarkers) -> Damage:
     positions = scene.positions.copy()
     way = size * (scene.positions[: frames.stop - frames.start] - first) @ about_up.T
     positions[frames] = way + before + aside * np.array([s, 0.0, c])
-    what = f"another person, {100.0 * (size - 1.0):.1f} % larger, {aside:.1f} m aside"
+    what = f"another person, {100.0 * (size - 1.0):.1f} % larger, {aside:.1f} m to the side"
     return damaged(scene, positions, frames, what)
 
 

@@ -49,7 +49,9 @@ def side_biased(rng: Generator, scene: DamagedMarkers) -> Damage:
     direction = some_direction(rng)
     places = np.nanmean(scene.positions[:, scene.usable], axis=0) @ direction
     half = [m for m, x in zip(scene.usable, places, strict=True) if x >= np.median(places)]
-    return moved(scene, whole_of(scene), half, BIAS_M * some_direction(rng), "off, as one camera has them")
+    return moved(
+        scene, whole_of(scene), half, BIAS_M * some_direction(rng), "off, as by one wrongly calibrated camera"
+    )
 
 
 def marker_lags(rng: Generator, scene: DamagedMarkers) -> Damage:

@@ -61,7 +61,10 @@ def gap_filled_by_other(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     carried = apart[0] + np.multiply.outer(part, apart[1] - apart[0])
     positions[frames, marker] = scene.positions[frames, pattern] + carried
     return damaged(
-        scene, positions, frames, f"{named(scene, [marker])} filled as {named(scene, [pattern])} goes"
+        scene,
+        positions,
+        frames,
+        f"{named(scene, [marker])} filled with the motion of {named(scene, [pattern])}",
     )
 
 
@@ -73,7 +76,7 @@ def two_merged(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     frames, two = some_frames(rng, scene, MERGED_S), rng.choice(segment[1], 2, replace=False).tolist()
     positions = scene.positions.copy()
     positions[frames, two] = scene.positions[frames][:, two].mean(axis=1, keepdims=True)
-    return damaged(scene, positions, frames, f"{named(scene, two)} are one point")
+    return damaged(scene, positions, frames, f"{named(scene, two)} coincide in one point")
 
 
 def marker_mirrored(rng: Generator, scene: DamagedMarkers) -> Damage | None:

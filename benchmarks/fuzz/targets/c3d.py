@@ -82,7 +82,7 @@ def feed_c3d(path: Path) -> None:
         check_forces(read_c3d_forces(path))
     elif kind == 1:
         found = read_events(path)
-        require(all(np.isfinite(event.time) for event in found.events), "an event's time is no number")
+        require(all(np.isfinite(event.time) for event in found.events), "an event's time is not a number")
     elif kind == 2:
         source = open_source(path)
         require(source.n_frame > 0 and 0.0 < source.rate < np.inf, "a source without frames")
@@ -105,7 +105,7 @@ def feed_section(path: Path) -> None:
     again = Section(section.written(), str(path))
     for group, name in keys:
         before, after = section.parameter(group, name), again.parameter(group, name)
-        require(before == after, "a parameter is another one when written and read")
+        require(before == after, "a parameter changes when it is written and read")
         section.texts(group, name)
         section.number(group, name)
 

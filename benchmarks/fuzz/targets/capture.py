@@ -52,8 +52,10 @@ def doubled(scheme: str) -> tuple[object, DoubledFrame]:
 def check_samples(samples: ForceSamples | None, n_plate: int) -> None:
     """Check samples of forces as the relay requires them."""
     if samples is not None:
-        require(samples.force.shape == (n_plate, len(samples.stamps), 3), "forces of another shape")
-        require(samples.moment.shape == samples.force.shape, "moments of another shape")
+        require(
+            samples.force.shape == (n_plate, len(samples.stamps), 3), "the array of forces has a wrong shape"
+        )
+        require(samples.moment.shape == samples.force.shape, "the array of moments has a wrong shape")
 
 
 def check_description(names: tuple[str, ...], plates: tuple, rate: float) -> None:
@@ -61,7 +63,7 @@ def check_description(names: tuple[str, ...], plates: tuple, rate: float) -> Non
     require(np.isfinite(rate) and rate >= 0.0, f"a rate of {rate}")
     for plate in plates:
         require(np.isfinite(plate.rate) and plate.rate >= 0.0, f"a plate's rate of {plate.rate}")
-        require(np.isfinite(np.array(plate.corners, dtype=float)).all(), "a plate's corner is no place")
+        require(np.isfinite(np.array(plate.corners, dtype=float)).all(), "a plate's corner is not a position")
         require(len(plate.corners) in (0, 4), "a plate has neither four corners nor none")
 
 
@@ -104,8 +106,13 @@ def feed_natnet(data: bytes) -> None:
             elif kind == FRAME:
                 frame = decode_frame(packet, version)
                 positions = rows.positions(frame)
-                require(positions is None or positions.shape == (len(rows.names), 3), "rows of another shape")
-                require(unnamed_markers(frame).shape[1:] == (3,), "unnamed markers of another shape")
+                require(
+                    positions is None or positions.shape == (len(rows.names), 3),
+                    "the array of rows has a wrong shape",
+                )
+                require(
+                    unnamed_markers(frame).shape[1:] == (3,), "the array of unnamed markers has a wrong shape"
+                )
                 samples = plates.samples(frame, frame.exposed % LATEST_NS, 10_000_000)
                 check_samples(samples, len(plates.descriptions(0.0)))
         except DecodeError:
@@ -163,7 +170,10 @@ def feed_vicon(data: bytes) -> None:
         require(statics.period_ns >= 0, f"a period of {statics.period_ns} ns")
         if frame is None:
             continue
-        require(rows.positions(frame.labelled)[0].shape == (len(rows.names), 3), "rows of another shape")
+        require(
+            rows.positions(frame.labelled)[0].shape == (len(rows.names), 3),
+            "the array of rows has a wrong shape",
+        )
         check_samples(plates.samples(frame, 0, statics.period_ns), len(statics.plates))
 
 

@@ -68,7 +68,7 @@ def feed_model(path: Path) -> None:
     spec = load_model(str(path))
     again = path.with_name("again.toml")
     again.write_text(model_text(spec), encoding="utf-8")
-    require(load_model(str(again)) == spec, "a model is another one when written and read")
+    require(load_model(str(again)) == spec, "a model changes when it is written and read")
 
 
 def feed_study(path: Path) -> None:

@@ -49,8 +49,8 @@ def check_forces(trial: ForceTrial) -> None:
     """Check a trial of forces for what everything behind the readers takes for granted."""
     n, n_plate, _ = trial.force.shape
     require(n > 0 and n_plate > 0, "an empty trial of forces")
-    require(len(set(trial.names)) == n_plate, "names that are not one for each plate")
-    require(trial.times.shape == (n,) and np.isfinite(trial.times).all(), "a time is no number")
+    require(len(set(trial.names)) == n_plate, "names whose number is not that of the plates")
+    require(trial.times.shape == (n,) and np.isfinite(trial.times).all(), "a time is not a number")
     require((np.diff(trial.times) > 0.0).all(), "times that do not increase")
     require(np.isfinite(trial.rate) and trial.rate > 0.0, f"a rate of {trial.rate}")
     for name in ("force", "moment", "centre", "free_moment", "corners", "zero"):
@@ -75,8 +75,8 @@ def feed_storage(path: Path) -> None:
     if text:
         path.write_bytes(text.encode("utf-8"))
         again, kept = read_storage(path), known_part(table)[0]
-        require(again.columns == kept.columns, "columns are others when written and read")
-        require(again.data.shape == kept.data.shape, "rows are others when written and read")
+        require(again.columns == kept.columns, "columns change when they are written and read")
+        require(again.data.shape == kept.data.shape, "rows change when they are written and read")
         same = np.isclose(again.data, kept.data, rtol=1e-6, atol=1e-6, equal_nan=True)
         require(bool(same.all()), "numbers change in a file")
     if isinstance(forces, RtsimError):
@@ -143,14 +143,14 @@ def feed_pressure(path: Path) -> None:
     """Read a trial of pressure and the notes on it."""
     trial = read_pressure(path)
     n = len(trial.pressure)
-    require(n > 0 and trial.times.shape == (n,), "times of another number")
-    require(np.isfinite(trial.times).all() and np.isfinite(trial.rate), "a time is no number")
+    require(n > 0 and trial.times.shape == (n,), "the number of times is not that of the rows")
+    require(np.isfinite(trial.times).all() and np.isfinite(trial.rate), "a time is not a number")
     require(trial.rate >= 0.0, f"a rate of {trial.rate}")
     require((np.diff(trial.times) > 0.0).all(), "times that do not increase")
     require(np.isfinite(trial.cell).all() and (trial.cell > 0.0).all(), "a cell without a size")
-    require(np.isfinite(trial.origin).all(), "an origin that is no place")
+    require(np.isfinite(trial.origin).all(), "an origin that is not a position")
     require(not (trial.pressure < 0.0).any() and not np.isinf(trial.pressure).any(), "an invalid pressure")
-    require(np.isfinite(trial.force).all(), "a force is no number")
+    require(np.isfinite(trial.force).all(), "a force is not a number")
     require(not np.isinf(trial.centre).any(), "a centre of pressure is at infinity")
     require(all(told(trial)), "an empty sentence")
     check_notes(trial.notes)

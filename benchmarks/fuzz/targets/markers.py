@@ -30,14 +30,16 @@ def check_trial(trial: MarkerTrial) -> None:
     """Check a trial of markers for what everything behind the readers takes for granted."""
     n_frame, n_marker, three = trial.positions.shape
     require(three == 3 and n_frame > 0 and n_marker > 0, "an empty trial")
-    require(trial.times.shape == (n_frame,), "times of another number")
-    require(len(trial.names) == n_marker == len(set(trial.names)), "names that are not one for each marker")
-    require(np.isfinite(trial.times).all(), "a time is no number")
+    require(trial.times.shape == (n_frame,), "the number of times is not that of the rows")
+    require(
+        len(trial.names) == n_marker == len(set(trial.names)), "names whose number is not that of the markers"
+    )
+    require(np.isfinite(trial.times).all(), "a time is not a number")
     require((np.diff(trial.times) > 0.0).all(), "times that do not increase")
     require(np.isfinite(trial.rate) and trial.rate > 0.0, f"a rate of {trial.rate}")
     require(not np.isinf(trial.positions).any(), "a marker is at infinity")
-    require(not (np.abs(trial.positions) > FARTHEST).any(), "a marker is farther than any room")
-    require(all(map(np.isfinite, trial.subject.values())), "a measure of the person is no number")
+    require(not (np.abs(trial.positions) > FARTHEST).any(), "a marker is farther away than any room is large")
+    require(all(map(np.isfinite, trial.subject.values())), "a measure of the person is not a number")
     check_notes(trial.notes)
 
 
@@ -60,7 +62,8 @@ def feed_trc(path: Path) -> None:
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     again = read_trc(path, up="Y", units="mm")
     require(
-        again.positions.shape == trial.positions.shape, "a trial that is written and read has another shape"
+        again.positions.shape == trial.positions.shape,
+        "the shape of a trial changes when it is written and read",
     )
     missing = np.asarray(np.isnan(trial.positions).any(axis=2))
     require(
@@ -68,7 +71,7 @@ def feed_trc(path: Path) -> None:
     )
     size = np.maximum(1.0, np.abs(np.where(missing[..., None], 0.0, trial.positions)))
     error = np.abs(np.where(missing[..., None], 0.0, again.positions - trial.positions)) / size
-    require(error.max(initial=0.0) < ROUNDED_M, "a position is another one when read again")
+    require(error.max(initial=0.0) < ROUNDED_M, "a position changes when it is written and read")
 
 
 def trc_seeds() -> list[bytes]:

@@ -107,7 +107,7 @@ def check_session(session: Session) -> None:
 def feed_answer(payload: bytes) -> None:
     """Check that the answer to any command is a proper message."""
     done, sentence = read_answer([topic_of(payload), payload], "tcp://127.0.0.1:5562")
-    require(isinstance(done, bool), "neither done nor refused")
+    require(isinstance(done, bool), "a command is neither executed nor refused")
     require(not sentence_fault(sentence), f"an answer is {sentence_fault(sentence)}")
 
 

@@ -115,8 +115,8 @@ def feed_osim(path: Path) -> None:
 def feed_check(path: Path) -> None:
     """Do everything that `rtsim check` does with a config: read it, build every method, report."""
     told = check_config(path)
-    require(bool(told) and all(told), "nothing is told of a config that is right")
-    require(all(len(text) < 1 << 20 for text in told), "a sentence without an end")
+    require(bool(told) and all(told), "a correct config gives no message")
+    require(all(len(text) < 1 << 20 for text in told), "a message of more than a million characters")
 
 
 def setup_seeds() -> list[bytes]:

@@ -52,20 +52,25 @@ def feed_surface(path: Path) -> None:
     surface = read_surface(path)
     n = len(surface.vertices)
     require(n > 0 and len(surface.triangles) > 0, "an empty surface")
-    require(bool(np.isfinite(surface.vertices).all()), "a vertex is no place")
+    require(bool(np.isfinite(surface.vertices).all()), "a vertex is not a position")
     require(
         bool((surface.triangles >= 0).all() and (surface.triangles < n).all()), "a triangle without a vertex"
     )
     again = path.with_name("again.obj")
     again.write_text(obj_text(surface))
     found = read_surface(again, "m")
-    require(found.triangles.shape == surface.triangles.shape, "another number of triangles when read again")
+    require(
+        found.triangles.shape == surface.triangles.shape,
+        "the number of triangles changes when they are read again",
+    )
 
 
 def feed_landmarks(path: Path) -> None:
     points = read_landmarks(path)
-    require(points.ndim == 2 and points.shape[1] == 3 and len(points) > 0, "points of another shape")
-    require(bool((np.abs(points) <= FARTHEST).all()), "a point that is no place")
+    require(
+        points.ndim == 2 and points.shape[1] == 3 and len(points) > 0, "the array of points has a wrong shape"
+    )
+    require(bool((np.abs(points) <= FARTHEST).all()), "a point that is not a position")
 
 
 TARGETS = (

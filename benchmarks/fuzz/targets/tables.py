@@ -49,7 +49,7 @@ def check_curves(curves: dict[str, NormCurve]) -> None:
     """Check curves as a report needs them."""
     for curve in curves.values():
         for values in (curve.mean, curve.deviation):
-            require(values.shape == (N_POINT,), "a curve of another number of points")
+            require(values.shape == (N_POINT,), "a curve has a wrong number of points")
             require(bool((np.abs(values) <= LARGEST_DEG).all()), "an angle beyond the largest one")
         require(bool((curve.deviation >= 0.0).all()), "a deviation below zero")
 
@@ -89,7 +89,7 @@ MP = "{*measures*}\n$Bodymass = 72.0\n$LKneeWidth = 105\n$Offset = {1,2,3}\n$LTi
 
 def feed_measures(path: Path) -> None:
     found = read_measures(path)
-    require(all(map(np.isfinite, found.values.values())), "a measure is no number")
+    require(all(map(np.isfinite, found.values.values())), "a measure is not a number")
     require(found.values.keys() == found.units.keys(), "a measure without a unit")
     check_notes(found.notes)
 
@@ -111,7 +111,7 @@ def feed_motion(path: Path) -> None:
         check_notes(found.notes)
         return
     motion = read_joint_motion(path, ("knee", "ankle"))
-    require(bool(np.isfinite(motion.angle).all()), "an angle is no number")
+    require(bool(np.isfinite(motion.angle).all()), "an angle is not a number")
 
 
 def kept_seeds() -> list[bytes]:

@@ -89,12 +89,15 @@ def in_turns(told: Keys, m: Moment) -> list[Keys]:
 
 
 LIES: dict[str, tuple[str, Lie]] = {
-    "off_6_deg": ("is 6 degrees off at once", off(6.0)),
-    "off_10_deg": ("is 10 degrees off after a tenth of a second", off(10.0, 0.1)),
-    "off_25_deg": ("is 25 degrees off at once", off(25.0)),
-    "off_minus_8_deg": ("is 8 degrees off the other way after a tenth of a second", off(-8.0, 0.1)),
-    "drifts_to_7_deg": ("drifts to 7 degrees off within 2 s", off(7.0, 2.0)),
-    "drifts_to_25_deg": ("drifts to 25 degrees off within 2.5 s", off(25.0, 2.5)),
+    "off_6_deg": ("is suddenly wrong by 6 degrees", off(6.0)),
+    "off_10_deg": ("is wrong by 10 degrees after a tenth of a second", off(10.0, 0.1)),
+    "off_25_deg": ("is suddenly wrong by 25 degrees", off(25.0)),
+    "off_minus_8_deg": (
+        "is wrong by 8 degrees in the other direction after a tenth of a second",
+        off(-8.0, 0.1),
+    ),
+    "drifts_to_7_deg": ("drifts by 7 degrees within 2 s", off(7.0, 2.0)),
+    "drifts_to_25_deg": ("drifts by 25 degrees within 2.5 s", off(25.0, 2.5)),
     "late_60_ms": ("is 60 ms late", late(60.0)),
     "late_100_ms": ("is 100 ms late", late(100.0)),
     "late_200_ms": ("is 200 ms late", late(200.0)),
@@ -103,9 +106,12 @@ LIES: dict[str, tuple[str, Lie]] = {
     "frozen_with_noise": ("is frozen, with noise", frozen(0.02)),
     "scaled_by_half": ("is half of its true value", scaled(0.5)),
     "doubled": ("is twice its true value", scaled(2.0)),
-    "degrees_for_radians": ("is told in degrees", turned(lambda m, true: math.degrees(true))),
-    "off_in_swing": ("is up to 10 degrees off while the joint moves", in_swing(10.0)),
-    "off_in_turns": ("is up to 8 degrees off and back, five times a second", in_turns),
+    "degrees_for_radians": (
+        "is sent in degrees instead of radians",
+        turned(lambda m, true: math.degrees(true)),
+    ),
+    "off_in_swing": ("is wrong by up to 10 degrees while the joint moves", in_swing(10.0)),
+    "off_in_turns": ("is wrong by up to 8 degrees and right again, five times a second", in_turns),
 }
 OF_RUN = {
     "ankle": (

@@ -31,7 +31,7 @@ def arms_as_another(lab: RunningModels) -> Evidence:
         until(lambda: device.n_heard > 50, 5.0)
         ((done, answer),) = asked_by_another(rig.control, "arm")
         time.sleep(0.5)
-        wrong = ("another user of the machine has armed",) if done or rig.listener.on else ()
+        wrong = ("another user of the machine could arm the device",) if done or rig.listener.on else ()
         seen = rig.evidence(since, 0, math.nan, wrong=wrong)
     return seen._replace(said=[*seen.said, (now_ns(), answer)])
 
@@ -46,11 +46,13 @@ def meddles_as_another(*names: str) -> Callable[[RunningModels], Evidence]:
             answers = asked_by_another(rig.control, *names)
             time.sleep(0.3)
             wrong = [
-                f"another user's {name} was done"
+                f"the command {name} of another user was executed"
                 for name, (done, _) in zip(names, answers, strict=True)
                 if done
             ]
-            wrong += [] if rig.listener.on else ["another user has ended the torque otherwise than by a stop"]
+            wrong += (
+                [] if rig.listener.on else ["another user ended the torque by another command than a stop"]
+            )
             seen = torque_goes_on(rig, since, wrong=tuple(wrong))
         return seen._replace(said=[*seen.said, *((now_ns(), text) for _, text in answers)])
 
@@ -66,7 +68,9 @@ def stops_as_another(lab: RunningModels) -> Evidence:
         ((done, answer),) = asked_by_another(rig.control, "emergency_stop")
         until(lambda: not rig.listener.on, 1.0)
         time.sleep(0.1)
-        wrong = () if done and not rig.listener.on else (f"another user's stop was not done: {answer}",)
+        wrong = (
+            () if done and not rig.listener.on else (f"the stop of another user was not executed: {answer}",)
+        )
         return rig.evidence(since, began, 10_000.0, wrong=wrong)  # a program starts meanwhile
 
 
@@ -105,9 +109,11 @@ def foreign_set(lab: RunningModels) -> Evidence:
         values = [one[STIFFNESS] for t, one in rig.listener.parameters if t >= slow and STIFFNESS in one]
         steps = [abs(b - a) for a, b in pairwise(values)]
         most, allowed = max(steps, default=0.0), 38.0 / 3.0 / 100.0 * 5.0
-        wrong = [] if values else ["nothing was heard of the parameters"]
+        wrong = [] if values else ["the run published no parameters"]
         wrong += (
-            [f"the stiffness of a slow ramp leapt by {most:.3g} N m/rad in a frame"] if most > allowed else []
+            [f"the stiffness jumped during a slow change by {most:.3g} N m/rad within a frame"]
+            if most > allowed
+            else []
         )
         rig.ask("switch", name="start", over_s=0)
         return torque_goes_on(rig, since, wrong=tuple(wrong))
@@ -145,8 +151,8 @@ def beside(*members: Any) -> Callable[[RunningModels], Evidence]:
             n = len(rig.listener.torque)
             with Crowd(rig.control, members[0]):
                 time.sleep(0.6)
-                wrong = [] if rig.listener.on else ["a crowd has ended the torque"]
-                wrong += [] if len(rig.listener.torque) > n + 100 else ["the run stood still"]
+                wrong = [] if rig.listener.on else ["the crowd of clients ended the torque"]
+                wrong += [] if len(rig.listener.torque) > n + 100 else ["the run did not advance"]
                 asked = now_ns()
                 for _ in range(5):
                     if rig.ask("disarm", 1.0)[0]:
@@ -232,7 +238,7 @@ CASES = (
     HostileCase(
         "command_set_beside_a_slow_ramp.ankle",
         "crowd",
-        "Another parameter is set while one goes slowly.",
+        "Another parameter is set while one changes slowly.",
         foreign_set,
     ),
     *(
@@ -240,21 +246,29 @@ CASES = (
             f"command_set_{name}.ankle", "crowd", f"A parameter is set to {what}.", nonsense(**args), REFUSED
         )
         for name, what, args in (
-            ("no_number", "what is no number", {STIFFNESS: math.nan}),
-            ("infinite", "an infinity", {STIFFNESS: math.inf}),
-            ("beyond_its_range", "what is beyond its range", {STIFFNESS: 1000.0}),
-            ("negative", "what is below its range", {STIFFNESS: -1.0}),
+            ("no_number", "a value that is not a number", {STIFFNESS: math.nan}),
+            ("infinite", "an infinite value", {STIFFNESS: math.inf}),
+            ("beyond_its_range", "a value above its range", {STIFFNESS: 1000.0}),
+            ("negative", "a value below its range", {STIFFNESS: -1.0}),
             ("text", "a text", {STIFFNESS: "much"}),
             ("list", "a list", {STIFFNESS: [1.0, 2.0]}),
-            ("over_a_negative_time", "a value over a time below zero", {STIFFNESS: 10.0, "over_s": -1.0}),
-            ("over_no_time", "a value over no number of seconds", {STIFFNESS: 10.0, "over_s": math.nan}),
+            (
+                "over_a_negative_time",
+                "a value that is to be reached in a negative time",
+                {STIFFNESS: 10.0, "over_s": -1.0},
+            ),
+            (
+                "over_no_time",
+                "a value that is to be reached in a time that is not a number",
+                {STIFFNESS: 10.0, "over_s": math.nan},
+            ),
             ("limit", "a limit, which is no parameter", {"torque_max_Nm": 1e9}),
         )
     ),
     HostileCase(
         "command_flood_of_unknown.ankle",
         "crowd",
-        "A flood of commands that there are not.",
+        "A flood of commands that do not exist.",
         beside(flooding("arm_now", "x" * 64)),
     ),
     HostileCase(
@@ -263,13 +277,13 @@ CASES = (
     HostileCase(
         "command_200_silent.ankle",
         "crowd",
-        "200 silent connections, beside which the person disarms.",
+        "A person disarms while 200 connections are open and silent.",
         beside(silent(200)),
     ),
     HostileCase(
         "command_stop_beside_arms.ankle",
         "crowd",
-        "A stop in a flood of `arm`.",
+        "A stop during a flood of `arm` commands.",
         stop_beside_arms,
         ("emergency",),
     ),

@@ -114,7 +114,7 @@ def stopped(
             began = stop(rig)
             until(lambda: not rig.listener.on, 1.5)
             time.sleep(0.15)
-            wrong = () if on else ("the crowd ended the torque before anybody asked",)
+            wrong = () if on else ("the crowd of clients ended the torque before a stop was sent",)
             return rig.evidence(since, 0, 0.0, stop_ns=began, wrong=wrong)
 
     return act
@@ -131,16 +131,24 @@ CROWDS: dict[str, tuple[str, str, tuple[Member, ...]]] = {
     ),
     "churn": ("connections that come and go", "control", (churn, churn)),
     "flood_of_commands": ("a flood of commands", "control", (flooding("status"),)),
-    "flood_of_sets": ("a flood of commands that change", "control", (flooding("undo", "disarmed", "list"),)),
-    "flood_of_bytes": ("a flood of rubbish", "control", (pouring(b"DEALER", rubbish),)),
+    "flood_of_sets": (
+        "a flood of commands that change parameters",
+        "control",
+        (flooding("undo", "disarmed", "list"),),
+    ),
+    "flood_of_bytes": ("a flood of random bytes", "control", (pouring(b"DEALER", rubbish),)),
     "endless_parts": ("messages without end", "control", (pouring(b"DEALER", endless_parts),)),
-    "drips": ("commands that come a byte at a time", "control", (drip,) * 10),
+    "drips": ("commands that arrive byte by byte", "control", (drip,) * 10),
     "junk_datagrams": ("a flood of datagrams", "control", (datagrams(junk),)),
-    "almost_stops": ("a flood of datagrams that are almost stops", "control", (datagrams(almost),)),
+    "almost_stops": (
+        "a flood of datagrams that differ slightly from a stop",
+        "control",
+        (datagrams(almost),),
+    ),
     "200_listeners": ("200 silent subscribers of results", "results", (silent(200, b"SUB"),)),
     "200_at_the_device": ("200 silent connections to the device's endpoint", "port", (silent(200),)),
     "all_at_once": (
-        "200 silent connections, churn, floods of commands and datagrams",
+        "200 silent connections, connections that come and go, floods of commands and datagrams",
         "control",
         (silent(200), churn, flooding("status"), datagrams(junk)),
     ),

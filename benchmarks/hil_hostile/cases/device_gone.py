@@ -106,7 +106,7 @@ def unmoved(rig: Rig) -> str:
     """Return a complaint if torque did not continue as that of the first device, else ""."""
     most = max(abs(sample.torque) for sample in rig.listener.torque[-200:])
     limit = rig.declared.spec.limits.torque_max_Nm
-    return "torque beyond its limit" if most > limit + 1e-9 else ""
+    return "the torque is beyond its limit" if most > limit + 1e-9 else ""
 
 
 def drips(lab: RunningModels) -> Evidence:
@@ -136,7 +136,7 @@ def drips(lab: RunningModels) -> Evidence:
             time.sleep(PAUSE_S)
         done, _ = rig.ask("arm")
         time.sleep(0.3)
-        wrong = ("it was armed without a device",) if done and rig.listener.on else ()
+        wrong = ("the run was armed without a device",) if done and rig.listener.on else ()
     return rig.evidence(since, 0, math.nan, wrong=wrong)
 
 
@@ -151,7 +151,7 @@ def armed_without_device(lab: RunningModels) -> Evidence:
     began = now_ns()
     done, answer = rig.ask("arm")
     time.sleep(0.3)
-    wrong = ("it was armed though the device is gone",) if done or rig.listener.on else ()
+    wrong = ("the run was armed although the device is gone",) if done or rig.listener.on else ()
     seen = rig.evidence(since, began, rig.declared.tick, wrong=wrong)
     return seen._replace(said=[*seen.said, (now_ns(), answer)])
 
@@ -164,7 +164,7 @@ def another_protocol() -> bytes:
 TIMED: tuple[tuple[str, str, Lie, Time], ...] = (
     ("silent", "falls silent", silence, lambda d: d.silence),
     ("silent_for_300_ms", "is silent for 300 ms", silent_for(0.3), lambda d: d.silence),
-    ("giant_part", "sends a part of 3 MiB", giant, lambda d: d.silence),
+    ("giant_part", "sends a message part of 3 MiB", giant, lambda d: d.silence),
 )
 CASES = (
     *(
@@ -180,7 +180,11 @@ CASES = (
     ),
     *(
         HostileCase(
-            f"device_vanishes.{run}", "device", "The device vanishes under torque.", vanishes(run), UNHEARD
+            f"device_vanishes.{run}",
+            "device",
+            "The device vanishes while it applies torque.",
+            vanishes(run),
+            UNHEARD,
         )
         for run in RUNS
     ),
@@ -203,38 +207,38 @@ CASES = (
     HostileCase(
         "device_second.ankle",
         "device",
-        "A second device tells other things beside the first.",
+        "A second device sends other values at the same time as the first.",
         beside("ankle", second_device, lambda rig: still_armed(rig) or unmoved(rig)),
         ("second device",),
     ),
     HostileCase(
         "device_strangers_flood.ankle",
         "device",
-        "A stranger pours rubbish into the device's endpoint.",
+        "A stranger sends random bytes to the device's endpoint.",
         beside("ankle", pouring(b"DEALER", lambda: frame(b"device", more=True) + frame(bytes(200))), unmoved),
     ),
     HostileCase(
         "device_200_silent_connections.ankle",
         "device",
-        "200 silent connections to the device's endpoint.",
+        "200 silent connections are open to the device's endpoint.",
         beside("ankle", silent(200), still_armed),
     ),
     HostileCase(
         "device_other_protocol.ankle",
         "device",
-        "A browser at the device's endpoint.",
+        "A web browser connects to the device's endpoint.",
         beside("ankle", pouring(b"REQ", another_protocol), still_armed),
     ),
     HostileCase(
         "device_drips.ankle",
         "device",
-        "A device whose message comes a byte at a time, and never ends.",
+        "A message of the device arrives byte by byte and never ends.",
         drips,
     ),
     HostileCase(
         "device_armed_without.ankle",
         "device",
-        "Somebody arms after the device has left.",
+        "A person arms after the device has left.",
         armed_without_device,
         ("not armed",),
     ),

@@ -75,7 +75,9 @@ def armed_while_stopped(lab: RunningModels) -> Evidence:
         done, answer = rig.ask("arm")
         time.sleep(0.2)
         wrong = (
-            ("it was armed while the device pushes though it is stopped",) if done or rig.listener.on else ()
+            ("the run was armed although the stopped device applies torque",)
+            if done or rig.listener.on
+            else ()
         )
         seen = rig.evidence(since, stop, rig.declared.tick, wrong=wrong)
     return seen._replace(said=[*seen.said, (now_ns(), answer)])
@@ -90,7 +92,7 @@ def pushes_unarmed(lab: RunningModels) -> Evidence:
         time.sleep(1.0)
         done, answer = rig.ask("arm")
         time.sleep(0.3)
-        wrong = ("it was armed while the device pushes",) if done or rig.listener.on else ()
+        wrong = ("the run was armed while the device applies torque",) if done or rig.listener.on else ()
         seen = rig.evidence(since, began, rig.declared.tick, wrong=wrong)
     return seen._replace(said=[*seen.said, (now_ns(), answer)])
 
@@ -121,27 +123,27 @@ CASES = (
             ACTUATOR,
         )
         for name, what, lie in (
-            ("torque_20_beyond", "applies 20 N m beyond what is commanded", applies(-20.0)),
+            ("torque_20_beyond", "applies 20 N m more than is commanded", applies(-20.0)),
             (
                 "torque_mostly_beyond",
-                "applies 20 N m beyond, and now and then tells the command",
+                "applies 20 N m more, and now and then reports the commanded torque",
                 mostly_beyond,
             ),
-            ("torque_mirrored", "applies what is commanded and 12 N m of it the other way", sticks),
+            ("torque_mirrored", "applies the commanded torque and 12 N m in the other direction", sticks),
         )
         for run in ("ankle", "free", "worn")
     ),
     HostileCase(
         "device_torque_beside_its_actuator.ankle",
         "device",
-        "The device applies 25 N m that its actuator's number does not tell.",
+        "The device applies 25 N m that its actuator does not report.",
         device_lies("ankle", tells_what_it_should, lambda d: d.tracking, 1.5),
         ACTUATOR,
     ),
     HostileCase(
         "device_torque_beside_its_actuator.worn",
         "device",
-        "The device of a person applies 25 N m that its actuator's number does not tell.",
+        "The device of a person applies 25 N m that its actuator does not report.",
         device_lies("worn", tells_what_it_should, lambda d: d.tracking, 1.5),
         ACTUATOR,
     ),
@@ -155,42 +157,42 @@ CASES = (
     HostileCase(
         "device_leaps_and_returns.ankle",
         "device",
-        "The angle leaps by 30 degrees and back.",
+        "The angle jumps by 30 degrees and back.",
         device_lies("ankle", leaps_and_returns, lambda d: d.tick),
         ("leaps",),
     ),
     HostileCase(
         "device_leaps_and_returns.free",
         "device",
-        "The angle leaps by 30 degrees and back, in a free run.",
+        "The angle jumps by 30 degrees and back, in a free run.",
         device_lies("free", leaps_and_returns, lambda d: d.silence),
         ("leaps", "angle"),
     ),
     HostileCase(
         "device_speed_lies.ankle",
         "device",
-        "The speed is 8 rad/s more than the angle says.",
+        "The speed is 8 rad/s higher than the rate of the angle.",
         device_lies("ankle", wrong_speed, lambda d: d.lie, 2.0),
         ("speed", "deg/s"),
     ),
     HostileCase(
         "device_armed_while_stopped.ankle",
         "device",
-        "After an emergency stop the device says that it is armed, and pushes.",
+        "After an emergency stop the device reports that it is armed, and applies torque.",
         armed_while_stopped,
         ("commanded to disarm", "actuator"),
     ),
     HostileCase(
         "device_pushes_unarmed.ankle",
         "device",
-        "The device pushes though nobody has armed.",
+        "The device applies torque although nobody has armed.",
         pushes_unarmed,
         ACTUATOR,
     ),
     HostileCase(
         "device_leaps_and_is_armed.ankle",
         "device",
-        "The angle leaps by 20 degrees and stays; a person arms again.",
+        "The angle jumps by 20 degrees and stays there; a person arms again.",
         leaps_and_is_armed,
         ("angle",),
         lie=True,

@@ -52,7 +52,7 @@ def looked_on(rig: Rig, since_ns: int) -> Evidence:
     rig.arm()
     armed = now_ns()
     time.sleep(CLEAN_S)
-    wrong = () if rig.listener.on else ("torque ended though nothing was wrong",)
+    wrong = () if rig.listener.on else ("the torque was ended although nothing was wrong",)
     seen = rig.evidence(since_ns, 0, math.nan, wrong=wrong)
     faults = rig.listener.faults_since(armed)
     return seen._replace(faults=len(faults), said=[(armed, text) for text in faults])

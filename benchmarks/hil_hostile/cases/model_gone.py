@@ -244,7 +244,7 @@ def armed_output(victim: Victim) -> bytes:
 
 def returned(victim: Victim, since_ns: int) -> str:
     """Return a complaint about a device that has not come back, else ""."""
-    return "" if back(victim, since_ns) else f"{victim.name} does not come back"
+    return "" if back(victim, since_ns) else f"{victim.name} does not apply torque again"
 
 
 def ending(
@@ -257,14 +257,14 @@ def ending(
 ENDS = {
     "stalls": ("stalls, connected", stalls),
     "floods": ("floods, then stalls", floods),
-    "alternates": ("is two runs in turns, both armed", alternates),
-    "changes_session": ("begins another run armed, under torque", changes_session),
+    "alternates": ("alternates between two runs that are both armed", alternates),
+    "changes_session": ("begins another, armed run while the device applies torque", changes_session),
 }
 RETURNS = {
-    "vanishes": ("vanishes, and is there again", vanishes),
-    "giant_part": ("sends a part of 3 MiB, and is there again", by_hand(lambda v: frame(bytes(3 << 20)))),
+    "vanishes": ("vanishes and returns", vanishes),
+    "giant_part": ("sends a message part of 3 MiB and returns", by_hand(lambda v: frame(bytes(3 << 20)))),
     "endless_parts": ("sends a message without end", by_hand(lambda v: frame(b"", more=True) * 400_000)),
-    "drips": ("sends an armed output a byte at a time", by_hand(armed_output, 0.01)),
+    "drips": ("sends an output that is armed byte by byte", by_hand(armed_output, 0.01)),
     "no_protocol": ("answers like a browser's server", by_hand(lambda v: b"HTTP/1.1 200 OK\r\n\r\n" * 50)),
 }
 CASES = (
@@ -276,9 +276,12 @@ CASES = (
         HostileCase(f"model_{name}", "model", f"The model {what}.", ending(act, returned), OLD)
         for name, (what, act) in RETURNS.items()
     ),
-    HostileCase("model_begins_armed", "model", "A run whose first output is armed.", begins_armed),
+    HostileCase("model_begins_armed", "model", "The first output of a run is armed.", begins_armed),
     HostileCase(
-        "model_goes_on_after_a_fall", "model", "The model goes on armed after a stall.", goes_on_after_a_fall
+        "model_goes_on_after_a_fall",
+        "model",
+        "The model continues armed after a standstill.",
+        goes_on_after_a_fall,
     ),
     HostileCase(
         "model_device_is_stopped", "model", "The device's process is stopped and continued.", is_stopped, OLD
@@ -286,7 +289,7 @@ CASES = (
     HostileCase(
         "model_device_is_stopped_beside_outputs",
         "model",
-        "The device's process is stopped and continued while the model goes on.",
+        "The device's process is stopped and continued while the model continues.",
         is_stopped_beside_a_model,
         OLD,
     ),
@@ -299,7 +302,7 @@ CASES = (
     HostileCase(
         "model_button_in_slow_ticks",
         "model",
-        "The device's button, beside a model of four ticks a second.",
+        "The stop button of the device is pressed while the model computes four time steps a second.",
         falls_in_slow_ticks,
         ("emergency",),
     ),

@@ -92,7 +92,7 @@ def on_a_full_disk(lab: RunningModels) -> Evidence:
             rig.ask("stop")
             rig.child.wait(END_S)
         code = rig.child.code
-        wrong = () if code not in (0, None) else (f"exit code {code} though the recording was lost",)
+        wrong = () if code not in (0, None) else (f"exit code {code} although the recording was lost",)
         words = [(now_ns(), text) for text in rig.child.take_words()]
         return rig.evidence(since, 0, 0.0, wrong=wrong)._replace(
             said=[(t, w) for t, w in words if t >= full_ns]
@@ -111,7 +111,7 @@ def ends_in_a_fault(lab: RunningModels) -> Evidence:
             rig.ask("stop")
             rig.child.wait(END_S)
         code = rig.child.code
-        wrong = () if code not in (0, None) else (f"exit code {code} though the run ended in a fault",)
+        wrong = () if code not in (0, None) else (f"exit code {code} although the run ended in a fault",)
         return rig.evidence(since, fault, rig.declared.tick, wrong=wrong)
     finally:
         rig.close()
@@ -152,14 +152,14 @@ CASES = (
     HostileCase(
         "process_device_button",
         "device",
-        "The button of `rtsim device`, SIGUSR1.",
+        "The stop button of `rtsim device` is pressed (signal SIGUSR1).",
         together(signalled(signal.SIGUSR1, True)),
         ("emergency",),
     ),
     HostileCase(
         "process_full_disk",
         "model",
-        "`rtsim hil --record` on a disk that is full.",
+        "`rtsim hil --record` writes to a full disk.",
         on_a_full_disk,
         ("record", "written", "disk", "room"),
     ),

@@ -106,23 +106,23 @@ def five_times_as_fast(f: OutgoingFrame) -> list[Keys]:
 
 LIES: tuple[tuple[str, str, Lie], ...] = (
     ("jumps_3_m", "jumps 3 m from one frame to the next", moved(jumps)),
-    ("jumps_now_and_then", "jumps 3 m to and fro", moved(jumps_now_and_then)),
+    ("jumps_now_and_then", "jumps 3 m forwards and back", moved(jumps_now_and_then)),
     ("turns_round", "is turned round from one frame to the next", moved(turns_round)),
     ("mirrored", "is mirrored", moved(mirrored)),
     ("upside_down", "is upside down", moved(upside_down)),
-    ("taller", "is another one, a quarter taller", moved(larger)),
-    ("infinite", "is at infinite places", moved(infinite)),
-    ("far", "is at 1e300 m", moved(far)),
+    ("taller", "is replaced by another person who is a quarter taller", moved(larger)),
+    ("infinite", "has infinite positions", moved(infinite)),
+    ("far", "has positions of 1e300 m", moved(far)),
     ("at_the_origin", "has all markers at zero", moved(at_the_origin)),
-    ("noisy", "has noise of 10 cm", moved(noisy)),
-    ("frozen", "is a picture of one moment", frozen),
+    ("noisy", "has marker noise of 10 cm", moved(noisy)),
+    ("frozen", "is frozen: all frames are alike", frozen),
 )
 WALKS: tuple[tuple[str, str, Lie], ...] = (
     ("jumps_3_m", "jumps 3 m from one frame to the next", moved(jumps)),
     ("turns_round", "is turned round from one frame to the next", moved(turns_round)),
     ("walks_backwards", "walks backwards", backwards),
     ("walks_five_times_as_fast", "walks five times as fast", five_times_as_fast),
-    ("frozen", "is a picture of one moment", frozen),
+    ("frozen", "is frozen: all frames are alike", frozen),
     ("falls_down", "falls down within a fifth of a second", moved(falls_down)),
 )
 CASES = (
@@ -140,7 +140,7 @@ CASES = (
         HostileCase(
             f"person_{name}.spline",
             "stream",
-            f"The person {what}; torque by the phase of the gait.",
+            f"The person {what}; the torque follows the gait phase.",
             stream_lies("spline", lie, lambda d: d.walk, 3.0, walk_s=STRIDES_S, by_torque=True),
         )
         for name, what, lie in WALKS
@@ -148,7 +148,7 @@ CASES = (
     HostileCase(
         "person_exchanged.worn",
         "stream",
-        "The person has its markers' names exchanged, which is found and undone.",
+        "The person has its markers' names exchanged, which is detected and undone.",
         stream_goes_on(moved(exchanged), 1.5),
         ("labels",),
     ),

@@ -241,22 +241,22 @@ def vanishes(lab: RunningModels) -> Evidence:
 
 
 LIES: tuple[tuple[str, str, Lie, tuple[str, ...]], ...] = (
-    ("unseen", "shows no marker, its stamps in order", unseen(lambda f: f.keys["time"]), LOST),
-    ("unseen_time_stands", "shows no marker, and its time stands", unseen(stands), LOST),
-    ("unseen_time_creeps", "shows no marker, and its time creeps", unseen(creeps), LOST),
+    ("unseen", "shows no marker, its time stamps are in order", unseen(lambda f: f.keys["time"]), LOST),
+    ("unseen_time_stands", "shows no marker, and its time stands still", unseen(stands), LOST),
+    ("unseen_time_creeps", "shows no marker, and its time runs too slowly", unseen(creeps), LOST),
     ("unseen_time_goes_back", "shows no marker, and its time goes back", unseen(goes_back), LOST),
     ("foot_unseen", "does not show the foot", foot_unseen, LOST),
-    ("time_stands", "has a time that stands", seen_at(stands), LOST),
-    ("time_creeps", "has a time that creeps", seen_at(creeps), LOST),
+    ("time_stands", "has a time that stands still", seen_at(stands), LOST),
+    ("time_creeps", "has a time that runs too slowly", seen_at(creeps), LOST),
     ("time_goes_back", "has a time that goes back", seen_at(goes_back), LOST),
     ("silent", "falls silent", silence, LOST),
     ("silent_for_300_ms", "is silent for 300 ms", silent_for(0.3), LOST),
     ("bursts", "comes in bursts of 150 ms", bursts, LOST),
     ("rubbish", "is rubbish", rubbish_alone, LOST),
-    ("duplicates", "is one frame again and again", duplicates, LOST),
-    ("time_is_no_number", "has a time that is no number", no_finite_time, LOST),
+    ("duplicates", "repeats one frame again and again", duplicates, LOST),
+    ("time_is_no_number", "has a time that is not a number", no_finite_time, LOST),
     ("short_data", "has fewer bytes than it says", short_data, LOST),
-    ("seq_leaps", "has numbers that leap", leaps_in_seq, LOST),
+    ("seq_leaps", "has sequence numbers that jump", leaps_in_seq, LOST),
     ("ends", "ends under torque", end, LOST),
     ("sessions_in_turns", "begins a new session every three frames", sessions_in_turns, RATES),
     ("other_rate", "begins a session of 120 Hz", another_session(rate=120.0), RATES),
@@ -279,8 +279,8 @@ LIES: tuple[tuple[str, str, Lie, tuple[str, ...]], ...] = (
     ),
 )
 PACES: tuple[tuple[str, str, Lie, float], ...] = (
-    ("twenty_times_as_dense", "is twenty times as dense as stated", dense, RATE),
-    ("dense_by_the_clock", "has twenty frames in the place of one, by their times", dense_by_the_clock, RATE),
+    ("twenty_times_as_dense", "sends twenty times as many frames as stated", dense, RATE),
+    ("dense_by_the_clock", "has twenty frames instead of one, by their times", dense_by_the_clock, RATE),
     ("twice_as_fast", "comes at twice its rate", lambda f: [as_markers(f.keys, f.positions)], 2.0 * RATE),
     ("half_as_fast", "comes at half its rate", lambda f: [as_markers(f.keys, f.positions)], 0.5 * RATE),
 )
@@ -299,7 +299,7 @@ CASES = (
         HostileCase(
             f"stream_{name}.spline",
             "stream",
-            f"The stream {what}; torque by the phase of the gait.",
+            f"The stream {what}; the torque follows the gait phase.",
             stream_lies("spline", lie, lambda d: d.lost, 2.5, walk_s=STRIDES_S),
             LOST,
         )
@@ -310,7 +310,7 @@ CASES = (
         HostileCase(
             f"stream_{name}.worn",
             "stream",
-            f"The stream {what}, under torque.",
+            f"The stream {what} while the device applies torque.",
             stream_lies("worn", lie, lambda d: d.pace, 3.0, pace),
             RATES,
         )
@@ -330,13 +330,13 @@ CASES = (
     HostileCase(
         "stream_rubbish_between.worn",
         "stream",
-        "The stream has rubbish between its frames.",
+        "The stream has random bytes between its frames.",
         stream_goes_on(rubbish_between),
     ),
     HostileCase(
         "stream_old.worn",
         "stream",
-        "The stream's frames are 300 ms old, as they say themselves.",
+        "The frames of the stream are 300 ms old by their own time stamps.",
         stream_lies("worn", old_frames, lambda d: d.pace, 3.0),
         LOST,
     ),

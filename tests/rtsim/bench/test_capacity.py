@@ -51,9 +51,9 @@ def test_what_limits_is_named():
     slow = {"receive_to_solve_us.p50": 900.0, "publish_us.p50": 50.0}
     assert limiting(97.0, 0.0, {}, slow, 10.0) == ("the estimator's processor: solving", 97.0)
     assert limiting(97.0, 0.0, {}, {"publish_us.p50": 50.0}, 10.0)[0].endswith("publishing")
-    assert limiting(30.0, 4.0, {}, slow, 10.0) == ("the source, which sends late", 4.0)
+    assert limiting(30.0, 4.0, {}, slow, 10.0) == ("the source of markers, which sends late", 4.0)
     assert limiting(30.0, 0.0, {"lost": 1}, slow, 10.0)[0] == "the connection to the estimator"
-    assert limiting(30.0, 0.0, {}, slow, 99.0) == ("the processors, for which somebody waits", 99.0)
+    assert limiting(30.0, 0.0, {}, slow, 99.0) == ("the processors: processes wait for them", 99.0)
 
 
 @pytest.mark.parametrize("n", [17, 18, 300])

@@ -92,7 +92,7 @@ def test_an_attack_is_measured(rtsim, here):
     assert figures["reference_us"] > 0.0
     done = here("bench", "hostile", "--only", "9")
     assert done.code == 1
-    assert "no attack begins with '9'" in done.sentence
+    assert "no attack has a name that begins with '9'" in done.sentence
 
 
 def test_damage_is_measured(rtsim, here):

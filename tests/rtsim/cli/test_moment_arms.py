@@ -138,7 +138,7 @@ def test_a_muscle_that_fails_leaves_the_others_alone(here, two):
     rows = {line.split()[0]: line.split()[1:] for line in done.out.splitlines()}
     assert rows["bad"] == ["nan", "nan"]
     assert float(rows["good"][1]) == pytest.approx(1e3 * alone["moment_arm_m"]["force"][0][0], abs=1e-3)
-    assert done.out.splitlines()[-1] == f"bad has no moment arm (nan): {INSIDE}"
+    assert done.out.splitlines()[-1] == f"nan: bad has no moment arm: {INSIDE}"
     done = here("moment-arms", "two.toml", "--method", "all", "--json")
     found = json.loads(done.out)
     assert found["failed"] == {"bad": INSIDE}
@@ -165,8 +165,8 @@ def test_a_muscle_that_fails_in_some_poses_has_gaps(here, two, tmp_path):
     assert all(arms[0] is not None for arms in found["moment_arm_m"]["force"])
     done = here(*sweep)
     assert done.code == 0, done.err
-    assert f"sometimes has no moment arm (nan): {INSIDE} (at {sum(gaps)} values of " in done.out
-    assert f"bad has no moment arm (nan): {INSIDE} (at 10 values of 0 to 90 deg)" in done.out
+    assert f"nan: sometimes has no moment arm: {INSIDE} (at {sum(gaps)} values of " in done.out
+    assert f"nan: bad has no moment arm: {INSIDE} (at 10 values of 0 to 90 deg)" in done.out
 
 
 def test_a_sweep_with_gaps_is_drawn(here, two, tmp_path):

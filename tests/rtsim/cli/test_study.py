@@ -33,7 +33,7 @@ def test_a_study_makes_a_table(here, study: Path) -> None:
     assert not study.with_suffix(".study").exists()
     done = here("study", study.name, "--workers", "0")
     assert done.code == 0, done.err
-    assert "2 of 2 cases finished: 2 ok" in done.out
+    assert "2 of 2 cases done: 2 ok" in done.out
     rows = rows_of(study.with_suffix(".study"))
     assert [row["step"] for row in rows] == ["0.08", "0.16"]
     assert all(float(row["force [N]"]) > 1000.0 for row in rows)

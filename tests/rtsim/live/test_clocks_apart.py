@@ -24,7 +24,7 @@ def namespace(offset_s: int) -> list[str]:
     unshare = shutil.which("unshare")
     prefix = [unshare or "", "-rT", "--monotonic", str(offset_s)]
     if not unshare or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("this system gives no process a time namespace")
+        pytest.skip("this operating system gives a process no clock of its own (time namespace)")
     return prefix
 
 

@@ -59,9 +59,9 @@ def test_what_is_wrong_is_found() -> None:
     wrong = FaultOutcome(10, 7, 0, {"lost": 2}, TRACEBACK, {"estimator": 1})
     assert faults_found(fault, wrong) == [
         "1 of 10 frames have neither a result nor a count",
-        "1 tracebacks",
+        "1 tracebacks were printed",
         "no frame after the fault has a result",
-        "nothing is told of 'gone'",
-        "the estimator ended with 1, not 0",
+        "no message contains 'gone'",
+        "the process estimator ended with exit code 1 instead of 0",
     ]
-    assert faults_found(fault, right._replace(n_sent=8, counters={})) == ["lost counts nothing"]
+    assert faults_found(fault, right._replace(n_sent=8, counters={})) == ["the counter lost stays at zero"]
