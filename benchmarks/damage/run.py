@@ -102,7 +102,7 @@ def run(
 def chosen(name: str, allowed: Sequence[str], where: str) -> None:
     """Raise ConfigError for a name that is not allowed."""
     if name and name not in allowed:
-        raise ConfigError(f"the name {name!r} is unknown", where=where, allowed=", ".join(allowed))
+        raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(allowed))
 
 
 def repeat(folder: Path | None, words: str) -> str:

@@ -52,7 +52,7 @@ def test_a_steep_ramp_is_found_however_early_it_ends(spec, still):
 def test_torque_beyond_the_rate_is_found(spec, still):
     """Protects the finding: torque that is whole at once is beyond the rate that the run states."""
     outputs = [Sample(k * MS, True, 19.0) for k in range(10)]
-    assert "beyond the rate" in too_steep(spec, outputs, still)[0]
+    assert "faster than the allowed rate" in too_steep(spec, outputs, still)[0]
 
 
 def test_whole_torque_is_that_of_angles_just_before(spec, still):

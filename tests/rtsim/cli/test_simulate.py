@@ -256,7 +256,7 @@ BAD = [
         ("simulate", "massless.toml"),
         ("bodies.block.mass_kg: the coordinate block does not move any mass", "give mass_kg"),
     ),
-    (("simulate", "person.toml"), ("only a person's anatomy", "--subject")),
+    (("simulate", "person.toml"), ("anatomical landmarks of a subject", "--subject")),
     (("simulate", "law.toml"), ("law.toml: key simulation.method", "'euler'", "ros34pw2")),
     (("check", "law.toml"), ("check: 1 of 1 configs",)),
 ]

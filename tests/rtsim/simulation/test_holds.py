@@ -180,7 +180,8 @@ def test_a_coupler_that_does_what_is_held_takes_its_force(tmp_path, lift):
 def test_speeds_that_part_what_is_held_are_told_as_they_are(tmp_path):
     """Protects the sentence, and the count of rows that act, which speeds at the start do not change."""
     with pytest.raises(
-        ModelError, match=r"separate constrained points by 100 mm/s; give fewer speeds .* no coupler against"
+        ModelError,
+        match=r"separate constrained points by 100 mm/s; give fewer speeds .* none that a coupler determines",
     ):
         changed_lift(tmp_path, speeds="speeds = { foot_x = 100.0 }\n")
     still = changed_lift(tmp_path, speeds="speeds = { foot_x = 0.0, foot_y = 0.0, foot_turn = 0.0 }\n")

@@ -55,7 +55,7 @@ def test_numbers_are_found_by_their_names() -> None:
     assert find(CostTerm("lone"), FIELDS).read({"lone": frame["lone"].tobytes()}) == 7.0
     wrong = {
         CostTerm("force"): "forces, places", CostTerm("forces", "toe"): "heel, ball",
-        CostTerm("places", "heel"): "x, y, z", CostTerm("lone", part="x"): "no parts",
+        CostTerm("places", "heel"): "x, y, z", CostTerm("lone", part="x"): "no vector components",
     }  # fmt: skip
     for term, words in wrong.items():
         with pytest.raises(ConfigError, match=words):

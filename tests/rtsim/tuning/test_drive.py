@@ -86,5 +86,5 @@ def test_trials_of_another_search_are_refused(tmp_path: Path) -> None:
         Drive(search, PARAMETERS, measure, kept).run(12)
     path = tmp_path / "tuning.json"
     path.write_text('{"config": 3}', encoding="utf-8")
-    with pytest.raises(ConfigError, match="contains no tuning"):
+    with pytest.raises(ConfigError, match="contains no trials of a tuning"):
         read_kept(path)

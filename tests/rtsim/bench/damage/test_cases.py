@@ -66,7 +66,7 @@ def test_a_case_is_repeated_by_its_words():
     case = DamageCase("a/b:c.trc", "both", "zero", "spike", 17)
     assert parse_case(str(case), PLAN.kinds) == case
     for words in ("a.trc:both:zero:spike", "a.trc:both:zero:spike:x", "a.trc:both:zero:nothing:1"):
-        with pytest.raises(ConfigError, match="is no case"):
+        with pytest.raises(ConfigError, match="is not the name of a case"):
             parse_case(words, PLAN.kinds)
 
 

@@ -173,7 +173,7 @@ def test_an_unknown_class_or_method_is_told_with_those_there_are(options, words)
         ("walker:left:zero:spike:1", "cannot have the left leg alone"),
         ("walker:up:zero:spike:1", "no 'up'"),
         ("walker:right:best:spike:1", "no 'best'"),
-        ("walker:right:zero:spike", "is no case"),
+        ("walker:right:zero:spike", "is not the name of a case"),
     ],
 )
 def test_a_case_that_cannot_be_repeated_is_told(words, told):

@@ -144,5 +144,5 @@ def test_seeds_are_read_and_what_is_near_them_is_no_finding(module: str, tmp_pat
 
 def test_an_unknown_target_is_told() -> None:
     """Protects who mistypes a name."""
-    with pytest.raises(ConfigError, match=r"there is no target 'nobody'; allowed: .*codec"):
+    with pytest.raises(ConfigError, match=r"there is no fuzz target 'nobody'; allowed: .*codec"):
         chosen_targets(["nobody"])

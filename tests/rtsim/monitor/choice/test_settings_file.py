@@ -50,6 +50,6 @@ def test_folders_in_the_way_are_told(tmp_path: Path) -> None:
     path = tmp_path / "monitor.json"
     path.mkdir()
     assert "folder" in read_settings(path)[1]
-    assert "not kept" in write_settings(path, WindowSettings())
+    assert "could not be saved" in write_settings(path, WindowSettings())
     (tmp_path / "file").write_text("")
-    assert "not kept" in write_settings(tmp_path / "file" / "monitor.json", WindowSettings())
+    assert "could not be saved" in write_settings(tmp_path / "file" / "monitor.json", WindowSettings())
