@@ -18,7 +18,10 @@ def calm_notes(trial: ReportTrial) -> list[str]:
     own = {FOLDERS.sub("", note) for note in trial.notes}
     of_files = [note for note in notes_of(trial) if ": " in note and note not in own]
     others = [note for note in notes_of(trial) if note not in of_files]
-    return [*others, *(note.replace("(--all-notes)", "(in the tables)") for note in calm(of_files))]
+    return [
+        *others,
+        *(note.replace("(--all-notes prints them)", "(in the tables)") for note in calm(of_files)),
+    ]
 
 
 def notes_of(trial: ReportTrial) -> list[str]:

@@ -165,7 +165,7 @@ def test_flags_and_counts_of_notes_are_in_words() -> None:
     names = trial_facts(report_of(results).now.trials[0])
     assert "not converged 3" in dict(names)["frames"]
     words = " ".join(words_of(report_of(results)))
-    assert "2 notes on its units, its axes and what was left out (in the tables)" in words
+    assert "2 notes on units, axes and data that were left out (in the tables)" in words
 
 
 def test_many_names_are_counted() -> None:

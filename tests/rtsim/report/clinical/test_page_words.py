@@ -88,7 +88,7 @@ def test_notes_that_say_something_are_not_crowded_out() -> None:
     text = " ".join(words_of(report_of(gait_results(notes=[*routine, "a.c3d: check the foot", "no colon"]))))
     assert "check the foot" in text
     assert "no colon" in text
-    assert "a.c3d: 8 notes on its units" in text
+    assert "a.c3d: 8 notes on units" in text
     assert "more notes are in the tables" not in text
     assert "1 trial " in f"{text} "
 
