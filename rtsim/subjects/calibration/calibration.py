@@ -115,10 +115,10 @@ def subject_for(
     trial, static : files, or trials already read
     side : right, left or both; empty: both legs, or the only one that has markers
     lab : a marker map, its file or its shipped name; found by the names of the markers if not given
+    hip_regression, name : regression of the hip centre, and name of the subject
     units, up : unit of length and axis that points up, which override the files
     person : whose markers are used from files of several persons; "" = the only one with the needed markers
     measures : measures of the person, which override those stored with the trials
-    The other parameters and the errors are those of `calibrate`.
     """
     marker_map = load_lab(lab) if isinstance(lab, str) else lab
     share, still = share_of_labs(marker_map, side), static

@@ -86,10 +86,10 @@ def known_frames(x: Array) -> NDArray[np.bool_]:
 
 
 def local_points(Q: Array, segment: Segment, points: Array) -> Array:
-    """Return the mean local coordinates of points : (n_frame, n_point, 3) in the segment frame, (n_point, 3)
-        [m].
+    """Return the mean local coordinates of points in the frame of a segment, (n_point, 3) [m].
 
     Q : (n_frame, 4, 3) natural coordinates u, rP, rD, w of the segment
+    points : (n_frame, n_point, 3) in ground [m]
 
     Points are projected non-orthogonally onto u, v, w frame by frame (Sancisi et al. 2017, eq. 13), averaged
     over the frames that show the point and the segment, and multiplied by the matrix B, whose columns are u,

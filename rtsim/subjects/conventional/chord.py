@@ -23,13 +23,13 @@ axis."""
 
 
 def chord_centre(proximal: Array, lateral: Array, wand: Array, radius: float, rotation: float = 0.0) -> Array:
-    """Return the joint centre, which lies medially of the line from the lateral marker to the proximal
-    joint, (n, 3) [m].
+    """Return the joint centre, which lies medially of the line from the lateral marker to the proximal joint,
+    (n, 3) [m].
 
     proximal, lateral, wand : (n, 3) [m]; radius : distance of the centre from the lateral marker [m]
-    rotation : angle from the wand to the lateral marker, as `wand_rotation` measures it [rad]; for a leg,
-        its stored offset times `TURNS` of its side. NaN where the proximal joint is closer than the radius,
-        or no point has this rotation.
+    rotation : angle about the line from the centre to the proximal joint, from the wand to the lateral marker
+        [rad]; for a leg, its stored offset times the sign of its side, `TURNS`. NaN where the proximal joint
+        is closer than the radius, or no point has this rotation.
     """
     line = proximal - lateral
     length = np.linalg.norm(line, axis=-1, keepdims=True)
