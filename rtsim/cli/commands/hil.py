@@ -304,7 +304,7 @@ def run(
     """
     from rtsim.device.arming import EMERGENCY
     from rtsim.device.rights import RunRights
-    from rtsim.live.processes.thread_priority import may_have_priority, pinned
+    from rtsim.live.processes.thread_priority import may_have_priority, pinned, with_priority
     from streams.access.users import own_name
     from streams.control.commands import ControlServer
     from streams.exchange import DevicePort
@@ -329,10 +329,11 @@ def run(
         # what is run again has its commands from the recording alone
         press = None if ways.again is not None else partial(loop.command, Command(name=EMERGENCY))
         rights = RunRights(own_name() if ways.arm_s is not None else "", replay=press is None)
-        server = stack.enter_context(
-            ControlServer(address=spec.ports.control, handler=loop.command, names=loop.commands,
-                          security=people, rights=rights, stop=press)
-        )  # fmt: skip
+        with with_priority(ways.first or ways.urgently):  # also the threads that hear an emergency stop
+            server = stack.enter_context(
+                ControlServer(address=spec.ports.control, handler=loop.command, names=loop.commands,
+                              security=people, rights=rights, stop=press)
+            )  # fmt: skip
         loop.control_events, loop.control_counters = server.events, server.journal.counters
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
         no_effect = partial(

@@ -249,3 +249,7 @@ def test_a_run_and_its_device_go_before_ordinary_programs(start: Callable[..., R
     policy = os.SCHED_FIFO if priority == "first" else os.SCHED_OTHER
     assert os.sched_getscheduler(run.process.pid) == policy
     assert os.sched_getscheduler(device) == policy
+    tasks = Path(f"/proc/{run.process.pid}/task").iterdir()
+    ours = [int(task.name) for task in tasks if not (task / "comm").read_text().startswith("ZMQ")]
+    n_first = sum(os.sched_getscheduler(thread) == os.SCHED_FIFO for thread in ours)
+    assert n_first >= 4 if priority == "first" else n_first == 0  # loop, commands, stops, their guard
