@@ -4,36 +4,29 @@ in the loop).
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
-from rtsim.cli.runs.hil_words import in_words, in_words_of, latched, said_first, said_of_access
-from rtsim.cli.terminal.beside import Beside
-from rtsim.cli.terminal.emergency import EmergencySignal, emergency_key
-from rtsim.cli.terminal.lines import json_text, tell
+from rtsim.cli.runs.hil_run import WAYS, HilOptions, run
+from rtsim.cli.terminal.emergency import EmergencySignal
+from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import PRIORITY_OPTION, check_of_use, check_recording
 from rtsim.cli.terminal.ports import check_ports, check_twins, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, role_keys
 from rtsim.cli.terminal.types import Address, Config, MarkerSource
 from rtsim.config.paths import find_config
 from rtsim.config.runs.run_schema import LONGEST_S
-from rtsim.errors import ConfigError, ModelError
-from rtsim.live.processes.signals import exit_code, noting_requests
+from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
     from rtsim.config.runs.device_schema import DeviceSpec
     from rtsim.config.runs.hil_schema import HilSpec
     from rtsim.live.hardware.device_replay import RecordedPort
-    from rtsim.live.loop import Loop
-    from streams.access.roles import RoleKeys
 
 NO_DEVICE = "none"
 FROM_CONFIG = "(default: from the config)"
@@ -258,142 +251,3 @@ def check_processor(cpu: int | None) -> None:
     known = processors()
     if cpu is not None and known and cpu not in known:
         raise ConfigError(f"no processor {cpu}", where="--cpu", allowed=", ".join(map(str, known)))
-
-
-class HilOptions(NamedTuple):
-    """Options of `rtsim hil` on how a run with a device is carried out.
-
-    with_device : whether a simulated device is started with the run
-    arm_s : time of automatic arming [s], None = by command
-    first : whether the loop goes before ordinary programs, where the system permits it
-    record : file of the recording, None = none
-    again : recording that is replayed instead of a device, None = none
-    urgently : whether the loop goes before all other programs, where the system permits it
-    cpu : processor to which the loop is pinned, None = any
-    signal : signal for its emergency stop
-    keys : keys of the run, None = there are none
-    """
-
-    with_device: bool
-    arm_s: float | None
-    first: bool
-    record: Path | None
-    again: RecordedPort | None
-    urgently: bool
-    cpu: int | None
-    monitor: bool
-    as_json: bool
-    signal: EmergencySignal
-    keys: RoleKeys | None
-
-
-WAYS = ("record", "urgently", "cpu", "monitor", "as_json")
-
-
-def run(
-    spec: HilSpec,
-    ways: HilOptions,
-    loop_with: Callable[..., Loop],
-    summarise: Callable[[Loop], dict[str, Any]],
-) -> None:
-    """Run the loop of limb and device until it ends, with the processes that accompany it, and report the
-    outcome.
-
-    loop_with : function that builds the loop from a port, a publisher and further arguments
-    summarise : function that returns the summary of the finished loop
-    """
-    from rtsim.device.arming import EMERGENCY
-    from rtsim.device.rights import RunRights
-    from rtsim.live.processes.thread_priority import may_have_priority, pinned, with_priority
-    from streams.access.users import own_name
-    from streams.control.commands import ControlServer
-    from streams.exchange import DevicePort
-    from streams.messages import Command
-    from streams.publisher import Publisher
-
-    child = None
-    people, devices, with_keys = (
-        (None, None, []) if ways.keys is None else (ways.keys.people, ways.keys.devices, ways.keys.options)
-    )
-    with contextlib.ExitStack() as stack:
-        publisher = stack.enter_context(Publisher(spec.ports.results, people))
-        if ways.again is not None:
-            loop = loop_with(ways.again, publisher, again=ways.again)
-            address = str(ways.again.path)
-        else:
-            port = stack.enter_context(
-                DevicePort(spec.ports.device, devices, urgent=may_have_priority(ways.urgently or ways.first))
-            )
-            loop = loop_with(port, publisher, ways.arm_s, ways.urgently, ways.first)
-            address = port.address
-        # what is run again has its commands from the recording alone
-        press = None if ways.again is not None else partial(loop.command, Command(name=EMERGENCY))
-        rights = RunRights(own_name() if ways.arm_s is not None else "", replay=press is None)
-        with with_priority(ways.first or ways.urgently):  # also the threads that hear an emergency stop
-            server = stack.enter_context(
-                ControlServer(address=spec.ports.control, handler=loop.command, names=loop.commands,
-                              security=people, rights=rights, stop=press)
-            )  # fmt: skip
-        loop.control_events, loop.control_counters = server.events, server.journal.counters
-        stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
-        no_effect = partial(
-            tell, "rtsim: there is no emergency stop here: a replayed run has no device that exerts torque"
-        )
-        by_signal = partial(server.stop_by, f"signal {ways.signal.name}") if press is not None else no_effect
-        stack.enter_context(ways.signal.calling(by_signal))
-        beside = stack.enter_context(Beside(publisher.events.append))
-        if ways.record is not None:
-            beside.record(publisher, ["record", publisher.address, str(ways.record), *with_keys])
-        told: dict[str, Any] = {"state": "ready"}
-        told |= {"results": publisher.address, "control": server.address, "device": address}
-        told |= {"stop": server.stop_address, "signal": ways.signal.name, "pid": os.getpid()}
-        click.echo(json_text(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
-        if ways.monitor:
-            beside.start("monitor", ["monitor", publisher.address, "--control", server.address, *with_keys])
-        if ways.with_device and ways.again is None:
-            priority = (
-                ["--urgent"] if ways.urgently else ["--priority", "first" if ways.first else "ordinary"]
-            )
-            arguments = ["device", spec.device, "--model", address, *priority, *with_keys]
-            child = beside.start("device", arguments)
-        by_key = partial(server.stop_by, f"the terminal of {own_name()}")
-        key = emergency_key(by_key) if press is not None else contextlib.nullcontext(False)
-        with key as has_key, pinned(ways.cpu) as is_pinned:
-            told_first = said_first(ways, may_have_priority(ways.urgently), is_pinned, has_key)
-            for words in (*told_first, *said_of_access(ways, server)):
-                tell(words)
-            loop.run()
-        publisher.close()
-    conclude(spec, ways, loop, summarise(loop), child.failure() if child else "", beside.failed)
-
-
-def conclude(
-    spec: HilSpec, ways: HilOptions, loop: Loop, summary: dict[str, Any], of_child: str, failed: bool
-) -> None:
-    """Report the outcome of a run with a device, and exit with its exit code.
-
-    of_child : reason why the simulated device ended
-    failed : whether another process of the run failed
-    """
-    from rtsim.live.hardware.device_loop import NOBODY
-
-    if ways.as_json:
-        click.echo(json_text({"state": "over", **summary}))
-    else:
-        for words in in_words(summary):
-            tell(words, err=False)  # reasons are a device's words
-    if loop.failure:
-        raise ModelError(
-            loop.failure, where=spec.model,
-            remedy="the device was disarmed and commanded to zero torque; lower the torque of the "
-                "device, or shorten the step of the model",
-        )  # fmt: skip
-    if loop.reason == NOBODY:
-        raise ConfigError(
-            f"{NOBODY} within {spec.exchange.connect_s:g} s{': ' + of_child if of_child else ''}",
-            where=spec.ports.device,
-            remedy="start the device, for example with `rtsim device SPEC --model ADDRESS`",
-        )  # fmt: skip
-    if words := latched(summary):
-        tell(f"rtsim: {words}")
-    raise SystemExit(exit_code() or int(bool(words) or failed))

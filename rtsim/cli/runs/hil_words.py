@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rtsim.cli.commands.hil import HilOptions
+    from rtsim.cli.runs.hil_run import HilOptions
     from rtsim.config.runs.hil_schema import HilSpec
     from streams.control.commands import ControlServer
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from rtsim.cli.commands.hil import HilOptions, said_first
 from rtsim.cli.main import cli
+from rtsim.cli.runs.hil_run import HilOptions, said_first
 from rtsim.cli.terminal.emergency import EmergencySignal
 from rtsim.errors import ConfigError
 from rtsim.live.processes import thread_priority
