@@ -149,9 +149,10 @@ def late_of(recoveries: Sequence[float]) -> float:
 def table(done: Sequence[Done], kinds: Mapping[str, DamageKind], methods: Sequence[str]) -> str:
     """Return the table of all classes."""
     lines = [
-        "| damage | cases | unflagged deg | " + " | ".join(methods)
-        + " | all angles deg | of stated | wrong frames % | missed % | missed after % | needless % | "
-        "recovery s, median (95 %, worst) | never |",
+        "| damage | cases | largest unflagged error deg | " + " | ".join(methods)
+        + " | the same, all angles deg | error / stated deviation | wrong frames % | "
+        "of these not flagged % | the same after the damage % | right but flagged % | "
+        "recovery s, median (95 %, worst) | not recovered |",
         "|---|" + "---|" * (len(methods) + 10),
     ]  # fmt: skip
     for name in kinds:

@@ -177,7 +177,7 @@ def filtered(task: str, seconds: float) -> TaskMarkers:
         if estimator.take(float(t), x.ravel()) == OK:
             rows.append([np.array(row).reshape(shape) for row in estimator.rates])
     if not rows:
-        raise RtsimError("bench fdk: the filter has not settled; give more --seconds")
+        raise RtsimError("bench fdk: the filter has not settled in this time; give a larger --seconds")
     return TaskMarkers(*(np.array(column) for column in zip(*rows, strict=True)))
 
 

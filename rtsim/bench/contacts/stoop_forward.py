@@ -272,7 +272,7 @@ def driven_by(spec: ModelSpec, simulator: Simulator, q: Array) -> Driven:
     for k, time in enumerate(times):
         simulator.q[:], simulator.v[:] = q[k], spline(time, 1)
         if not put(simulator, [])[2]:
-            raise ModelError("the motion cannot be put onto its constraints", where=f"frame {k}")
+            raise ModelError("no pose near the motion satisfies the constraints", where=f"frame {k}")
         at, speed = simulator.q.copy(), simulator.v.copy()
         tau, rate, multiplier = np.zeros(n_v), np.zeros(n_v), np.zeros(len(rows.multiplier))
         # the acceleration that the constraints allow, nearest in the masses

@@ -78,7 +78,7 @@ def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> li
             f"no recording is named {only!r}",
             where="--only",
             allowed=", ".join(RECORDINGS),
-            remedy="name some",
+            remedy="give a pattern that matches one of these names",
         )
     if not any((folder / recording.source).is_file() for recording in wanted.values()):
         first = next(iter(wanted.values())).source

@@ -105,7 +105,7 @@ def flagged(summary: dict) -> int:
 def table(results: list[TrialResult], methods: tuple[str, ...]) -> str:
     """Return a Markdown table: a row per trial, marker RMS and number of flagged frames per method."""
     lines = [
-        "| trial | frames | " + " | ".join(f"{m}: RMS mm (flagged)" for m in methods) + " |",
+        "| trial | frames | " + " | ".join(f"{m}: marker RMS mm (flagged frames)" for m in methods) + " |",
         "|---|---|" + "---|" * len(methods),
     ]
     by_trial: dict[str, dict[str, TrialResult]] = {}

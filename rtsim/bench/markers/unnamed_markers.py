@@ -78,8 +78,9 @@ def run(folder: Path, only: str = "*") -> list[BenchFigure]:
     wanted = [s for s in sources if fnmatch(name_of(s, folder), only)]
     if not wanted:
         raise ConfigError(
-            f"no recording with a static trial beside it matches {only!r}", where="--only",
-            allowed=", ".join(name_of(s, folder) for s in sources[:8]), remedy="name some",
+            f"no recording that has a static trial matches {only!r}", where="--only",
+            allowed=", ".join(name_of(s, folder) for s in sources[:8]), remedy=
+                "give a pattern that matches one of these names",
         )  # fmt: skip
     figures, left_out = [], 0
     with BenchProgress("unnamed-markers", len(VARIANTS) * len(wanted)) as course:

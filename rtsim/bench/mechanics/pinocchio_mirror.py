@@ -211,7 +211,7 @@ def chain_motions(tree: Tree, b: int) -> list[JointAxis]:
     """
     chains, own = tree.chains, range(tree.chains.start[b], tree.chains.start[b + 1])
     if any(chains.function[m] >= 0 for m in own) or [chains.dof[m] for m in own] != list(range(len(own))):
-        raise ValueError(f"Pinocchio has no counterpart of joint {b}: functions drive it")
+        raise ValueError(f"Pinocchio has no joint like joint {b}, whose motion is given by functions")
     return [JointAxis(bool(chains.rotates[m]), chains.axis[m]) for m in own]
 
 

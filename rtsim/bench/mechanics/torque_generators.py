@@ -134,9 +134,9 @@ def cases(folder: Path) -> list[BenchFigure]:
     found = []
     for name, case in (("hard", HARD), ("easy", EASY)):
         if not (folder / case.file).is_file():
-            say(f"torque generators: no {name} case, there is no {folder / case.file}")
+            say(f"torque generators: the {name} example is left out, {folder / case.file} is missing")
             continue
-        say(f"torque generators: {name} case")
+        say(f"torque generators: the {name} example")
         best, first = fit_case(folder, case), fit_case(folder, case, several=False)
         found += [
             BenchFigure(f"objective.{name}", best.objective, "1", case.objective + 1e-5, "lower"),

@@ -87,7 +87,10 @@ def run(
         stack.callback(child.close)
         child.wait_ready(60.0)
         simulator = simulator_for(spec)
-        say(f"hil: {config} at {rate:g} Hz, {n_block} blocks of {spec.duration_s:g} s with model and without")
+        say(
+            f"hil: {config} at {rate:g} Hz, {n_block} blocks of {spec.duration_s:g} s, each with the model "
+            "and without"
+        )
         before_kb = before_blocks = 0
         for k in range(n_block):
             with_model(spec, simulator, port, publisher, urgently, tally)

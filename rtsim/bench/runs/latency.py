@@ -161,7 +161,9 @@ def of_run(run: RunConfig, config: str, rate: float, seconds: float) -> LatencyC
     """
     if is_stream(run.source) or run.source == WALKER:
         raise ConfigError(
-            f"the source of its markers is {run.source}", where=config, allowed="a recording, as a .trc file"
+            f"the run config takes its markers from {run.source}",
+            where=config,
+            allowed="a recording, such as a .trc file",
         )
     units = [f"--units={run.units}"] * bool(run.units) + [f"--up={run.up}"] * bool(run.up)
     speed = rate / load_trial(run.source, units=run.units or None, up=run.up or None).rate

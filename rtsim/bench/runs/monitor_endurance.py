@@ -38,7 +38,7 @@ def replay(hours: float, speed: float) -> list[BenchFigure]:
     """Return the memory of a monitor window while it shows `hours` [h] of a synthetic walk, played `speed`
     times as fast; ConfigError where the system does not report memory.
     """
-    say(f"monitor: {hours:g} h of the walk, {speed:g} times as fast")
+    say(f"monitor: {hours:g} h of the walk, {speed:g} times as fast as real time")
     with WatchedWindow(speed) as watched:
         walked, taken = watched.until(3600.0 * hours / speed)
         account = watched.end()

@@ -140,9 +140,9 @@ def run() -> list[BenchFigure]:
         batch = timed(plan, in_this_process())
     laps = []
     for lap in range(LAPS):
-        say(f"study: on two processes, then on one, lap {lap + 1} of {LAPS}")
+        say(f"study: on two processes, then on one, repetition {lap + 1} of {LAPS}")
         laps.append((timed(plan, in_processes(2)), timed(plan, in_processes(1))))
-    say("study: a model of its own in each case")
+    say("study: each case with a model of its own")
     built = built_seconds(plan)
     n = len(batch.rows)
     in_place = float(np.median([row.seconds for row in batch.rows]))

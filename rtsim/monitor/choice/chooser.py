@@ -57,7 +57,7 @@ class PanelChooser(QDialog):
         self._layout: WindowLayout | None = None
         self._items: list[tuple[QTreeWidgetItem, Entry]] = []
         column = QVBoxLayout(self)
-        column.addWidget(QLabel("Show what goes with a task:"))
+        column.addWidget(QLabel("Show the panels for a task:"))
         column.addLayout(buttons)
         column.addWidget(QLabel("Or choose panels, curves and pictures:"))
         column.addWidget(self.tree, 1)

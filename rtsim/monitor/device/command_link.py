@@ -143,7 +143,7 @@ class CommandLink:
         if self._learns and ok and not self.feed.reason:
             self.feed.reason = printable(text, SENTENCE_MOST)
         self._learns = False
-        self._say(text if ok else f"Not done: {text}")
+        self._say(text if ok else f"The command was not executed: {text}")
 
     def close(self) -> None:
         """Close the connection."""

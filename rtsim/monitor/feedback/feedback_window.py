@@ -57,7 +57,7 @@ class FeedbackWindow(QWidget):
         self.values: list[FedBackValue] = []
         self.chosen = QComboBox()
         self.low, self.high = _bound(), _bound()
-        self.sound = QCheckBox("Sound outside")
+        self.sound = QCheckBox("Sound outside the target")
         self.sound.setChecked(settings.feedback_sound)
         self.full = QPushButton("Full screen (F)")
         self.full.clicked.connect(self.toggle_full_screen)

@@ -21,8 +21,8 @@ from rtsim.monitor.panels import PlotPanel
 from rtsim.monitor.plots.history import Window
 
 FORMATS = {
-    ".png": "Picture (*.png)",
-    ".svg": "Picture of lines (*.svg)",
+    ".png": "Image (*.png)",
+    ".svg": "Vector graphics (*.svg)",
     ".csv": "Table of the curves (*.csv)",
 }
 TITLE = "rtsim monitor"

@@ -66,13 +66,15 @@ def lift_of(recording: Path | None) -> LiftMotion:
     hip = next(one for one in placed if one.name == HIPS[RECORDED][0])
     if hip.joint.coordinate not in motion.names:
         raise ConfigError(
-            f"the lift has no joint {hip.joint.coordinate}", where=str(recording),
+            f"the recording of the lift has no coordinate {hip.joint.coordinate}", where=str(recording),
             allowed=", ".join(joint.coordinate for joint in body.joints),
         )  # fmt: skip
     deepest = float(np.degrees(np.nanmax(hip.joint.flexion_sign * motion.of(hip.joint.coordinate)[0])))
     own = len(motion.times) == N_SAMPLE and abs(deepest - DEEPEST_DEG) <= 0.5
     whose = (
-        "the paper's own trial, by its samples and its depth" if own else "from another lift than the paper's"
+        "the paper's own trial, as its samples and its depth show"
+        if own
+        else "from another lift than the paper's"
     )
     return LiftMotion(motion, placed, HIPS[RECORDED], own, f"{recording.name}, {whose}")
 
@@ -105,7 +107,9 @@ def fit_of(lift: LiftMotion, name: str, **settings: object) -> FittedGenerator:
     """
     one = next(one for one in lift.placed if one.name == name)
     if one.joint.coordinate not in lift.motion.names:
-        raise ConfigError(f"the lift has no joint {one.joint.coordinate}", where="--recording")
+        raise ConfigError(
+            f"the recording of the lift has no coordinate {one.joint.coordinate}", where="--recording"
+        )
     (fit,) = fit_all([one], lift.motion, FitSettings(**settings))  # type: ignore[arg-type]
     if fit.fault:
         raise ConfigError(f"{name} was not fitted: {fit.fault}", where="--recording")

@@ -332,7 +332,7 @@ def test_bad_control_address_is_said(
     stage = open_stage(sender.address, "nonsense")
     stage.join(sender)
     stage.window.bar.methods["zero"].click()
-    stage.until(lambda: "Not done" in stage.window.status.message.text())
+    stage.until(lambda: "was not executed" in stage.window.status.message.text())
     assert "nonsense" in stage.window.status.message.text()
 
 

@@ -66,7 +66,7 @@ def test_cases_that_are_not_there_are_told(tmp_path, capsys):
     """Protects users of the bench in another folder: what is left out, and where it was looked for."""
     assert cases(tmp_path) == []
     said = capsys.readouterr()
-    assert "no hard case, there is no" in said.out + said.err
+    assert "the hard example is left out" in said.out + said.err
     assert str(tmp_path / EASY.file) in said.out + said.err
 
 
