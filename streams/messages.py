@@ -238,11 +238,11 @@ class Output(Message, frozen=True, kw_only=True):
     """A command to a device: model -> device, with its own time to live.
 
     t_sent : time of sending on the model's clock [ns]
-    valid_for_ms : time after it in which the torque may act [ms]
+    valid_for_ms : how long after t_sent the torque may act, by the device's estimate of its age [ms]
     torque, torque_max : torque of each joint, and its limit [N m]
     armed : False = no torque, whatever `torque` says
     time, tick_ms : time of the model [s], length of one of its ticks [ms]
-    answer : whether it waits for an answer
+    answer : whether the model waits for the device's reply before its next tick (lockstep)
     angle, speed : angles and speeds of the model's joints [rad, rad/s], which a simulated device or a test
         bench follows
     """

@@ -140,8 +140,8 @@ class InnerCompiler(_Compiler):
     library_class = InnerLibrary
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile a kernel to intermediate code and return Numba's result, whose entry point is this code
-        instead of a function that Python can call.
+        """Compile a kernel to LLVM's intermediate code only, and return Numba's compile result. Its entry
+        point is the library with this code, not a function that Python can call.
         """
         self.state.flags.no_compile = True
         result = super().compile_extra(func)._replace(entry_point=self.state.library)

@@ -133,8 +133,8 @@ def may_bear(model, contacts, lowest, sharing):
 
 @njit
 def balance(feet, motion, centre, load, sharing, state):
-    """Return the second foot's share of the load if both feet may bear load [1]; NaN if no height of a foot
-    is found at which it bears its part.
+    """Return the second foot's share of a load that both feet bear together [1], 0 to 1; NaN if for a foot no
+    height is found at which its contacts bear its part of the load.
 
     feet : TwoFeet - contacts, toes and working space of both feet
     motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1

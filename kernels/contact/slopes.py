@@ -246,15 +246,16 @@ def swept(B, V):
 
 @njit
 def moved_wrench(D, g, change, row, leans, bend):
-    """Return the change of a contact's wrench about the reference point that a change of its patch causes, as
-    six floats.
+    """Return the change of the wrench of a contact between bodies A and B that a change of its patch (place,
+    normal, depth and volume of the overlap) causes: moment and force, six floats, about the reference point
+    of the model's spatial vectors.
 
-    D : (9,) - derivative of the force with respect to the point of contact, B W~, row by row [N/m]
+    D : (9,) - derivative of the force with respect to the position of the point of contact, row by row [N/m]
     g : (3,) - derivative of the force with respect to the normal force [1]
-    change : (N_MOVED,) - change of the patch, a row of ContactWork.moved
+    change : (N_MOVED,) - change of the patch: of point, normal, depth and volume; a row of ContactWork.moved
     row : (N_STATE,) - the contact's row of ContactWork.state
     leans : bool - whether the contact's normal changes as A moves
-    bend : float - (F_v - F/v)/|u|^2 of the friction force F at the sliding velocity u [N s^3/m^3]
+    bend : float - (dF/dv - F/v)/v^2 of the friction force F at the sliding speed v [N s^3/m^3]
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D
     gx, gy, gz = g

@@ -1,17 +1,17 @@
 """Derivatives of the second time derivative of a constraint's value Phi with respect to q and v, at fixed
 v_dot.
 
-Let x be the position of a point that is fixed in a body carried by dof e; S = (s, .) the twist of the dof,
-with the angular part s; and psi_dot, psi_ddot and sway the vectors of the dof in
-kernels/dynamics/derivatives. The derivatives of x, its velocity and its acceleration are, with respect to
-q_e,
-  dx = S o x,   dx_dot = s x x_dot + psi_dot o x,   dx_ddot = s x x_ddot + psi_ddot o x + 2 psi_dot x x_dot
+Let p be the position of a point that is fixed in a body carried by dof e, and S the twist of the dof, with
+the angular part s. With V and A, the spatial velocity and acceleration of the body, psi_dot and psi_ddot are
+the parts of dV/dq_e and dA/dq_e that are left when the rotation by S itself is taken off, and sway = psi_dot
++ dS/dt (kernels/dynamics/derivatives); psi_dot also stands for its angular part. The derivatives of p, its
+velocity and its acceleration are, with the cross product x, with respect to q_e,
+  dp = S o p,   dp_dot = s x p_dot + psi_dot o p,   dp_ddot = s x p_ddot + psi_ddot o p + 2 psi_dot x p_dot
 and, with respect to v_e,
-  dx_dot = S o x,   dx_ddot = sway o x + 2 s x x_dot,
-where (w, u) o x = u + w x x is the velocity of the point under a twist. For a direction in place of a point,
+  dp_dot = S o p,   dp_ddot = sway o p + 2 s x p_dot,
+where (w, u) o p = u + w x p is the velocity of the point under a twist. For a direction in place of a point,
 u is left out. The chain rule gives the derivatives of Phi, which is a function of two such points and a
-normal (kernels/solver/constraints). A dof that moves both bodies changes nothing. This is our own derivation,
-from the derivatives of velocities and accelerations in kernels/dynamics/derivatives.
+normal (kernels/solver/constraints). A dof that moves both bodies changes nothing. This is our own derivation.
 """
 
 from __future__ import annotations

@@ -101,13 +101,14 @@ def follow(couplers, functions, ahead, own, q, v):
 
 @njit
 def follow_accelerations(couplers, own, v, v_dot):
-    """Compute the accelerations of those coordinates that are functions of others or of time; called after
-    `follow`.
+    """Compute the accelerations of the given coordinates: of followers, which are functions of other
+    coordinates, and of prescribed coordinates, which are functions of time. It is called after `follow`.
 
-    couplers : Couplers - None = no coordinate is given
-    own : ReductionWork - derivatives of the couplers, as `follow` leaves them
-    v : (n_v,) - generalized speeds [rad/s, m/s]
-    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2], given ones are written
+    couplers : Couplers - the functions; None = no coordinate is given, and nothing is done
+    own : ReductionWork - derivatives of these functions, as `follow` leaves them
+    v : (n_v,) - speeds of all coordinates [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]; on entry those of the independent coordinates, those of
+        given coordinates are written
     """
     if couplers is None:
         return
@@ -122,15 +123,17 @@ def follow_accelerations(couplers, own, v, v_dot):
 
 @njit
 def follow_jerks(couplers, own, v, v_dot, jerk):
-    """Compute the third time derivatives of those coordinates that are functions of others or of time.
+    """Compute the third time derivatives of the given coordinates: of followers, which are functions of other
+    coordinates, and of prescribed coordinates, which are functions of time.
 
-    It is called after `follow` and `follow_accelerations`.
+    It is called after `follow` and `follow_accelerations`, which complete v and v_dot.
 
-    couplers : Couplers - None = no coordinate is given
-    own : ReductionWork - derivatives of the couplers, as `follow` leaves them
-    v : (n_v,) - generalized speeds [rad/s, m/s]
-    v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
-    jerk : (n_v,) - time derivatives of v_dot [rad/s^3, m/s^3], given ones are written
+    couplers : Couplers - the functions; None = no coordinate is given, and nothing is done
+    own : ReductionWork - derivatives of these functions, as `follow` leaves them
+    v : (n_v,) - speeds of all coordinates [rad/s, m/s]
+    v_dot : (n_v,) - accelerations of all coordinates [rad/s^2, m/s^2]
+    jerk : (n_v,) - time derivatives of v_dot [rad/s^3, m/s^3]; on entry those of the independent coordinates,
+        those of given coordinates are written
     """
     if couplers is None:
         return

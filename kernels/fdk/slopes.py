@@ -32,14 +32,15 @@ from kernels.uncertainty.sensitivity import answer, stand_at
 
 @njit
 def fdk_slopes(joint, options, status, state, work):
-    """Write df/dalpha, the Jacobian of the remaining load f, at the alpha of the last fdk_residual; return
-    BALANCED or the reason of failure.
+    """Write df/dalpha, the Jacobian of the remaining load f along the FDK degrees of freedom with respect to
+    their values alpha, at the alpha of the last fdk_residual; return BALANCED or the reason of failure.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
     status : int - status of that evaluation of f
     state : FdkState - its J : (n_fdk, n_fdk) is written [N/m]
-    work : FdkWork - its near, beside, way and derivatives of the forces are written; at and balance are kept
+    work : FdkWork - its fields `near`, `beside` and `way`, and derivatives of the forces, are written; `at`
+        and `balance`, the results of fdk_residual, are kept
     """
     fit, tree = joint.fit, joint.system.tree
     n_hard = stand_at(fit, state.q, state.multiplier, work.fit)

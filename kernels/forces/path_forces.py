@@ -119,8 +119,8 @@ def set_excitations(pulls, t, work):
 
 @entry
 def settle(pulls, tree, at, q, work, inner_out):
-    """Write the inner states of all muscles in equilibrium at q: the activations to which constant
-    excitations lead, and the fibre lengths at which fibre and tendon are in static equilibrium.
+    """Write the inner states of all muscles at rest in pose q: the activations to which the excitations
+    work.excitation lead if they last, and the fibre lengths of static equilibrium with the tendon.
 
     A fibre length is NaN where its path or its equilibrium is not found.
 
@@ -129,7 +129,8 @@ def settle(pulls, tree, at, q, work, inner_out):
     at : Pose - positions and orientations of the bodies, written
     q : (n_q,) - generalized coordinates [rad, m]
     work : PathForceWork - results and working space, written
-    inner_out : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m], written
+    inner_out : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m], written; n_pull is the
+        number of muscles and ligaments
     """
     muscles, n = pulls.muscles, work.excitation.shape[0]
     pose(tree, q, at)

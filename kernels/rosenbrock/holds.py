@@ -60,7 +60,7 @@ class Holds(NamedTuple):
 
 
 class HoldWork(NamedTuple):
-    """Rows, multipliers, derivatives of hard constraints; most tables have n_active rows, of acting ones."""
+    """Data of hard constraints Phi(q) = 0, a row each; most tables have n_active rows, of acting ones."""
 
     rows: ConstraintWork  # value, row and bias of all, along all coordinates; kernel: factor of Y Y'
     drift: Annotated[np.ndarray, Floats("n_body", 6)]  # of bodies: acceleration at zero v_dot, no gravity

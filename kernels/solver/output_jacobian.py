@@ -30,7 +30,8 @@ derivatives of angles stay finite."""
 
 
 class JacobianWork(NamedTuple):
-    """Working space for the derivatives of published numbers."""
+    """Working space for the derivatives of a frame's published numbers (joint angles and displacements,
+    lengthening of ligaments, contact points) with respect to the pose."""
 
     frame: Annotated[np.ndarray, Floats(2, 3, 3)]  # axes of a joint's two bodies in ground, as columns
     axis: Annotated[np.ndarray, Floats(3, 3)]  # e1, e2, e3 of the joint coordinate system, one a row

@@ -72,7 +72,9 @@ def new_marker_errors(n_marker: int) -> MarkerErrors:
 def learn_noise(markers, pose, model, options, health, errors):
     """Update the estimated noise of every marker with full weight in a solved frame.
 
-    A residual of a marker at fault is no noise: the three successive frames have to begin after it.
+    The noise is found from the second difference of the marker's residual, in the axes of its body, over
+    three successive frames in which it was seen with full weight. After a frame in which the marker was at
+    fault, or was not seen with full weight, these three frames are counted anew.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs

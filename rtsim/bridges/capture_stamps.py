@@ -1,4 +1,6 @@
-"""Capture times of result frames on this machine's clock, for programs with clocks of their own."""
+"""Times at which the input of a result frame was captured, on this machine's clock, for programs such as
+Foxglove and LSL that compare them with other data by this clock.
+"""
 
 from __future__ import annotations
 

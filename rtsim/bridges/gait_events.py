@@ -37,7 +37,11 @@ class GaitEvents:
         self._counted: dict[str, list[float]] = {}
 
     def look(self, frame: ReceivedFrame) -> None:
-        """Search a frame for events. Events before the first frame of a session are not reported."""
+        """Append an event to `kept` for each leg whose counter of heel strikes or toe-offs in this frame of
+        results is higher than in the previous frame.
+
+        The first frame of a session (one run of the sender) only gives the counts to compare with.
+        """
         if frame.session is not self._session:
             self._session = frame.session
             self._labels = {

@@ -13,8 +13,8 @@ NONE = (0.0, 0.0, 0.0)
 
 
 class ContactShape(NamedTuple):
-    """The sizes of the two surfaces of a contact in millimetres, in the axes of the bodies that carry them:
-    radii of A and B, or the normal of a plane and the velocity of its surface, or two triangle meshes.
+    """The sizes of the surfaces of a contact between bodies A and B [mm], each in the axes of its own body:
+    radii of A and B, or radii of A and a plane on B (its normal and its velocity), or two triangle meshes.
     """
 
     radii_a_mm: tuple[float, float, float]

@@ -69,8 +69,11 @@ class EnergyWatch:
         self.largest = 0.0
 
     def add(self, torque: float, turned: float, tick_s: float) -> float:
-        """Add a tick of this length [s] with a torque [N m] over an angle [rad]; return the net energy E
-        after it [J].
+        """Update E by a tick and return it [J]; E > 0 if the device has driven the limb.
+
+        torque, turned : the joint's torque [N m], and the angle through which it turned in the tick [rad];
+            their product is added
+        tick_s : length of the tick [s], in which earlier work decays by exp(-tick_s / 1 s)
         """
         self.energy = math.exp(-tick_s) * self.energy + torque * turned
         self.largest = max(self.largest, self.energy)

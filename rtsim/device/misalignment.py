@@ -92,10 +92,11 @@ class Misalignment:
         return self._cuff * forward / (forward * forward + beside * beside)
 
     def forces(self, angle: float, torque: float) -> tuple[float, float]:
-        """Return the forces on the limb at the cuff [N], at the limb's angle [rad].
+        """Return the two components of the force on the limb at the cuff [N], at the limb's angle [rad].
 
-        The first is at right angles to the bar and comes from the device's torque [N m]. The second is along
-        the bar, positive outwards, and comes from the straps.
+        The bar of the device leads from the device's joint to the cuff, which slides along it. The first
+        component is at right angles to the bar and comes from the device's torque [N m]. The second is along
+        the bar, positive away from the device's joint, and comes from the elastic straps.
         """
         reach = math.hypot(*self._bar(angle))
         return torque / reach, -self.stiffness * (reach - self.rest)

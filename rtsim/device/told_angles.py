@@ -44,7 +44,8 @@ class ToldAngles:
         return row[ANGLE] if seq >= 0 and row[SEQ] == seq else math.nan
 
     def speed(self, seq: int) -> float:
-        """Return the speed that was sent in an output with a known angle [rad/s]."""
+        """Return the joint's speed that the model sent to the device in output number seq [rad/s]; it is
+        valid only where `angle` of this output is not NaN."""
         return self._row(seq)[SPEED]
 
     def between_s(self, one: int, other: int) -> float:

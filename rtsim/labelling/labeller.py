@@ -316,8 +316,8 @@ class Labeller:
         return True
 
     def _begin(self, markers: Array, cloud: Array, now: Indices, found: FoundPerson) -> None:
-        """Begin tracking with the labels that the finished search `found`; now : (n_marker,) the point of
-        each marker in the present frame according to it, -1 = none."""
+        """Begin tracking with the labels of a finished search, `found`. now : (n_marker,) a marker's row in
+        cloud (n_point, 3) [m] of this frame, -1 = none; markers : (n_marker, 3) [m] positions, written."""
         seen = np.flatnonzero(now >= 0)
         self._tracks.marker[:] = -1
         self._tracks.near[:] = UNKNOWN

@@ -171,8 +171,8 @@ def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
 
 
 def other_foot(model: Model, named: Sequence[int], points: Sequence[Point], spots: Array) -> list[int]:
-    """Find the foot of the opposite leg if the user has named one foot; return the index of its most proximal
-    body in a list, which is empty for a model with one leg, or if more than one foot is named.
+    """Find the foot of the opposite leg if the user has named one foot; return [index of its most proximal
+    body], or [] if there is no such foot or no single one, or if the user has not named exactly one foot.
 
     named : indices of the named bodies
     points, spots : points fixed in the model's bodies, and their positions in the neutral pose (n, 3) [m]

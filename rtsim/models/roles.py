@@ -28,7 +28,11 @@ def find_method(spec: ModelSpec, method: str | None = None) -> MethodSpec:
 
 
 def joint_kinds(spec: ModelSpec, method: str | None = None) -> tuple[JointKind, ...]:
-    """Return the joint kind of every body for a method."""
+    """Return the kind of the joint between each body and its parent, in the order of spec.bodies, as a method
+    of the model uses it.
+
+    method : name of a kinematic method in spec.methods, which may replace kinds; None = the first
+    """
     how = find_method(spec, method)
     return tuple(how.joints.get(body.name, body.joint) for body in spec.bodies)
 

@@ -29,7 +29,8 @@ def publication_of(number: str) -> Publication:
 
 
 def items_of(number: str) -> list[PaperItem]:
-    """Return all figures, then all tables of a paper, by number."""
+    """Return all figures, then all tables of the paper with this catalogue number, each kind in the order of
+    its printed numbers."""
     package = import_module(f"{rtsim.papers.__name__}.{FOLDER}{number}")
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
     modules = [import_module(f"{package.__name__}.{name}") for name in names]

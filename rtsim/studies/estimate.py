@@ -14,8 +14,11 @@ from rtsim.studies.solving import SolvedCase, StudyOrder, solve_cases
 
 
 class StudyCost(NamedTuple):
-    """Numbers of cases (all, of the shard, remaining), the time of one case, and the time of the remaining
-    cases on the given workers [s], without the first start of kernels.
+    """Estimated time of a study, without the first compilation and start of the kernels.
+
+    n_case, n_shard, n_left : numbers of cases of the study, of the part (shard) of it that this computer
+        runs, and of those of this part that are still to be run
+    case_s, left_s : time of one case, and of the remaining cases on all workers [s]
     """
 
     n_case: int

@@ -14,7 +14,7 @@ MOST_BYTES = 16_000_000
 
 
 def is_study(folder: Path) -> bool:
-    """Return whether a folder is that of a study."""
+    """Return whether a folder is that of a study: whether it contains the record plan.json."""
     return (folder / PLAN).is_file()
 
 

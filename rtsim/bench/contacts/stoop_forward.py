@@ -161,8 +161,9 @@ def smooth(q: Array) -> Array:
 
 
 def held_tables(spec: ModelSpec, free: FollowedModel, frames: slice, box: Array | None) -> dict[str, Any]:
-    """Return the tables of a model file: the person without torque generators, with constraints that hold the
-    feet to the floor and, with a box, the hands to the box.
+    """Return the tables of a model file of the person in the stoop lift, without torque generators.
+
+    Constraints hold the feet to the floor; if a box is lifted, further constraints hold the hands to it.
 
     free : motion fitted to the markers without constraints; the held points are its means over `frames`
     box : (n, 3) - centre of the box [m], None = no box

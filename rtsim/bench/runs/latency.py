@@ -31,11 +31,13 @@ PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9), ("max", 100.0))
 
 
 class LatencyChain(NamedTuple):
-    """What is started for a measurement of latency, and its limits.
+    """The two processes of a measurement of latency, a player of recorded markers and an estimator that
+    solves them live, and the limits of the results.
 
     player : command line of the player; estimator : function that gives the estimator's command line from the
         address of the player's markers
-    forces : whether force plates are played, too; limits : limits of percentiles [us], by their labels
+    forces : whether force plates are played, too
+    limits : allowed latency at percentiles [us], by the percentiles' labels
     cpu_percent : allowed load of a core [%]; None = no limit
     """
 

@@ -159,7 +159,9 @@ def to_text(recording: Path, out: Path, suffix: str, force: bool, options: dict[
 
 
 def to_foxglove(recording: Path, out: Path, force: bool) -> None:
-    """Write a file that Foxglove opens; ConfigError for another name, and for that of the recording."""
+    """Write a recording as a file `out` that Foxglove opens. ConfigError if `out` does not end in .mcap or is
+    the recording itself, or if it exists and `force` (replace it) is false.
+    """
     from rtsim.bridges.foxglove_file import export_foxglove
     from rtsim.files.tables.export import FOXGLOVE
 

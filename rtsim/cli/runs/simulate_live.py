@@ -224,8 +224,10 @@ def in_words(summary: dict) -> str:
 
 
 def motion_in_words(counted: dict[str, int]) -> str:
-    """Return a further closing line on the coordinates that a stream of results moved; "" if no stream was
-    used; counted : numbers of frames taken, unusable and missing.
+    """Return a line for the end of a run on the coordinates that a stream of results (--motion) moved.
+
+    counted : numbers "motion_taken" and "motion_unusable" of frames, and "motion_missing" of time steps for
+        which no frame had come; empty = no stream was used, which gives ""
     """
     if not counted:
         return ""

@@ -34,7 +34,8 @@ class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Limits above which a marker counts as faulty; docs/damage.md states their source."""
+    """Limits of a marker's residual, distances and speed, above which it counts as faulty, and times of their
+    adaptation; docs/damage.md states their source."""
 
     downweight: bool = True
     # at the solution, from the marker's usual residual

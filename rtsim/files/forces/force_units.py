@@ -1,4 +1,4 @@
-"""Units of forces and moments in the spellings of files."""
+"""Units of forces and moments as files spell them, such as "N" or "Nmm", and their factors to N and N m."""
 
 from __future__ import annotations
 

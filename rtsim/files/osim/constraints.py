@@ -1,4 +1,6 @@
-"""OpenSim's constraints as couplers and elements of a model file."""
+"""Conversion of the constraints of an OpenSim model into entries of an rtsim model file: couplers (a
+coordinate as a function of another, or held fixed) and constraint elements (between points of two bodies).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named measures of a person from a file: lengths, masses and angles, in SI units with their units."""
+"""Named measures of a person from a file: lengths, masses and angles, converted to m, kg and rad."""
 
 from __future__ import annotations
 

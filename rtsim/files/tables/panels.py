@@ -201,8 +201,10 @@ class DrawnField:
 
 
 def gait_marks(rows: object) -> tuple[tuple[float, str, bool], ...]:
-    """Return foot strikes and foot offs from a descriptor's rows (time, side, kind, source): events stored
-    in the file, if any, else detected events.
+    """Return foot strikes and foot offs as (time [s], side, whether it is a foot strike): events stored in
+    the recorded file, if there are any, else those detected.
+
+    rows : rows (time, side, kind, source) under "gait_events" in the metadata of a result stream's session
     """
     steps = [row for row in rows if _is_step(row)] if isinstance(rows, (list, tuple)) else []
     of_file = [row for row in steps if row[3] == FILE]

@@ -218,12 +218,13 @@ class StreamInput:
 
 
 class ClockInput:
-    """Ticks at a steady rate; each is a frame without data.
+    """Clock that drives a run without input: each tick is one time step, and gives a frame without data.
 
     Parameters
     ----------
     rate : ticks per second [Hz]
-    frame_rate : rate of the published frames [Hz]
+    frame_rate : rate at which the run publishes its results [Hz]; results are to be published after every
+        `every` = round(rate / frame_rate) ticks, at least 1. It does not change the ticks.
     duration_s : time to tick [s]; 0 = for ever
     """
 

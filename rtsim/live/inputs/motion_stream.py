@@ -79,8 +79,8 @@ class MotionStream:
 
 
 class MotionClock(ClockInput):
-    """Ticks at a steady rate; before each tick, new frames of a motion stream are passed to the feed that
-    moves the model.
+    """Clock of a simulation whose prescribed coordinates follow a stream of results: it ticks at a steady
+    rate, and at each tick new frames of the stream are passed to motion.feed, which moves the coordinates.
     """
 
     def __init__(self, motion: MotionStream, rate: float, frame_rate: float, duration_s: float = 0.0) -> None:

@@ -68,8 +68,9 @@ def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -
 
 
 def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
-    """Return notes on the chosen feet of a model with its own markers, or on why plates in the source are
-    not used.
+    """Return at most one note for the user: which bodies of a model with its own markers the force plates act
+    on, or why the force plates of the recording or stream `run.source` are not used. It is empty if the run
+    has no forces, or fits a person's markers.
     """
     if not (run.forces or is_c3d(run.source)):
         return []

@@ -66,8 +66,8 @@ def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tupl
 
 
 def neutral_target(model: Model, e: int) -> float:
-    """Return the target with which element e is satisfied in the neutral pose [m, rad]; 0 for the length of a
-    path."""
+    """Return the target with which the constraint of index e in model.elements is satisfied in the neutral
+    pose [m, rad]; 0 for the length of a path, whose target `fdk_paths.from_neutral` sets later."""
     kind = model.elements.kind[e]
     if kind == PATH_LENGTH:
         return 0.0

@@ -37,7 +37,8 @@ class MuscleRecruitment:
     """Recruitment of the muscles of a model, frame by frame; all results are overwritten by the next.
 
     model : a model with names for all coordinates
-    roles : elements of the method; a one-way reaction takes part if the method includes its element
+    roles : which scalar constraints (elements) of the model its kinematic method uses, exactly or weighted; a
+        one-way reaction, which can only push, takes part if the method uses the element that transmits it
     spec : criterion, strengths, reserves
     muscles : names of the muscles with a force
     rows : names of the balanced coordinates

@@ -271,7 +271,9 @@ def of_units(
 def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float, str, str]]:
     """Yield possible mistakes in the centres of pressure of a file that does not store the positions of its
     plates: a wrong unit, or exchanged axes. Each is the fraction of frames in which the centre of pressure
-    would be under a foot without the mistake, its name, and a sentence for the user.
+    would be under a foot without the mistake, the mistake's name, and a sentence for the user.
+
+    name, p : the plate's name, for the sentence, and its index in `contact`
     """
     for factor, (unit, taken) in LENGTHS.items():
         said = (

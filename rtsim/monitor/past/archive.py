@@ -44,7 +44,7 @@ class CurveArchive:
         return min(self.n_pushed, self.n_capacity)
 
     def clear(self, history: History) -> None:
-        """Discard all samples, and ignore those in the history so far."""
+        """Discard all samples. Samples that `history` contains now are not taken over later, either."""
         self.n_pushed, self._n_taken = 0, history.n_pushed
 
     def take(self, history: History) -> None:

@@ -42,7 +42,7 @@ KINEMATIC, LENGTHS = NAMES[:6], NAMES[6:]
 
 
 class WeightRuns(NamedTuple):
-    """Runs of a gait cycle with many weights of the ligaments.
+    """Results of solving a gait cycle n_run times, with other weights of the knee ligaments each time.
 
     weights : (n_run, 4) weights of ACL, PCL, MCL, LCL [1/m^2]
     values : for each person results (n_run, n_frame, 10), in the order of NAMES and the units of UNITS

@@ -1,7 +1,8 @@
 """Rotation offsets from a static trial, by a knee alignment device or by medial markers.
 
-The device clamps the knee and carries three markers at equal distances on perpendicular arms; the arm of KAX
-is parallel to the knee axis (HAS-Motion wiki, "Knee Alignment Device").
+The device clamps the knee and carries three markers, labelled KAX, KD1 and KD2, at equal distances from one
+point on perpendicular arms; the arm of KAX is parallel to the knee axis (HAS-Motion wiki, "Knee Alignment
+Device").
 """
 
 from __future__ import annotations

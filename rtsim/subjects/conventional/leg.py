@@ -76,10 +76,12 @@ def standing_leg(
     flat: bool,
     where: str,
 ) -> tuple[LegPose, FootOffsets]:
-    """Compute a leg in a static trial, and the offsets of its foot.
+    """Compute a leg in a static trial, and the offsets of its foot: plantar flexion and rotation of the
+    foot's axes relative to those that the toe marker and the ankle centre alone would give [rad].
 
-    up : (3,) - vertical; flat : whether the sole is assumed flat on the ground, whatever the heights of the
-        markers
+    hip : (n, 3) - hip centre [m]; side : right or left; up : (3,) - vertical
+    flat : whether the sole is assumed flat on the ground, whatever the heights of the markers
+    where : name of the trial or file, for error messages
     """
     centres = leg_centres(hip, markers, measures, side, where)
     axes = leg_axes(centres, side, measures.of(side).tibial_torsion or 0.0)

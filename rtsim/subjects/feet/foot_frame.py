@@ -27,7 +27,10 @@ THIRD_FROM_FIRST = 0.5
 
 
 class FootFrame(NamedTuple):
-    """A foot as a rigid body, and the axis about which its toes rotate.
+    """A left foot as a rigid body, and the axis about which its toes rotate.
+
+    The frame of the foot has its origin at the heel marker (calcaneus). Y points to the head of the third
+    metatarsal, Z upwards at right angles to the plane of the heel, first and third metatarsals, X medially.
 
     names : names of the n_marker tracked markers
     markers : (n_marker, 3) - their positions in the frame of the foot [m]

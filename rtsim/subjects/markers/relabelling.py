@@ -156,8 +156,13 @@ def off(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> 
 
 
 def cycles(label_of: dict[str, str]) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of exchanged labels; in each group a label belongs to the marker of the next
-    label.
+    """Return the groups of labels that a trial has exchanged.
+
+    A group (a, b, c) means: points that the trial labels b are those of the subject's marker a, points
+    labelled c are of b, and points labelled a are of c, unless c is no marker of the subject.
+
+    label_of : marker of the subject -> label of its points in the trial; for example {"LKNE": "LANK", "LANK":
+        "LKNE"} gives (("LKNE", "LANK"),). Markers with their own label are in no group.
     """
     groups, done = [], set[str]()
     for start, label in label_of.items():

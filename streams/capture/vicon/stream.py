@@ -205,7 +205,8 @@ class ViconRows:
         self._last = (b"", np.zeros(0, np.intp), np.zeros(0, np.bool_), 0)
 
     def same_numbers(self, other: ViconRows) -> bool:
-        """Return whether the markers have the same numbers as in another object."""
+        """Return whether the markers have the same numbers, by which Vicon's frames identify subject and
+        marker, in the same order as in `other`."""
         return np.array_equal(self._keys, other._keys) and np.array_equal(self._order, other._order)
 
     def positions(self, labelled: NDArray[Any] | None) -> tuple[NDArray[np.float64], int]:
