@@ -132,7 +132,7 @@ def serve_foxglove(
         server.close()
         raise ConfigError(str(fault), where="bridge foxglove") from fault
     with subscriber:
-        say(f"in Foxglove open a connection, Foxglove WebSocket, ws://{HOST}:{server.port}")
+        say(f"in Foxglove, open a connection of the kind Foxglove WebSocket to ws://{HOST}:{server.port}")
         wall_ns = time.time_ns() - now_ns()
         while not stop.is_set():
             frame = subscriber.wait(LOOK_S)

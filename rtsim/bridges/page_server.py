@@ -328,7 +328,8 @@ class PageRequest(BaseHTTPRequestHandler):
     def _stream(self, panels: list[int]) -> None:
         if not self.server.viewers.acquire(blocking=False):
             self._answer(
-                HTTPStatus.SERVICE_UNAVAILABLE, f"{VIEWERS_MOST} viewers are here already.\n".encode()
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                f"The page already has {VIEWERS_MOST} viewers, its maximum.\n".encode(),
             )
             return
         try:

@@ -87,7 +87,7 @@ class PlotNumbers:
                 )
                 break
             self._specs.append((spec, distinct(labels_of(spec)), face_of(spec.unit, IN_FILES)[1]))
-        self._say(f"sending {', '.join(spec.name for spec, _, _ in self._specs) or 'the status alone'}")
+        self._say(f"sending {', '.join(spec.name for spec, _, _ in self._specs) or 'only the status'}")
 
 
 def named(values: NDArray[np.float64], labels: Sequence[str], parts: tuple[str, ...]) -> Any:

@@ -178,7 +178,7 @@ class ViewerGate:
             self._told.add(origin)
             self._say(
                 f"a page of {plain(origin, 100)!r} in a browser of this machine was refused; if it is a "
-                "viewer of yours, name it with --origin"
+                "viewer of yours, allow it with --origin"
             )
         return False
 

@@ -40,4 +40,5 @@ def shipped_names(folder: str) -> list[str]:
 
 
 def shipped_remedy(folder: str) -> str:
-    return f"give a path to a .toml file or one of the shipped names: {', '.join(shipped_names(folder))}"
+    names = ", ".join(shipped_names(folder))
+    return f"give the path of a .toml file, or the name of a config that comes with rtsim: {names}"

@@ -77,7 +77,7 @@ class Anonymiser:
         if isinstance(message, End):
             return replace(message, reason=REASON)
         if isinstance(message, Device) and message.fault:
-            self.n_text["names of faults of a device"] += 1
+            self.n_text["device fault names"] += 1
             return replace(message, fault="a fault of the device")
         return message
 

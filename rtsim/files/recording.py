@@ -249,7 +249,7 @@ def _load(path: Path) -> _Content:
     if n_bad:
         notes.append(f"number of messages left out because they could not be decoded: {n_bad}")
     if sorting.n_orphan:
-        notes.append(f"number of frames left out without a stream descriptor: {sorting.n_orphan}")
+        notes.append(f"number of frames left out, because no stream descriptor came: {sorting.n_orphan}")
     return _Content(sorting.courses, notes, commands)
 
 

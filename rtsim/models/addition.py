@@ -36,13 +36,14 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
     for name, law in more.laws.items():
         if name not in lawful:
             raise ConfigError(
-                f"a force law of {name!r}, which the model {spec.name} does not have", where=f"{where}: laws",
+                f"there is a force law for {name!r}, but the model {spec.name} has no contact or ligament of "
+                "this name", where=f"{where}: laws",
                 allowed=", ".join(lawful) or "none, because the model has no contacts and ligaments",
             )  # fmt: skip
         told = [key for key in law if key == "name" or isinstance(lawful[name].get(key), dict)]
         if told:
             raise ConfigError(
-                f"{told[0]} of {name} is not part of a force law", where=f"{where}: laws.{name}",
+                f"the key {told[0]} of {name} is not part of a force law", where=f"{where}: laws.{name}",
                 remedy=f"remove the key: its value is taken from {spec.name}",
             )  # fmt: skip
         lawful[name].update(law)

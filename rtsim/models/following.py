@@ -120,7 +120,7 @@ def drawn_by(
     found = {c.name: (body, k, c) for body in spec.bodies for k, c in enumerate(coordinates_of(body))}
     if task.name not in found:
         raise ConfigError(
-            f"a task of the coordinate {task.name!r}, which the model {spec.name} does not have",
+            f"a task names the coordinate {task.name!r}, which the model {spec.name} does not have",
             where=where,
             allowed=name_some(list(found)) if found else "none",
             remedy="correct its name, or leave the task out",

@@ -70,12 +70,12 @@ def generators_of(name: str) -> tuple[PlacedGenerator, ...]:
     names = [one.name for one in placed]
     if unknown := [one for one in found.fits if one not in names]:
         raise ConfigError(
-            f"there is no generator {unknown[0]!r} at a joint",
+            f"no joint of the set has a generator {unknown[0]!r}",
             where=f"{name}: fits",
             allowed=", ".join(names),
         )
     if not placed:
         raise ConfigError(
-            f"{name} has no joints", where="torque_generators.set", remedy="name a set with joints"
+            f"the set {name} has no joints", where="torque_generators.set", remedy="name a set with joints"
         )
     return tuple(placed)

@@ -98,8 +98,9 @@ def check_markers(scaler: Scaler, places: Mapping[str, Array], trial: MarkerTria
     if (whole and 2 * len(there) >= len(wanted)) or 2 * len(strange) < len(trial.names):
         return
     raise ConfigError(
-        f"it has other markers than the setup: of the {count_of(len(wanted), 'marker')} to be measured "
-        f"({name_some(wanted)}) it has {name_some(there) if there else 'none'}, but {name_some(strange)}",
+        f"the trial has other markers than the setup: of the {count_of(len(wanted), 'marker')} to be "
+        f"measured ({name_some(wanted)}) the trial has {name_some(there) if there else 'none'}, but "
+        f"{name_some(strange)}",
         where="static trial",
         remedy="give a trial with the markers that the setup names, or a setup for those of the trial",
     )

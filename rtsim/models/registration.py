@@ -64,7 +64,8 @@ def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tu
         by = registration(spec, anatomy, body, np.radians(np.array(pose)))
         if by is None:
             raise ConfigError(
-                f"bent by {-pose[0]:.0f} degrees, which {', '.join(body.registered_by)} do not allow",
+                f"in the standing pose the joint is bent by {-pose[0]:.0f} degrees, which the elements "
+                f"{', '.join(body.registered_by)} do not allow",
                 where=f"subject {subject.name if subject else ''}: segments.{body.name}.in_parent_deg",
                 remedy="calibrate from a person who stands, or remove the key",
             )

@@ -100,7 +100,7 @@ def command(
     check_of_use(
         "--anonymous",
         not anonymous or is_copy,
-        "recordings (.mcap); export the copy once more",
+        "copies of a recording (.mcap), which can then be exported to another format",
     )
     check_of_use("--into", into is None or (not suffix and out.suffix.lower() == C3D), "C3D files (.c3d)")
     of_poses = {"--at": instants, "--view": view, "--names": names}

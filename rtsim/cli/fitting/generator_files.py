@@ -34,7 +34,7 @@ def set_of(model: str) -> tuple[str, str]:
     if not path.suffix and model not in shipped_names("models"):
         names = sorted({*shipped_names("generators"), "planar_body"})
         raise ConfigError(
-            f"the file or shipped model {model!r} does not exist",
+            f"there is no file {model!r}, and no set or model of this name comes with rtsim",
             where="--model",
             allowed=f"a .toml file, {', '.join(names)}",
         )

@@ -45,8 +45,8 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
         if (self.rolling or self.spinning) and not (self.is_spread and self.kind.torques):
             able = " or ".join(name.replace("_", " ") for name, kind in GEOMETRIES.items() if kind.torques)
             raise ValueError(
-                f"{key}: only a volumetric contact of an {able} has a patch that rolls or spins; "
-                "remove the key"
+                f"{key}: only a volumetric contact of an {able} can have rolling resistance or spinning "
+                "friction; remove the key"
             )
         if self.rolling and not self.damping:
             raise ValueError(f"{key}.rolling: rolling resistance requires damping; add damping")
@@ -55,7 +55,8 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
         threshold = self.friction and self.friction.transition_angular_velocity_rad_s
         if self.spinning and threshold is None:
             raise ValueError(
-                f"{key}.friction: spinning needs transition_angular_velocity_rad_s; add it (0.01: Brown 2017)"
+                f"{key}.friction: spinning friction needs transition_angular_velocity_rad_s; add this key "
+                "(0.01 in Brown 2017)"
             )
         if threshold is not None and not self.spinning:
             raise ValueError(

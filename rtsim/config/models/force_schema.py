@@ -83,7 +83,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         stiffness = "stiffness_N, or toe_stiffness_N_mm2 and linear_stiffness_N_mm"
         if self.length is None:
             raise ValueError(
-                f"{key}: the element has no effect; give length, which methods keep constant, or {stiffness}"
+                f"{key}: the ligament has no effect; give length, which methods keep constant, or {stiffness}"
             )
         for name in ("slack_length_mm", "reference_strain", "reference_length_mm", "damping_N_s_m"):
             if getattr(self, name):
@@ -93,12 +93,17 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         """Check a ligament along a path over surfaces; ValueError for keys that such a path cannot have."""
         if not self.pulls:
             raise ValueError(
-                f"{key}: only the path of a force can have `through`; add a stiffness, or remove through"
+                f"{key}: only a ligament with a stiffness can have `through`; add a stiffness, or remove "
+                "through"
             )
         if self.length is not None:
-            raise ValueError(f"{key}: methods keep only straight lengths constant; remove length or through")
+            raise ValueError(
+                f"{key}: only a straight ligament can be kept at a constant length; remove length or through"
+            )
         if any(station.within or station.moving for station in self.through):
-            raise ValueError(f"{key}: this path can have only fixed points; remove within and moving")
+            raise ValueError(
+                f"{key}: the path of a ligament can have only fixed points; remove within and moving"
+            )
         if self.reference_strain is not None and self.reference_length_mm is None:
             raise ValueError(
                 f"{key}: reference_strain refers to a length of the path; add reference_length_mm"
@@ -134,7 +139,7 @@ class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def __post_init__(self) -> None:
         key = f"springs.{self.name}"
         if bool(self.coordinate) == (self.a is not None) or (self.a is None) != (self.b is None):
-            raise ValueError(f"{key}: give either the places a and b or a coordinate")
+            raise ValueError(f"{key}: give either the end points a and b or a coordinate")
         if self.stiffness is None and self.damping is None:
             raise ValueError(f"{key}: stiffness and damping are missing; add at least one of them")
         linear = (self.rest_mm, self.stiffness_N_m, self.damping_N_s_m)
@@ -142,7 +147,10 @@ class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if any(x is not None for x in linear) and any(x is not None for x in angular):
             raise ValueError(f"{key}: some numbers are in mm, some in degrees; choose one")
         if self.a is not None and any(x is not None for x in angular):
-            raise ValueError(f"{key}: a spring between places has no angle; give stiffness_N_m and rest_mm")
+            raise ValueError(
+                f"{key}: a spring between two points has a length and no angle; give stiffness_N_m and "
+                "rest_mm"
+            )
 
     @property
     def is_angular(self) -> bool:

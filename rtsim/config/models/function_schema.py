@@ -25,7 +25,7 @@ class PiecewiseLinear(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def __post_init__(self) -> None:
         if len(self.at) != len(self.value):
             raise ValueError(
-                f"`at` has {len(self.at)} numbers and `value` has {len(self.value)}; give as many of each"
+                f"`at` has {len(self.at)} numbers, but `value` has {len(self.value)}; give as many of each"
             )
         for low, high in zip(self.at, self.at[1:], strict=False):
             if not low < high:

@@ -136,7 +136,10 @@ def check_couplers(spec: ModelTables) -> None:
             seen.append(at)
             at = follows[at]
         if at == name:
-            raise ValueError(f"couplers.{name}: follows itself ({' of '.join([*seen, at])}); leave one out")
+            raise ValueError(
+                f"couplers.{name}: the coordinate follows itself ({' depends on '.join([*seen, at])}); "
+                "remove one of these couplers"
+            )
     for body in spec.bodies:
         for coordinate in coordinates_of(body):
             if coordinate.name in follows and coordinate.neutral is not None:

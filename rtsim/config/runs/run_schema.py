@@ -133,8 +133,8 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 )
         if self.feet and self.borne_by:
             raise ValueError(
-                "plates.feet: this key takes the load of each foot from pressure, and "
-                "plates.borne_by prescribes this load; give one of them"
+                "plates.feet: with this key the load of each foot is computed from pressure, but "
+                "plates.borne_by prescribes this load; give only one of the two keys"
             )
 
 

@@ -266,7 +266,7 @@ def _without_places(
             )  # fmt: skip
         if n:
             notes.append(
-                f"the point of {name} is exactly 0, 0, 0 in {n} of {n_heavy} loaded samples: missing"
+                f"the point of {name} is exactly 0, 0, 0 in {n} of {n_heavy} loaded samples, treated as missing"
             )
     point[nowhere] = np.nan
     return notes
@@ -291,9 +291,8 @@ def _lengths(
         far = float(np.nanmedian(np.abs(some).max(axis=1))) if np.isfinite(some).any() else 0.0
         if far > FARTHEST_M:
             scale, length = 1e-3, "mm"
-            notes.append(
-                f"the forces would act {far:.4g} m away: points were read as mm; give --units if wrong"
-            )
+            notes.append(f"in metres, the points would be {far:.4g} m from the origin: they were read as mm; "
+                         "give --units if this is wrong")  # fmt: skip
     if markers is None:
         return scale, notes
     unit, before, after = unit_by_markers(times, point, heavy, markers, scale)

@@ -101,7 +101,10 @@ def of_groups(
             continue
         found.append(event_of(60.0 * times[2 * k] + times[2 * k + 1], label, context, subject))
     if others:
-        notes.append(f"{count_of(len(others), 'gait event')} of {name_some(sorted(set(others)))} left out")
+        notes.append(
+            f"{count_of(len(others), 'gait event')} of other persons ({name_some(sorted(set(others)))}) left "
+            "out"
+        )
     return found, notes
 
 
@@ -144,7 +147,7 @@ def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Seque
     said = list(notes)
     sound = [event for event in events if math.isfinite(event.time) and abs(event.time) <= LATEST_S]
     if len(sound) < len(events):
-        said.append(f"{count_of(len(events) - len(sound), 'gait event')} without a possible time left out")
+        said.append(f"{count_of(len(events) - len(sound), 'gait event')} at impossible times left out")
     first, last = span
     if (
         sound

@@ -109,7 +109,7 @@ def shared_in(nameless: Sequence[str], person: str) -> str:
     """Return a note on markers without a prefix that are assigned to the only person."""
     n = len(nameless)
     return (
-        f"{n} {'marker' if n == 1 else 'markers'} without a name before {'it' if n == 1 else 'them'} "
+        f"{n} {'marker' if n == 1 else 'markers'} without a person's name before the label, as in Anna:LASI "
         f"({name_some(list(nameless))}) {'was' if n == 1 else 'were'} taken as markers of {person}; "
         f"--person {person} leaves {'it' if n == 1 else 'them'} out"
     )

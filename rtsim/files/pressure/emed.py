@@ -100,8 +100,8 @@ def _pictures(
         if ends is None:
             if last == len(lines):
                 return pictures, [f"the last picture (line {first + 1}) is incomplete and was left out"]
-            raise ConfigError("a picture lacks the line of its force", where=f"{path}, line {first + 1}",
-                              remedy=REMEDY)  # fmt: skip
+            raise ConfigError("a picture (frame) lacks the line Force with its total force",
+                              where=f"{path}, line {first + 1}", remedy=REMEDY)  # fmt: skip
         pictures.append(_picture(lines, rows[: ends + 1], platform, path))
     return pictures, []
 
@@ -126,8 +126,8 @@ def _picture(
         force = float(lines[at].split("\t")[-1] or "nan")
         table = np.array(values, float).reshape(len(numbers), len(columns))
     except ValueError:
-        raise ConfigError("this is not the row of a picture", where=f"{path}, line {at + 1}",
-                          allowed="a number, a pressure for each column, and the force of the row",
+        raise ConfigError("this line is not a row of a picture (frame)", where=f"{path}, line {at + 1}",
+                          allowed="number of the row, a pressure for each column, force on the row",
                           remedy=REMEDY) from None  # fmt: skip
     for found, most in ((numbers, platform[0]), (columns, platform[1])):
         if not found or len(set(found)) < len(found) or min(found) < 1 or max(found) > most:

@@ -34,7 +34,7 @@ def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
         results, kept = sound.blanked()
         partly = int((kept & sound.flagged).sum())
         if partly:
-            joints = ", ".join(f"{name} on {n}" for name, n in flags_by_joint(results).items())
+            joints = ", ".join(f"{name} in {n}" for name, n in flags_by_joint(results).items())
             told.append(
                 f"{count_of(partly, 'frame')} of {len(kept)} flagged for some joints, whose values "
                 f"are left blank (over all frames: {joints})"

@@ -177,9 +177,8 @@ def surfaces_of(
     onto, rms_mm = closest(condyle.vertices, found[f"{side}_condyle"].vertices)
     found[missing[0]] = fossa._replace(vertices=onto.of(fossa.vertices))
     return found, [
-        f"{missing[0]}: taken from the other side, mirrored, and moved as fits the mirrored condyle to the "
-        f"{side} "
-        f"one (distance {rms_mm:.2f} mm RMS)"
+        f"{missing[0]}: the mirror image of that of the other side, moved so that the mirrored condyle fits "
+        f"the {side} one (distance {rms_mm:.2f} mm RMS)"
     ]
 
 

@@ -31,9 +31,9 @@ def check_spread(points: Array, where: str, what: str) -> None:
     few = len(points) < 3
     if few or np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1] < LEAST_SPREAD_M:
         raise ConfigError(
-            f"{what} are fewer than three or on a line",
+            f"{what} are fewer than three, or nearly on a line",
             where=where,
-            remedy="give three that span a triangle of centimetres",
+            remedy="give three points that lie centimetres apart, not on a line",
         )
 
 
@@ -70,8 +70,7 @@ def check_residuals(residual_mm: dict[str, float], where: str) -> None:
     if residual_mm[worst] > LARGEST_RESIDUAL_MM:
         raise ConfigError(
             f"{worst} of the scan lies {residual_mm[worst]:.0f} mm RMS from its position in the trial; at "
-            "most "
-            f"{LARGEST_RESIDUAL_MM:.0f} mm are allowed",
+            f"most {LARGEST_RESIDUAL_MM:.0f} mm are allowed",
             where=where,
             remedy="check unit, names and axes of both; a mirror image and markers on the mandible do not "
             "fit",
@@ -96,7 +95,7 @@ def check_surfaces(surfaces: dict[str, TriangleSurface], tops: dict[str, Array],
         other = f"{side}_{'fossa' if part == 'condyle' else 'condyle'}"
         if other in surfaces and outside(surface, surfaces[other].vertices) < 0.5:
             raise ConfigError(
-                f"{name} turns its inside to {other}: it is inside out",
+                f"the inner side of {name} faces {other}, so its normals point inwards",
                 where=where,
                 remedy="reverse the normals of this surface",
             )

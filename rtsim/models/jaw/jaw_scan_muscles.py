@@ -84,7 +84,7 @@ def moved(muscle: Muscle, ends_mm: Array, where: str) -> tuple[Muscle, str]:
     order = 0 if (apart[0] ** 2).sum() <= (apart[1] ** 2).sum() else 1
     if apart[order].max() > FARTHEST_MM:
         raise ConfigError(
-            f"an end is {apart[order].max():.0f} mm from where the shipped muscle has it, at most "
+            f"an end of the muscle is {apart[order].max():.0f} mm from that of the model mandible, at most "
             f"{FARTHEST_MM:.0f} mm are allowed",
             where=where,
             remedy="give the ends of this muscle, on this side, in the scan's unit and axes",
@@ -101,7 +101,7 @@ def moved(muscle: Muscle, ends_mm: Array, where: str) -> tuple[Muscle, str]:
     assert hill is not None
     fibre, tendon = hill.optimal_fibre_length_mm, hill.tendon_slack_length_mm
     tendon += after - before
-    told = f"{muscle.name}: {after:.1f} mm long (shipped {before:.1f})"
+    told = f"{muscle.name}: {after:.1f} mm long ({before:.1f} mm in the model mandible)"
     if tendon < LEAST_TENDON_MM:
         fibre, tendon = (
             x * after / before for x in (hill.optimal_fibre_length_mm, hill.tendon_slack_length_mm)

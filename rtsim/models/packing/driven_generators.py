@@ -42,7 +42,7 @@ def pack_driven_generators(spec: ModelSpec, coordinates: Coordinates) -> DrivenG
         one.joint.coordinate for one, k in zip(placed, at, strict=True) if not coordinates.is_angle[k]
     ]:
         raise ConfigError(
-            f"{sliding[0]} is not an angle",
+            f"the coordinate {sliding[0]} is not an angle",
             where=where,
             remedy="name coordinates of hinges in the set's joints",
         )

@@ -38,7 +38,7 @@ def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) ->
     for row in rows:
         if how.target == "polynomial" and row.length.polynomial:
             raise ConfigError(
-                "its length depends on an angle in the first method",
+                "the length of this element depends on an angle in the first method of the model",
                 where=f"model {spec.name}: {row.where}",
                 remedy="hold the element at a fixed length, or remove it from simulation.holds",
             )

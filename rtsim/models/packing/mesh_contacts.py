@@ -75,8 +75,8 @@ def made(record: Any) -> TriangleSurface:
     larger = grown(surface, 1e-3 * record.grown_mm)
     if turned_over(surface, larger) > MOST_TURNED:
         raise ConfigError(
-            f"grown by {record.grown_mm:g} mm the triangles of the surface turn over: the surface is "
-            "too thin or too small for that",
+            f"grown by {record.grown_mm:g} mm, the surface would fold over itself: it is too thin or too "
+            "small for this",
             where=record.file or f"surface on {record.segment}",
             remedy="correct grown_mm",
         )

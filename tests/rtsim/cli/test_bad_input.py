@@ -21,7 +21,7 @@ IN_PROCESS = [
     (("diff", "a.csv", "b.csv", "--tolerance", "nan"), ("--tolerance", "nan is no number")),
     (("replay", "--exact", "a.mcap", "--tolerance", "nan"), ("--tolerance", "nan is no number")),
     (("live", "--source", "nowhere.trc"), ("--source", "nowhere.trc", SOURCES)),
-    (("live", "--config", "nowhere"), ("nowhere", "give a path to a .toml file")),
+    (("live", "--config", "nowhere"), ("nowhere", "give the path of a .toml file")),
     (("live", "--config", "bad.toml"), ("bad.toml", "duratoin_s", "backlog")),
     (("live", "--record", "there.mcap"), ("there.mcap exists already", "choose another name")),
     (("live", "--record", "no/folder/new.mcap"), ("--record: there is no folder no/folder",)),

@@ -51,7 +51,7 @@ def test_a_mandible_is_written_and_read_again(tmp_path, monkeypatch) -> None:
     done = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, done.output
     for told in (
-        "right_fossa: taken from the other side, mirrored",
+        "right_fossa: the mirror image of that of the other side",
         "nose: 0.00 mm RMS",
         "49 frames",
         "muscles, the ligaments",

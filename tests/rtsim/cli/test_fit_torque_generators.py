@@ -119,7 +119,11 @@ def test_figures_are_drawn(here, motion, tmp_path):
         (["--co-contraction-table", "MOTION"], "the file is a table of angles or of a motion"),
         (["--emg-within", "0.1"], "the option applies only together with --emg"),
         (["--model", "gymnast"], "gymnast has no joints"),
-        (["--model", "nobody"], "the file or shipped model 'nobody' does not exist; allowed: a .toml file"),
+        (
+            ["--model", "nobody"],
+            "there is no file 'nobody', and no set or model of this name comes with rtsim; allowed: a .toml "
+            "file",
+        ),
         (["--model", "pin"], "the model has no torque generators"),
         (["--forces", "plates.mot"], "the option applies only if MOTION is a file of markers"),
         (["--out", "me.txt"], "cannot be written as a set of generators"),

@@ -138,7 +138,8 @@ def test_a_static_trial_of_another_marker_set_scales_nothing(here, files):
         assert done.code == code, done.err
         if code:
             assert (
-                "it has other markers than the setup: of the 2 markers to be measured (top, low)" in done.err
+                "the trial has other markers than the setup: of the 2 markers to be measured (top, low)"
+                in done.err
             )
             assert "L0" in done.sentence
             assert not (files / "p.toml").exists()

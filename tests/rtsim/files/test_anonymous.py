@@ -110,7 +110,7 @@ def test_a_copy_is_refused_where_it_cannot_be(recording: Path, tmp_path: Path) -
     """Protects files that are there, and who asks for names to be taken out of another format."""
     with pytest.raises(ConfigError, match="is the recording itself"):
         cli.main(["export", str(recording), str(recording), "--anonymous", "--force"], standalone_mode=False)
-    with pytest.raises(ConfigError, match="export the copy once more"):
+    with pytest.raises(ConfigError, match="copies of a recording"):
         cli.main(["export", str(recording), str(tmp_path / "x.csv"), "--anonymous"], standalone_mode=False)
     (tmp_path / "text.mcap").write_text("no recording", encoding="utf-8")
     with pytest.raises(ConfigError, match="is not a recording"):

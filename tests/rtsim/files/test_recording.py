@@ -124,7 +124,7 @@ def test_order_repetitions_losses_and_misfits(tmp_path):
     notes = " | ".join(trial.notes)
     assert "missing in the recording (gaps in seq): 1" in notes
     assert "do not fit the stream descriptor: 1" in notes
-    assert "without a stream descriptor: 1" in notes
+    assert "because no stream descriptor came: 1" in notes
     assert "they could not be decoded: 1" in notes
 
 

@@ -67,11 +67,11 @@ def test_the_shipped_jaw_with_discs_is_the_mandible() -> None:
     [
         (
             "[laws.knee]\nstiffness = 1.0\n",
-            r"laws: a force law of 'knee', which the model lower_limb does not have.*medial",
+            r"laws: there is a force law for 'knee', but the model lower_limb has no contact .*medial",
         ),
         (
             "[laws.ACL]\nlength = { target_mm = 40.0 }\n",
-            r"laws.ACL: length of ACL is not part of a force law",
+            r"laws.ACL: the key length of ACL is not part of a force law",
         ),
         ("[laws.ACL]\nstiffness_N = -1.0\n", r"more\.toml: laws\.ACL: key stiffness_N: Expected"),
         ("[laws.medial]\nradius_mm = 1.0\n", r"more\.toml: laws\.medial: .* unknown field `radius_mm`"),

@@ -138,7 +138,7 @@ def test_solutions_stay_in_the_assembly_of_the_straight_joint(walker: Subject) -
 
 def test_a_pose_that_the_mechanism_cannot_have_is_refused(walker: Subject) -> None:
     """Protects a subject's file written by hand from a knee that is published in silence."""
-    with pytest.raises(ConfigError, match=r"in_parent_deg: bent by 170 degrees"):
+    with pytest.raises(ConfigError, match=r"in_parent_deg: in the standing pose the joint is bent by 170"):
         build(load_model("lower_limb"), who_stood(walker, (-170.0, 0.0, 0.0)), "zero")
 
 

@@ -62,7 +62,7 @@ def test_a_knee_of_triangles_bends_as_the_smooth_one() -> None:
     ({"stiffness": None, "young_modulus_MPa": 5.0}, "add thickness_mm"),
     ({"thickness_mm": 2.0}, "add young_modulus_MPa"),
     ({"law": "power"}, "surfaces made of triangles always press by the overlapping volume; remove law"),
-    ({"rolling": True, "damping": 1.0}, "has a patch that rolls or spins"),
+    ({"rolling": True, "damping": 1.0}, "can have rolling resistance or spinning friction"),
     ({"surface_b": msgspec.structs.replace(FLOOR, file="a.stl")}, "give one of file"),
     ({"surface_b": msgspec.structs.replace(FLOOR, unit="m")}, "surface_b.unit: this key"),
     ({"surface_b": msgspec.structs.replace(FLOOR, flipped=True)}, "surface_b.flipped: this key"),
@@ -109,7 +109,7 @@ def test_a_file_has_its_own_triangles() -> None:
 def test_a_ball_does_not_grow_through_its_centre() -> None:
     """Protects from a sign or a unit: 40 mm taken off a ball of 30 mm press from inside, with no meaning."""
     for by, words in (
-        (-40.0, "grown by -40 mm the triangles of the surface turn over"),
+        (-40.0, "grown by -40 mm, the surface would fold over itself"),
         (-20.0, ""),
         (1.0, ""),
     ):

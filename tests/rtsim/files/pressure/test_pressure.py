@@ -144,7 +144,7 @@ def test_zebris_is_a_picture_of_peaks(put):
         (".asf", "5 mm", "5 m", "the cells measure 5000 x 10 mm; allowed: up to 100 mm"),
         (".asf", "B,10,0", "B,-10,0", "a pressure is -10 kPa; allowed: 0 to 100000 kPa"),
         (".lst", "Matrix: 64x95", "", "it is not an emed list"),
-        (".lst", "7\t40.00", "7\tx", "line 9: this is not the row of a picture"),
+        (".lst", "7\t40.00", "7\tx", "line 9: this line is not a row of a picture"),
         (".lst", "7\t40.00", "8\t40.00", "rows or columns are outside the platform"),
         (".apd", "SensCountX=2", "SensCountX=3", "2 rows of data; allowed: 3"),
         (".apd", "[Data]", "", "this is not a zebris footprint"),

@@ -103,7 +103,7 @@ def test_a_fossa_that_is_missing_is_the_others_mirror_image(tmp_path) -> None:
         surfaces[name] = f"{name}.obj"
     scan = msgspec.structs.replace(SCAN, surfaces=surfaces)
     found, notes = surfaces_of(scan, scan_frame, tmp_path / "head.toml")
-    assert "right_fossa: taken from the other side, mirrored" in notes[0]
+    assert "right_fossa: the mirror image of that of the other side" in notes[0]
     expected = fossa("left").vertices * [1.0, 1.0, -1.0]
     there = found["right_fossa"].vertices
     np.testing.assert_allclose(there.min(axis=0), expected.min(axis=0), atol=1e-5)
@@ -121,7 +121,7 @@ def test_what_is_missing_is_told() -> None:
     with pytest.raises(ConfigError, match="no left_orbitale"):
         frame_of(msgspec.structs.replace(SCAN, landmarks=less), "head.toml")
     line = {**LANDMARKS, "left_orbitale": in_scan((-0.012, 0.003, 0.01))}
-    with pytest.raises(ConfigError, match="porions and orbitale are fewer than three or on a line"):
+    with pytest.raises(ConfigError, match="porions and orbitale are fewer than three, or nearly on a line"):
         frame_of(msgspec.structs.replace(SCAN, landmarks=line), "head.toml")
     frame, still = frame_of(SCAN, "head.toml"), trial()
     others = tuple(name.replace("lower_top_left", "x") for name in still.names)
@@ -175,5 +175,5 @@ def test_surfaces_lie_at_their_condyle_and_turn_their_outsides_to_each_other() -
         check_surfaces({"left_condyle": condyle("right")}, tops, "head.toml")
     for name, surface in right.items():
         turned = surface._replace(triangles=surface.triangles[:, ::-1])
-        with pytest.raises(ConfigError, match=f"{name} turns its inside to right_"):
+        with pytest.raises(ConfigError, match=f"the inner side of {name} faces right_"):
             check_surfaces({**right, name: turned}, tops, "head.toml")

@@ -80,7 +80,7 @@ def test_a_tendon_fills_up_a_longer_path_and_gives_way_in_a_shorter_one(tmp_path
     ({"left_geniohyoid": "words.landmarkAscii"}, "is not three numbers"),
     ({"left_geniohyoid": "plain.landmarkAscii"}, "not an AmiraMesh ASCII file"),
     ({"left_geniohyoid": "far.landmarkAscii"}, "a landmark has a coordinate that is not a finite number"),
-    ({"left_superficial_masseter": ends("right_superficial_masseter")}, "mm from where the shipped muscle"),
+    ({"left_superficial_masseter": ends("right_superficial_masseter")}, "mm from that of the model mandible"),
 ])  # fmt: skip
 def test_what_are_no_ends_of_the_muscle_is_refused(tmp_path, muscles, told) -> None:
     """Protects from other muscles, sides and files, in a sentence each."""
