@@ -140,7 +140,7 @@ def read_model_markers(path: str | Path, *, up: str | None = None, units: str | 
     course, notes = _longest(content, "result", "markers_model")
     if course is None:
         raise ConfigError(
-            "the recording contains no markers of a model",
+            "the recording contains no positions of model markers",
             where=str(path),
             remedy="record the results of an estimator as well",
         )

@@ -40,7 +40,7 @@ RIGHT = re.compile(r"(^|[_.])(r|right)([_.]|$)", re.IGNORECASE)
 LEFT = re.compile(r"(^|[_.])(l|left)([_.]|$)", re.IGNORECASE)
 FLAT = np.array([1.0, 0.0, 1.0])
 NAMED = "--feet, or the bodies of external loads"
-REMEDY = "name the bodies on which plates act by --feet, or by feet in [plates] of the run config"
+REMEDY = "name the bodies on which force plates act, with --feet or with feet in [plates] of the run config"
 
 
 class Point(NamedTuple):

@@ -89,7 +89,7 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
         raise ConfigError(
             f"no task names a marker of the model {spec.name}; the tasks name {name_some(list(asked))}"
             if asked
-            else "the setup has no task for a marker",
+            else "the inverse kinematics setup has no task for a marker",
             where=where,
             allowed=name_some([marker.name for marker in spec.markers]),
             remedy="give the inverse kinematics setup that belongs to the model",

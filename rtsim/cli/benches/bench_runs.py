@@ -19,7 +19,7 @@ from rtsim.files.output import check_free, write_text
 @click.option(
     "--method", type=MethodName(), default="minimised", show_default=True, help="Method of the model."
 )
-@click.option("--forces", is_flag=True, help="Also compute speeds, accelerations and moments, with plates.")
+@click.option("--forces", is_flag=True, help="Also compute speeds, accelerations and joint moments.")
 @click.option("--config", default="", help="Run config whose recording replaces the synthetic walker.")
 def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool, config: str) -> None:
     """Measure latency, losses and CPU of player, estimator and subscriber as three processes."""

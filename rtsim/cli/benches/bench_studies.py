@@ -40,7 +40,9 @@ def study(as_json: bool, kills: int, seed: int | None) -> None:
     found, measured = studies.run(kills, seed_of(seed))
     for one in found:
         if one.fault:
-            click.echo(f"study of seed {one.seed}, the {one.victim} was killed: {one.fault}", err=True)
+            click.echo(
+                f"study with seed {one.seed}, in which the {one.victim} was killed: {one.fault}", err=True
+            )
     click.echo(figures.report("study-kills", measured, as_json))
     if any(one.fault for one in found):
         raise SystemExit(1)

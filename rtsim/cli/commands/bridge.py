@@ -57,7 +57,7 @@ def lsl_command(
 @click.argument("address", type=Address(), required=False)
 @offset_option(auto=False)
 @click.option("--to", "bound", type=Address(binding=True), default="tcp://127.0.0.1:5570", show_default=True,
-              help="Address at which PlotJuggler's ZeroMQ subscriber connects.")  # fmt: skip
+              help="Address to which PlotJuggler's ZeroMQ subscriber connects.")  # fmt: skip
 @click.option(
     "--field", "fields", multiple=True, help="Field of the results to send (repeatable; default: all fields)."
 )

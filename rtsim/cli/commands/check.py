@@ -129,7 +129,7 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
     return [
         f"{count_of(len(found.markers), 'marker')} are fitted, in the order of their weights: {fitted}",
         *(
-            [f"coordinates that are drawn to a target value, in the order of their weights: {drawn}"]
+            [f"coordinates that are pulled towards a target value, in the order of their weights: {drawn}"]
             if drawn
             else []
         ),

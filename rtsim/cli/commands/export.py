@@ -108,7 +108,7 @@ def command(
         check_free(out, overwrite=force)
         if curves:
             for option, given in of_poses.items():
-                check_of_use(option, not given, "stick figures, not to --curves")
+                check_of_use(option, not given, "pictures of the stick figure, not to curves (--curves)")
             draw_curves(recording, out, curves)
         else:
             draw(recording, out, instants, view or VIEWS[0], names)

@@ -93,8 +93,8 @@ def _address(name: str, what: str) -> Any:
     "source",
     type=MarkerSource(),
     metavar="SOURCE",
-    help="Markers, if the config has [markers]: walker, a file, or tcp://HOST:PORT [default: the source "
-    "of its run config].",
+    help="Markers, if the config has [markers]: walker, a file, or tcp://HOST:PORT (default: the source "
+    "of its run config).",
 )
 @bind_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")

@@ -29,7 +29,9 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
     metavar="NAME",
     help="Only moment arms about this joint angle (repeatable).",
 )
-@click.option("--sweep", is_flag=True, help="Move one --angle through its range, or --from LOW --to HIGH.")
+@click.option(
+    "--sweep", is_flag=True, help="Vary the one --angle over its range, or from --from LOW to --to HIGH."
+)
 @click.option("--from", "low", type=float, help="Value at which the sweep starts [deg, mm].")
 @click.option("--to", "high", type=float, help="Value at which the sweep ends [deg, mm].")
 @click.option(

@@ -40,8 +40,8 @@ NOW, BEFORE = "now", "before"
               help="Convention of the angles (default: that of the norms, else `cgm` if the trials "
                   "contain it).")  # fmt: skip
 @click.option("-o", "--out", "outputs", multiple=True, type=click.Path(path_type=Path), metavar="PATH",
-              help=".html, .pdf, .png, .xlsx, or a folder for csv and a spreadsheet (repeatable; default: "
-              "the name of the first source with .html).")  # fmt: skip
+              help="Report: .html, .pdf, .png, .xlsx, or a folder for csv and a spreadsheet (repeatable; "
+              "default: the name of the first source with .html).")  # fmt: skip
 @click.option("--name", default="", metavar="TEXT", help="Name or code of the person, printed on every page.")
 @click.option(
     "--date", "day", default="", metavar="TEXT", help="Date of the session (default: date of the first file)."

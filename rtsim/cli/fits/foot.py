@@ -58,7 +58,11 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
 @click.command("foot")
 @click.argument("trials", nargs=-1, required=True, type=FILE)
 @click.option(
-    "--forces", multiple=True, type=FILE, help="Force plates of each trial (default: found in its folder)."
+    "--forces",
+    multiple=True,
+    type=FILE,
+    help="Force plates, one file for each trial (default: its C3D file, or a file with the name of the "
+    "trial).",
 )
 @click.option(
     "--plate",

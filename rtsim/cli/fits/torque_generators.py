@@ -106,7 +106,8 @@ if TYPE_CHECKING:
 @click.option(
     "--bounds",
     is_flag=True,
-    help="Set the lowest strength of the legs as for a weak person: begin at 80 % of the peak moments.",
+    help="Set the lower bounds of the strengths of the legs as for a weak person: extensors from 80 % of "
+    "their peak moments.",
 )
 @click.option(
     "--measured",

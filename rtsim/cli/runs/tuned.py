@@ -246,7 +246,7 @@ def searched(
         f"best of {kept.n_tried} settings: {parameters.words(kept.best)}; expected "
         f"{'utility, with its sign changed,' if asking.method == 'preference' else 'cost'} "
         f"{mean[0]:.4g}, standard deviation {deviation[0]:.2g}"
-        + ("; `rtsim tune --switch best` sets it" if live is not None else ""), err=False,
+        + ("; `rtsim tune --switch best` sets these values" if live is not None else ""), err=False,
     )  # fmt: skip
     if paper is not None:
         from rtsim.monitor.figures.landscape import save_landscape
@@ -351,7 +351,7 @@ def validated(spec: HilSpec, parameters: Parameters, measure: Measured, asking: 
     default = {name: spec.controller.values[name] for name in parameters.names}
     settings = dict(zip(CONDITIONS, (default, dict(kept.best), None), strict=True))
     assert settings[ZERO] is None
-    tell(f"default {parameters.words(default)}; {TUNED} {parameters.words(kept.best)}")
+    tell(f"default setting: {parameters.words(default)}; {TUNED} setting: {parameters.words(kept.best)}")
     blocks, rows = order(asking.blocks, asking.seed), []
     for b, block in enumerate(blocks):
         row = []

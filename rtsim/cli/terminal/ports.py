@@ -128,8 +128,8 @@ def check_ports(addresses: Mapping[str, str], security: Security | None = None) 
             raise ConfigError(
                 f"{address} is in use, perhaps by another run",
                 where=option,
-                remedy=f"end that, give another {option} (port 0 takes any free one), or give none and "
-                f"--port-offset {AUTO}",
+                remedy=f"end that run, give another {option} (port 0: any free port), or leave {option} out "
+                f"and give --port-offset {AUTO}",
             ) from fault
         except StreamError as fault:
             raise ConfigError(str(fault), where=option) from fault

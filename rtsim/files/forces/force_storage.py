@@ -266,7 +266,7 @@ def _without_places(
             )  # fmt: skip
         if n:
             notes.append(
-                f"the point of {name} is exactly 0, 0, 0 in {n} of {n_heavy} loaded samples, treated as missing"
+                f"the point of {name} is exactly 0, 0, 0 in {n} of {n_heavy} loaded samples: taken as missing"
             )
     point[nowhere] = np.nan
     return notes

@@ -142,7 +142,7 @@ def table_parts(
     results, left_out = chosen(results, frames)
     if not len(results.times):
         raise ConfigError(
-            "the status of no frame is ok",
+            "no frame has the status ok",
             where=where,
             remedy="write all frames with their status: --frames marked",
         )

@@ -79,8 +79,8 @@ IN_PROCESS = [
 
 
 IN_USE = (
-    "{} is in use, perhaps by another run; end that, give another {} (port 0 takes any free one), or give "
-    "none and --port-offset auto"
+    "{0} is in use, perhaps by another run; end that run, give another {1} (port 0: any free port), or leave "
+    "{1} out and give --port-offset auto"
 )
 
 

@@ -231,7 +231,7 @@ def test_what_is_missing_is_named(tmp_path):
     path = record(tmp_path / "m.mcap", marker_messages(session, body()))
     with pytest.raises(ConfigError, match="no results"):
         read_results(path)
-    with pytest.raises(ConfigError, match="no markers of a model"):
+    with pytest.raises(ConfigError, match="no positions of model markers"):
         read_model_markers(path)
     with pytest.raises(ConfigError, match="no markers"):
         read_markers(record(tmp_path / "e.mcap", [session]))
