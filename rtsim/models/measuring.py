@@ -102,7 +102,7 @@ def check_markers(scaler: Scaler, places: Mapping[str, Array], trial: MarkerTria
         f"measured ({name_some(wanted)}) the trial has {name_some(there) if there else 'none'}, but "
         f"{name_some(strange)}",
         where="static trial",
-        remedy="give a trial with the markers that the setup names, or a setup for those of the trial",
+        remedy="give a trial with the markers of the setup, or a setup file for the markers of the trial",
     )
 
 

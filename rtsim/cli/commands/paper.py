@@ -33,7 +33,7 @@ FORMATS = ("png", "svg", "pdf")
 @click.option(
     "--recording",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Markers (.mcap, .c3d, .trc), or the joints of a lift (paper 004), instead of the shipped data.",
+    help="Markers (.mcap, .c3d, .trc), or the joints of a lift (paper 004), instead of the data of rtsim.",
 )
 @click.option(
     "--static",

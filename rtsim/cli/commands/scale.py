@@ -29,7 +29,7 @@ STATURES_MM, PER_SQUARE = (500.0, 2500.0), (8.0, 120.0)
 @click.option(
     "--static",
     type=click.Path(path_type=Path),
-    help=f"Static trial ({listed(of_laboratories(MARKERS))}), instead of the trials that the setup names.",
+    help=f"Static trial ({listed(of_laboratories(MARKERS))}), instead of the trials in the setup file.",
 )
 @PERSON_OPTION
 @click.option("--mass", "mass_kg", type=float, help="Mass of the person [kg], instead of the setup's.")

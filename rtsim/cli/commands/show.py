@@ -28,14 +28,17 @@ BY_SOURCE = ("labs", "subjects")
 )
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 def command(name: str | None, out: Path | None, force: bool) -> None:
-    """Print the shipped config NAME, or write it to a file of your own; without NAME, list all of them.
+    """Print the config NAME that comes with rtsim, or write it to a file of your own; without NAME, list all
+    of them.
 
     If configs of several kinds have this name, give models/NAME, runs/NAME, ...
     """
     if name is None:
         if out is not None:
             raise ConfigError(
-                "the name of a config is missing", where="--out", remedy="give the NAME of a shipped config"
+                "the name of a config is missing",
+                where="--out",
+                remedy="give the NAME of a config that comes with rtsim",
             )
         list_all()
         return
@@ -68,13 +71,13 @@ def shipped_config(name: str) -> Path:
         return known[found[0]]
     if found:
         raise ConfigError(
-            f"{name!r} is the name of {len(found)} shipped configs", where="NAME",
+            f"{name!r} is the name of {len(found)} configs", where="NAME",
             remedy=f"give one of: {', '.join(found)}",
         )  # fmt: skip
     by_word = {word: key for key in known for word in (key, key.partition("/")[2])}
     near = [by_word[word] for word in get_close_matches(given, by_word, N_NEAREST, 0.6)]
     raise ConfigError(
-        f"there is no shipped config named {name!r}", where="NAME",
+        f"no config named {name!r} comes with rtsim", where="NAME",
         remedy=f"perhaps {' or '.join(dict.fromkeys(near))}" if near else "`rtsim show` lists them all",
     )  # fmt: skip
 
