@@ -59,8 +59,8 @@ def test_joints_that_are_ok_are_kept_in_flagged_frames() -> None:
     np.testing.assert_array_equal(np.isnan(found.fields["muscle_lengths"][:, 0]), expected.any(axis=1))
     assert not np.isnan(found.fields["marker_fault"]).any()
     assert not np.isnan(found.fields["joint_angles_mask"]).any()
-    assert "hip_r on 1" in told[0]
-    assert "trunk on 1" in told[0]
+    assert "hip_r in 1" in told[0]
+    assert "trunk in 1" in told[0]
 
 
 @pytest.mark.parametrize("bit", [Status.STALE, Status.INVALID_INPUT, Status.SUSPECT, Status.NOT_CONVERGED])

@@ -218,7 +218,7 @@ def test_markers_without_a_name_beside_a_named_person_are_told_and_left_out_by_c
     """Protects against a bystander's marker: it is told, and who asks for Anna has hers alone."""
     lone = without(WALKER, *(name for name in WALKER.names if name != "RTH1"))
     path = file_of(tmp_path, together(("Anna:", ANNA), ("", lone._replace(positions=lone.positions + ASIDE))))
-    (note,) = [note for note in read_markers(path).notes if "without a name" in note]
+    (note,) = [note for note in read_markers(path).notes if "without a person's name" in note]
     assert "1 marker" in note
     assert "(RTH1)" in note
     assert "--person Anna" in note
