@@ -41,7 +41,7 @@ class RunRights:
 
     @property
     def free(self) -> Collection[str]:
-        """The commands that need no role."""
+        """The commands that every sender may give, even one without a role (rights that go with a key)."""
         return () if self._replay else (EMERGENCY,)
 
     def refusal(self, command: str, asker: Asker) -> str:

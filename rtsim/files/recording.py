@@ -59,7 +59,8 @@ class Results(NamedTuple):
 
 
 class _Course(NamedTuple):
-    """A descriptor and the frames that follow it in a recording."""
+    """The descriptor of a stream, the message that lists its fields, and the frames that follow it in a
+    recording."""
 
     session: Session
     frames: list[Frame]
@@ -98,7 +99,7 @@ class _Sorting:
 
     @property
     def n_orphan(self) -> int:
-        """Number of frames without a descriptor in the recording."""
+        """Number of frames in the recording before which no descriptor, which lists their fields, came."""
         return sum(map(len, self._waiting.values()))
 
     def _begin(self, session: Session, payload: bytes) -> None:
@@ -317,7 +318,7 @@ def _repeats(frame: Frame, before: Frame) -> bool:
 
 
 def _split(rows: FloatArray, specs: Mapping[str, FieldSpec]) -> dict[str, FloatArray]:
-    """Split the rows of numbers into the fields of the descriptor, (n, ...) each."""
+    """Split rows of numbers (n, n_number) into fields of the names and shapes in specs, (n, ...) each."""
     fields = {}
     start = 0
     for name, spec in specs.items():

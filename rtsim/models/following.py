@@ -158,8 +158,8 @@ def drawn_in(model: Model, following: TrackingTasks) -> list[TargetedCoordinate]
 
 
 def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: TrackingTasks) -> Roles:
-    """Add the target values of coordinates, and the ranges of clamped coordinates, to the roles of a
-    method."""
+    """Add the target values of coordinates, and the ranges of clamped coordinates, to the roles of a method
+    (the constraints that it uses, with targets)."""
     names, q, dof = model.coordinates.names, model.coordinates.q, model.coordinates.dof
     drawn = drawn_in(model, following)
     at = np.array([names.index(one.name) for one in drawn], np.int64)
@@ -202,6 +202,7 @@ def passed_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def with_none_drawn(roles: Roles) -> Roles:
-    """Return the roles of a method with empty tables of target values and of clamped coordinates."""
+    """Return the roles of a method (the constraints that it uses, with targets) with empty tables of target
+    values and of clamped coordinates."""
     n, x = np.zeros(0, np.int64), np.zeros(0)
     return roles._replace(tasks=CoordinateTargets(n, n, x, x), limits=CoordinateRanges(n, n, x, x))

@@ -46,9 +46,8 @@ PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
 class Change(IntEnum):
-    """What the descriptor of a session that begins changes in the monitor window: nothing, its texts, or its
-    plots.
-    """
+    """What a new descriptor, the message with which a session of a stream begins, changes in the monitor
+    window: nothing, its texts, or its plots."""
 
     NOTHING = 0
     DETAILS = 1  # the words about the session; the curves go on after a gap
@@ -165,7 +164,8 @@ class Feed:
         return [*self.gait.since(time), *(mark for mark in self.marks if mark.time >= time)]
 
     def clear(self) -> None:
-        """Clear the curves and the counts; the session stays."""
+        """Clear the curves, poses, events and counts of the monitor window; the session of the stream that it
+        shows is kept."""
         self.history.clear()
         self.archive.clear(self.history)
         self.poses.clear()

@@ -151,7 +151,8 @@ class WindowLayout(NamedTuple):
 
 
 def layout_of(session: Session) -> WindowLayout:
-    """Build the layout from a descriptor; unknown fields are not shown."""
+    """Build the layout of the monitor's plots from the descriptor of a result stream, which lists its fields;
+    unknown fields are not shown."""
     specs = {spec.name: spec for spec in session.fields}
     notes: list[str] = []
     panels: list[PlotPanel] = []

@@ -32,15 +32,15 @@ def notes_of(item: PaperItem, result: ItemResult) -> list[str]:
 
 
 def data_of(item: PaperItem, result: ItemResult) -> tuple[str, bool]:
-    """Return the source of the data from which an item was computed, as text, and whether the paper used the
-    same data.
-    """
+    """Return the source of the data from which a figure or table of a paper (item) was computed, as text, and
+    whether the paper used the same data."""
     own = item.has_data_of_paper if result.has_data_of_paper is None else result.has_data_of_paper
     return result.data or item.data, own
 
 
 def missed_rows(found: Sequence[ReproducedItem]) -> list[str]:
-    """Return the item and the quantity of every comparison whose computed value is outside its bound."""
+    """Return the item (figure or table of a paper) and the quantity of every comparison whose computed value
+    is outside its bound."""
     return [
         f"{one.item.name}, {row.quantity}" for one in found for row in one.result.rows if row.is_held is False
     ]

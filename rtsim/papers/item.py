@@ -128,5 +128,5 @@ class PaperItem(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of the item, such as "figure 2"."""
+        """Name of this figure or table of a paper, such as "figure 2"."""
         return f"{self.kind} {self.number}"

@@ -38,7 +38,7 @@ def results_of(simulator: Simulator, done: SimulatedRun) -> Results:
 
 
 def described(simulator: Simulator) -> dict[str, Any]:
-    """Return the metadata of a simulation for the descriptor of its results."""
+    """Return the metadata of a simulation for the descriptor (first message) of the stream of its results."""
     m, settings = simulator.model, simulator.settings
     points = muscle_points(m)
     return {

@@ -87,7 +87,7 @@ class ConventionalAngles(Stage):
         self._run(*self._arguments())
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), forget the direction of walking found so far."""
+        """In a new session of the input stream (anew), forget the direction of walking found so far."""
         if anew:
             self._axis.begin()
 

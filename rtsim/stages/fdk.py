@@ -87,8 +87,8 @@ class BalancedJoint(Balance):
         )
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), create a filter for its rate and discard the equilibrium of earlier
-        frames."""
+        """In a new session of the input stream (anew), create a filter for its rate and discard the
+        equilibrium of earlier frames."""
         if not anew and self._filter is not None:
             return
         self.balanced.forget()

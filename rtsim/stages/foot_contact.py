@@ -127,9 +127,8 @@ class FootContacts(Stage):
             self.shared.share(self._ground[1])
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Find the plate forces of each foot. In a new session (anew), also create filters like that of the
-        motion, and report which feet were found and how.
-        """
+        """Find the plate forces of each foot. In a new session of the input stream (anew), also create
+        filters like that of the motion, and report which feet were found and how."""
         if self.loads is not None:
             self._bearers = [self.loads.bearer_with(marks, side) for marks, side in self._marked]
         if anew:
@@ -228,7 +227,7 @@ class FootContacts(Stage):
 
     def meta(self) -> dict[str, Any]:
         """Return the foot model, its scaling, and the mass of the person, where it is known, for the
-        descriptor."""
+        descriptor (first message) of the result stream."""
         sizes = {SIDES[s]: f.foot.size for s, f in zip(self._sides, self._feet, strict=True)}
         person = {"mass_kg": self._mass} if self._mass else {}
         return {**person, "foot": {"model": self.spec.model, "level": self.spec.level, "size": sizes}}

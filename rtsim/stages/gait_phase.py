@@ -82,7 +82,8 @@ class GaitPhases(Stage):
         self._n_marked = 0
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), forget the strides and the direction of walking found so far."""
+        """In a new session of the input stream (anew), forget the strides and the direction of walking found
+        so far."""
         if not anew:
             return
         model = self.kinematics.estimator.model

@@ -83,7 +83,8 @@ class GroundReaction(Stage):
             dynamics.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin a session; in a new one (anew), report how the body's mass is distributed."""
+        """Begin a session of the input stream; in a new one (anew), report how the body's mass is
+        distributed."""
         if anew:
             notes = "; ".join(self.person.notes)
             self.sentences.append(
@@ -135,7 +136,7 @@ class GroundReaction(Stage):
         return told
 
     def meta(self) -> dict[str, Any]:
-        """Return the mass of the person for the descriptor."""
+        """Return the mass of the person for the descriptor (first message) of the result stream."""
         return {"mass_kg": self.person.mass, "stature_m": self.person.stature}
 
 

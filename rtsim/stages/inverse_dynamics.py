@@ -66,8 +66,8 @@ class PersonLoads(JointLoads):
         self.quantities()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin a session: find for each foot of the model the plate forces that act on it, and prepare their
-        filters. anew : whether the input session is another one
+        """Begin a session of the input stream: find for each foot of the model the plate forces that act on
+        it, and prepare their filters. anew : whether it is another one than before
         """
         segments, feet = self._subject.segments, feet_of(self._bodies, self._subject.side)
         markers = {b: segments[self._bodies[b]].markers_mm for b, _ in feet if self._bodies[b] in segments}
@@ -127,7 +127,8 @@ class PersonLoads(JointLoads):
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
-        """Return the mass of the person, and the share of it that the model contains, for the descriptor."""
+        """Return the mass of the person, and the share of it that the model contains, for the descriptor
+        (first message) of the result stream."""
         person = {"mass_kg": self.person.mass, "stature_m": self.person.stature}
         return {**person, "model_mass_kg": self.dynamics.mass}
 
@@ -241,7 +242,7 @@ class ModelLoads(JointLoads):
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
-        """Return the mass of the model for the descriptor."""
+        """Return the mass of the model for the descriptor (first message) of the result stream."""
         return {"mass_kg": self.mass}
 
 

@@ -143,7 +143,7 @@ class Kinematics(Stage):
         self._square_sum, self._n_square = 0.0, 0
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), create its marker input, and discard the pose and marker history."""
+        """In a new input session (anew), create its marker input; discard the pose and the marker history."""
         if not anew and self.marker_input is not None:
             return
         if self.marker_input is not None:

@@ -51,7 +51,7 @@ class Progression(Stage):
         self._pelvis, self._feet = np.full(3, math.nan), np.full(len(feet), math.nan)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), forget the direction of walking found so far."""
+        """In a new session of the input stream (anew), forget the direction of walking found so far."""
         model = self.kinematics.estimator.model
         joints = np.flatnonzero(model.joints.proximal == 0)
         self._at_root = (3 * joints[:, None] + np.arange(3)).ravel()

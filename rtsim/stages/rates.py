@@ -59,8 +59,8 @@ class FilteredMotion(Stage):
         self.estimator_of(manifold, FASTEST).take(0.0, q)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), or for a changed model, create a filter for the rate of the session;
-        otherwise keep the filter with its history."""
+        """In a new session of the input stream (anew), or for a changed model, create a filter for the rate
+        of the session; otherwise keep the filter with its history."""
         model = self.kinematics.estimator.model
         if not anew and model is self._model:
             return

@@ -50,7 +50,7 @@ class SagittalMotion(Stage):
         pose(model.tree, model.q_neutral.copy(), self._pose)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), forget the direction of walking found so far."""
+        """In a new session of the input stream (anew), forget the direction of walking found so far."""
         if anew:
             self._progress = ForwardDistance()
 

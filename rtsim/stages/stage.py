@@ -124,7 +124,8 @@ class Stage:
         return []
 
     def meta(self) -> dict[str, Any]:
-        """Return metadata for the descriptor."""
+        """Return the stage's entries in the metadata of the descriptor, the first message of the result
+        stream."""
         return {}
 
     def gauges(self) -> dict[str, float]:

@@ -134,7 +134,7 @@ class Measuring:
         self.cost: CycleCost | None = None
 
     def announce(self, session: Session) -> None:
-        """Store the descriptor of the results, with the fields of the frames that follow."""
+        """Store the descriptor of the stream of results: it lists the fields of the frames that follow."""
         self.cost = self._runs.collector(session)
 
     def send(self, message: AnyMessage) -> None:
@@ -220,5 +220,5 @@ def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:
 
 
 def work(task: Callable[[OfflineRuns, Item], Done], item: Item) -> Done:
-    """Return the result of a task for an item, executed in a worker process."""
+    """Return what the function `task` computes in this worker process from its offline runs and one item."""
     return task(_own[0], item)

@@ -160,7 +160,8 @@ class ListedKeys(Mapping[str, Asker]):
 
 
 def _files(folder: Path) -> list[tuple[Role, Path]]:
-    """Return the key files of an allow-list, each with the role that its folder gives."""
+    """Return the key files of an allow-list, each with its role, which determines the commands that the key's
+    owner may give and is the name of its folder."""
     places: list[tuple[Role, Path]] = [("watch", folder), *((role, folder / role) for role in FOLDERS)]
     return [(role, path) for role, place in places for path in sorted(place.glob("*.key"))]
 

@@ -79,9 +79,8 @@ def results(
 
 
 def condyles(task: str, times: Array) -> Array:
-    """Return the true positions of the left and the right condyle in the skull at given times of a task, from
-    the synthetic motion, (n, 2, 3) [m].
-    """
+    """Return the true positions of the left and the right condyle in the skull at given times of a task
+    (chewing, protrusion or opening), from the synthetic motion, (n, 2, 3) [m]."""
     R, x = jaw_in_skull(task, times)
     return np.stack([R @ [0.0, 0.0, z] + x for z in (-CONDYLE_M, CONDYLE_M)], axis=1)
 

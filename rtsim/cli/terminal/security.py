@@ -43,7 +43,8 @@ def bind_security(key: str | None, clients: str | None) -> Security | None:
 
 
 def role_keys(key: str | None, clients: str | None) -> RoleKeys | None:
-    """Return the keys with roles for a run with a device; None if no key is given."""
+    """Return the places of the run's own key and of its clients' keys, whose roles determine the commands
+    that each may give to a run with a device; None if no key is given."""
     if not key and not clients:
         return None
     if not (key and clients):

@@ -141,7 +141,8 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             )
 
     def _check_roles(self) -> None:
-        """Raise ValueError for a marker in two roles, and for an incomplete knee alignment device."""
+        """Raise ValueError for a marker in two roles (landmarks), and for an incomplete knee alignment
+        device."""
         device = [name for role, name in self.named.items() if role.startswith("knee_device")]
         if len(device) not in (0, 3):
             raise ValueError("a knee alignment device needs knee_device_axis, knee_device_1, knee_device_2")
@@ -202,7 +203,8 @@ class LabMap(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def names_of(table: LabSide) -> tuple[str, ...]:
-    """Return all marker names in a leg's marker map in order; markers with several roles occur repeatedly."""
+    """Return all marker names in a leg's marker map in order; markers with several roles (landmarks) occur
+    repeatedly."""
     trunk = (
         (table.trunk.shoulder, table.trunk.shoulder_opposite, *table.trunk.tracking) if table.trunk else ()
     )

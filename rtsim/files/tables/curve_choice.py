@@ -107,7 +107,8 @@ def title_of(spec: FieldSpec, group: SideGroup, part: str = "") -> str:
 
 
 def cells_of_session(session: Session) -> list[CurveCell]:
-    """Return a cell for every quantity of a descriptor that can be drawn."""
+    """Return a cell of a figure for every quantity of a result stream that can be drawn over time. session :
+    the stream's descriptor, which lists its fields"""
     side = str(session.meta.get("side") or "")
     side = side if side in SIDES else ""
     return [cell for spec in session.fields if is_drawable(spec) for cell in cells_of_field(spec, side)]

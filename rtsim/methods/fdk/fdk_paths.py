@@ -75,8 +75,8 @@ def row_of_line(model: Model, name: str) -> ElementRow:
 
 def from_neutral(model: Model, roles: Roles) -> Roles:
     """Set the target of every constraint on a path length to the path's length in the neutral pose; return
-    the changed roles. ConfigError if a path cannot be computed there.
-    """
+    the changed roles (which constraints a method uses, with their targets). ConfigError if a path cannot be
+    computed there."""
     lengths = model.elements.lengths
     if lengths is None:
         return roles

@@ -186,7 +186,7 @@ def rows_of(model: Model, own: list[int], moved: bool) -> Array:
 
 
 def value(model: Model, e: int, position: Array, rotation: Array) -> float:
-    """Return the value Phi of the constraint of element e, without its target [m, m^2, rad].
+    """Return the value Phi of the constraint e of model.elements, without its target [m, m^2, rad].
 
     position : (n_body, 3) [m]; rotation : (n_body, 3, 3) - of all bodies
     """

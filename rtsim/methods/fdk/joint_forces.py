@@ -85,7 +85,8 @@ class JointForces:
                     force += size * elements.normal_b[element]
 
     def _place(self, e: int, position: Array, rotation: Array) -> Array:
-        """Return the first point of element e in the axes of the element's second body, (3,) [m]."""
+        """Return the first point of the constraint with index e in model.elements, which lies on the
+        constraint's first body, from the origin and in the axes of its second body, (3,) [m]."""
         elements = self._of.model.elements
         a, b = elements.body_a[e], elements.body_b[e]
         x: Array = rotation[b].T @ (rotation[a] @ elements.point_a[e] + position[a] - position[b])

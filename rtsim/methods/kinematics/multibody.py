@@ -314,7 +314,8 @@ class MultibodyEstimator:
         self.options.health.downweight[0] = on
 
     def placed_by(self, method: str) -> tuple[Model, Roles, Pose, Array]:
-        """Return model and roles of a method, and the pose and coordinates that its solver writes."""
+        """Return model and roles (constraints in use, with targets) of a method, and the pose and coordinates
+        that its solver writes."""
         s = self._setups[method]
         return s.model, s.method.roles, s.work.solver.pose, s.state.track.q
 
@@ -343,9 +344,8 @@ def set_up(
     health: Health,
     following: TrackingTasks | None = None,
 ) -> _Setup:
-    """Choose the roles of one method, and allocate all its arrays except the markers' history, which all
-    methods share.
-    """
+    """Choose the constraints that one method uses (its roles), and allocate all its arrays except the
+    markers' history, which all methods share."""
     check_fits_markers(spec)
     how, roles = find_method(spec, method), roles_of(spec, method, subject)
     first = roles_of(spec, how.follows, subject) if how.follows else roles

@@ -79,9 +79,8 @@ class JawTask(NamedTuple):
 
 
 def seconds_of(task: str) -> float:
-    """Return the duration of a live run that contains five cycles of a task after the filter has settled
-    [s].
-    """
+    """Return the duration of a live run that contains five cycles of a task of the jaw (chewing, protrusion
+    or opening) after the filter has settled [s]."""
     return SETTLED_S + N_CYCLE / TASKS[task].frequency_hz + SPARE_S
 
 

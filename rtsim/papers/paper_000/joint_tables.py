@@ -99,8 +99,10 @@ def signs_in_words() -> str:
 
 
 def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """Compare computed values of a task with statements of the paper on kinematics that hold for any subject,
-    such as that every frame has an equilibrium; own : results of both joint models
+    """Compare computed values of a task of the jaw (chewing, protrusion or opening) with statements of the
+    paper on kinematics that hold for any subject, such as that every frame has an equilibrium.
+
+    own : results of both joint models
     """
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     middle = own.places("pop")[rows, :, 2].mean(axis=1)
@@ -118,8 +120,10 @@ def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
 
 
 def force_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """Compare computed values of a task with statements of the paper on forces that hold for any subject,
-    such as that contacts only push; own : results of both joint models
+    """Compare computed values of a task of the jaw (chewing, protrusion or opening) with statements of the
+    paper on forces that hold for any subject, such as that contacts only push.
+
+    own : results of both joint models
     """
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     pressed = own.pop.fields["unilateral_reactions"][rows]

@@ -119,7 +119,8 @@ class CurveSource(NamedTuple):
 
 
 def number_of(meta: Mapping[str, Any], key: str) -> float:
-    """Return a positive number from a descriptor; 0 if it is missing, as in a file by other software."""
+    """Return the positive number that the metadata of a recording's results have under `key`; 0 if it is
+    missing, as in a file by other software."""
     value = meta.get(key)
     sound = isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 < value < math.inf
     return float(value) if sound and value is not None else 0.0

@@ -124,7 +124,8 @@ class PackageStage(Stage):
         return found
 
     def meta(self) -> dict[str, Any]:
-        """Return the metadata of the stage; empty if they cannot be stored in a descriptor."""
+        """Return the metadata of the stage; empty if they cannot be stored in the descriptor (first message)
+        of the result stream."""
 
         def meta() -> dict[str, Any]:
             found = self.stage.meta()

@@ -95,7 +95,7 @@ class ForwardStep(Stage):
         return self.told.quantities
 
     def meta(self) -> dict[str, Any]:
-        """Return model, method and step for the descriptor."""
+        """Return model, method and step for the descriptor (first message) of the result stream."""
         return described(self.stride.simulator)
 
     def status_text(self) -> str:

@@ -79,7 +79,8 @@ class WornJoint(Stage):
         self._forget()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), whose times have another origin, end torque and discard the angle."""
+        """In a new session of the input stream (anew), whose times have another origin, end torque and
+        discard the angle."""
         if not anew:
             return
         if not math.isnan(self._session_rate):

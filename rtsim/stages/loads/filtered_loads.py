@@ -28,8 +28,8 @@ class FootWrenches(Protocol):
     wrench: NDArray[np.float64]
 
     def begin(self, anew: bool) -> None:
-        """Begin an input session; anew : whether it differs from the previous one, so that the history is
-        discarded"""
+        """Begin a session of the input stream; anew : whether it differs from the previous one, so that the
+        history is discarded"""
 
     def take(self, time: float) -> None:
         """Compute the wrenches at the time of a frame [s]."""
@@ -52,7 +52,8 @@ class FilteredLoads:
         self._filters: list[RateEstimator] = []
 
     def begin(self, anew: bool) -> None:
-        """Begin an input session; if it is a new one (anew), create filters like that of the motion."""
+        """Begin a session of the input stream; if it is a new one (anew), create filters like that of the
+        motion."""
         if anew or not self._filters:
             rate = self.motion.rate
             self._filters = [self.motion.estimator_of(plain(6), rate) for _ in self.wrench] if rate else []

@@ -71,7 +71,8 @@ class FollowedFeet:
             follow(np.eye(N_POSE)[3], np.zeros(N_TWIST), self._followed, k, self.place)
 
     def begin(self, anew: bool) -> None:
-        """Begin an input session; if it is a new one (anew), create filters like that of the motion."""
+        """Begin a session of the input stream; if it is a new one (anew), create filters like that of the
+        motion."""
         if anew or not self._filters:
             rate = self.motion.rate
             self._filters = [self.motion.estimator_of(FREE, rate) for _ in self._q] if rate else []

@@ -68,7 +68,8 @@ class JointLoads(Stage):
             dynamics.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), create filters for the forces, like that of the motion."""
+        """In a new session of the input stream (anew), create filters for the forces, like that of the
+        motion."""
         if anew:
             self.sentences.append(f"{'; '.join(self.told)}.")
         self.wrenches.begin(anew)

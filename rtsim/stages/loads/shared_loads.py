@@ -39,7 +39,8 @@ class SharedGroundForce:
         self.wrench: Array = np.full((2, 6), math.nan)
 
     def begin(self, anew: bool) -> None:
-        """Begin an input session; if it is a new one (anew), forget the earlier loads of the feet."""
+        """Begin a session of the input stream; if it is a new one (anew), forget the earlier loads of the
+        feet."""
         if anew:
             self._share.forget()
 

@@ -132,7 +132,8 @@ class LiveSubjectCheck(Stage):
         self._forget()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), restart the check, as the stream may show another person."""
+        """In a new session of the input stream (anew), restart the check, as the stream may show another
+        person."""
         if anew:
             self._forget()
 

@@ -66,7 +66,7 @@ class DrivenJoint(Balance):
         return self.balanced.drive(drivers.q, drivers.v, drivers.v_dot, drivers.driven)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """In a new session (anew), forget the equilibria of earlier frames."""
+        """In a new session of the input stream (anew), forget the equilibria of earlier frames."""
         if anew:
             self.balanced.forget()
 

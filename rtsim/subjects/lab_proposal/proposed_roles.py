@@ -140,14 +140,14 @@ def propose_roles(
 
 
 def doubted(role: MarkerRole, why: str) -> MarkerRole:
-    """Return the role marked as uncertain for this reason, unless it already has a reason."""
+    """Return the role (anatomical landmark) that is proposed for a marker, marked as uncertain for this
+    reason, unless it already has a reason."""
     return role._replace(certainty=UNSURE, why=role.why or why)
 
 
 def without_spare(roles: Sequence[MarkerRole]) -> list[MarkerRole]:
-    """Remove uncertain roles without an effect on the leg: a sacrum beside both PSIS, a toe beside both
-    metatarsals.
-    """
+    """Remove uncertain roles (anatomical landmarks) without an effect on the leg: a sacrum beside both PSIS,
+    a toe beside both metatarsals."""
     known = {(role.role, role.side) for role in roles}
     backs = {("psis", "right"), ("psis", "left")} <= known
     return [
@@ -247,7 +247,7 @@ def with_side(
 
 
 def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: bool) -> MarkerRole:
-    """Return the role of marker k from its position, as its name has no meaning.
+    """Return the role (anatomical landmark) of marker k from its position, as its name has no meaning.
 
     placed : the landmark nearest to it; exchanged : whether right and left labels are exchanged
     """
@@ -281,5 +281,5 @@ def twice_named(
 
 
 def of_side(slot: tuple[str, str]) -> str:
-    """Return a role and its side as text; slot : (role, side)."""
+    """Return a role (anatomical landmark) and its side as text; slot : (role, side)."""
     return f"{slot[1]} {slot[0]}".strip()
