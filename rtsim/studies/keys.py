@@ -25,9 +25,9 @@ def place_of(tables: Any, key: str, where: str) -> tuple[Step, ...]:
     for word in key.replace("[", ".").replace("]", "").split("."):
         step = step_of(at, word)
         if step is None:
-            so_far = ".".join(map(str, steps)) or "the tables of the study"
+            so_far = ".".join(map(str, steps)) or "the top"
             raise ConfigError(
-                f"the key {key!r} does not exist: there is no entry {word!r} in {so_far}", where=where,
+                f"the key {key!r} does not exist: there is no {word!r} below {so_far}", where=where,
                 allowed=near(word, at), remedy="correct the key",
             )  # fmt: skip
         steps.append(step)

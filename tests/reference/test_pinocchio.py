@@ -124,5 +124,5 @@ def test_functions_have_no_mirror() -> None:
     """Protects against a mirror of something else: what Pinocchio does not have is refused."""
     rng = np.random.default_rng(43)
     system = random_models.random_system(rng, random_models.chained_tree(rng))
-    with pytest.raises(ValueError, match="no counterpart of joint 1"):
+    with pytest.raises(ValueError, match="no joint like joint 1"):
         mirror(system)

@@ -124,7 +124,7 @@ def test_tests_that_fail_unchanged_are_told(tmp_path: Path) -> None:
 
 def test_a_room_that_there_is_not() -> None:
     """Protects who mistypes a room: a sentence with all of them."""
-    with pytest.raises(ConfigError, match=r"no room 'kitchen'.*solver"):
+    with pytest.raises(ConfigError, match=r"no package 'kitchen'.*solver"):
         run.run(["kitchen"], 1, 0)
 
 

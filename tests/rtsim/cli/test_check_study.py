@@ -29,7 +29,7 @@ def test_a_study_is_named_with_its_cases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("model.bodies.ball.mass_kg", "model.bodies.bal.mass_kg", "there is no entry 'bal'"),
+        ("model.bodies.ball.mass_kg", "model.bodies.bal.mass_kg", "there is no 'bal'"),
         ("values = [0.5, 0.6]", "values = []", "needs values"),
         ("values = [0.5, 0.6]", "values = [-1.0, -2.0]", "no value of this parameter is allowed"),
         ('name = "impacts"', 'name = "impacts"\nspeed = 3', "speed"),

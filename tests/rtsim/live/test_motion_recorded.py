@@ -105,5 +105,5 @@ def hil_or_fault(*arguments: str) -> tuple[int, str]:
 def test_motion_of_a_damaged_recording_is_refused(told: dict) -> None:
     """Protects a run again from numbers that cannot be what moved it."""
     feed = MotionFeed(load_simulator("kick", motion="tcp://127.0.0.1:1", prescribed=("knee",)), ("knee",))
-    with pytest.raises(ConfigError, match="is not a motion of knee"):
+    with pytest.raises(ConfigError, match="does not fit the prescribed coordinates knee"):
         feed.again(told)

@@ -135,7 +135,7 @@ def test_a_tick_is_so_many_steps(simulator, rate, n):
 def test_a_tick_that_no_steps_fill_is_refused(simulator, rate, instead):
     """Protects the user of --rate: a sentence with a rate that fits, no simulation that runs slow."""
     with pytest.raises(
-        ConfigError, match=rf"not a whole number of steps of 1 ms.*--rate {instead} gives a tick"
+        ConfigError, match=rf"no whole number of steps of 1 ms.*--rate {instead} gives a tick"
     ):
         steps_per_tick(simulator, rate)
 

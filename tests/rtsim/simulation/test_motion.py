@@ -163,7 +163,7 @@ def test_what_does_not_fit_together_is_refused(model, write):
         with pytest.raises(ConfigError, match=words):
             check_motion(given, motion)
     check_motion(spec, STREAM)
-    for name, words in (("toe", "unknown coordinate 'toe'"), ("kneecap_x", "follows knee already")):
+    for name, words in (("toe", "unknown coordinate 'toe'"), ("kneecap_x", "is already determined by knee")):
         with pytest.raises(ConfigError, match=words):
             with_prescribed(still, (name,))
     with pytest.raises(ConfigError, match=r"the motion is 0\.1 s long, the simulation 2 s"):

@@ -235,7 +235,7 @@ def test_motion_that_nothing_has_is_left_out_and_told(feed, values):
         feed.drive(0.01 * k)
     assert feed.counters["motion_unusable"] == 30
     assert feed.counters["motion_taken"] == 29
-    assert sum("beyond 1e+06 rad" in said for said in feed.sentences) == 1
+    assert sum("exceed 1e+06 rad" in said for said in feed.sentences) == 1
     assert hip(feed.simulator, 0.6)[:2] == pytest.approx((0.1, 0.0), abs=1e-6)
 
 
