@@ -264,7 +264,7 @@ class MotionFeed:
         jumped = self._following and bool((np.abs(self._state[0] - left - value) > JUMP).any())
         if jumped:
             self.counters["motion_jumps"] += 1
-            self._say("The motion has a jump: its coordinates move to the position at which it continues.")
+            self._say("The motion jumps: its coordinates move to the position at which it continues.")
         if jumped or not self._following:
             self._following, self._joined = True, time + RAMP_S
             apart = self._state - (value, speed, acceleration)

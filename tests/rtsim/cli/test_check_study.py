@@ -61,4 +61,4 @@ def test_some_refused_values_are_a_note(tmp_path: Path) -> None:
     """Protects a study that means to find a bound: cases that a schema refuses are rows, and told."""
     code, said = checked(tmp_path / "a.toml", STUDY.replace("[0.5, 0.6]", "[0.5, -1.0]"))
     assert code == 0, said
-    assert "note: parameters.mass: -1.0 is refused" in said
+    assert "note: parameters.mass: -1.0 is not allowed" in said

@@ -39,7 +39,7 @@ AT_ONCE = [
     (("moment-arms", "finger", "--at", "elbow=3"), ("unknown angle 'elbow'", "mcp_flexion, pip_flexion")),
     (("moment-arms", "finger", "--at", "mcp_flexion=x"), ("--at: 'x' is no number",)),
     (("moment-arms", "finger", "--sweep"), ("--angle: a sweep can move one angle only", "mcp_flexion")),
-    (("simulate", "lower_limb"), ("only a person's anatomy gives; add --subject",)),
+    (("simulate", "lower_limb"), ("anatomical landmarks of a subject; add --subject",)),
     (("simulate", "knee", "--load", "push=1"), ("unknown load 'push'", "allowed: pulse")),
     (("simulate", "knee", "--results", "tcp://127.0.0.1:7000"), ("--results: ", "to live runs", "--live")),
     (("simulate", "knee", "--port-offset", "10"), ("--port-offset: ", "only to live runs", "--live")),
