@@ -121,7 +121,9 @@ class Smooth(NamedTuple):
 
 
 class MuscleBalance(NamedTuple):
-    """Activations and reactions that bear the load, and the matrix of their conditions of optimality."""
+    """Activations of the recruited muscles, one-way reactions and reserves (elements), and reactions of
+    constraints, which together bear a load; and the matrix of their conditions of
+    optimality."""
 
     load: Annotated[np.ndarray, Floats("n_borne")]  # what they bear
     activation: Annotated[np.ndarray, Floats("n_element")]
@@ -186,7 +188,8 @@ class FdkOut(NamedTuple):
 
 
 class RowRecruitment(NamedTuple):
-    """Muscle recruitment for the part of the load that is orthogonal to the constraint rows."""
+    """The optimisation problem of muscle recruitment for the part of the load that is orthogonal to the
+    constraint rows."""
 
     problem: Recruitment
     options: RecruitmentOptions

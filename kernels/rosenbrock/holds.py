@@ -52,7 +52,7 @@ from kernels.solver.constraints import DISTANCE, element_wrench
 
 
 class Holds(NamedTuple):
-    """Hard constraints of a simulation: n_row elements with one scalar equation each."""
+    """Hard constraints of a simulation: n_row constraint elements with one scalar equation each."""
 
     constraints: Constraints  # all of its elements hard, no couplers and no rolls
     pairs: Pairs  # of bodies that elements hold

@@ -38,7 +38,8 @@ OFF, SOFT, HARD = 0, 1, 2
 
 
 class Elements(NamedTuple):
-    """Geometry of constraint elements: kinds, points and directions, and the dofs between their bodies."""
+    """Geometry of the scalar constraints between two bodies (elements): kinds, points and directions, and the
+    dofs between their bodies."""
 
     kind: np.ndarray  # (n_element,) int64
     body_a: np.ndarray  # (n_element,) int64
@@ -53,9 +54,8 @@ class Elements(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """Mode (off, soft, hard), weight and target of each element in a method; targets, ranges of
-    coordinates.
-    """
+    """How a kinematic method uses each scalar constraint of a model (element): not, softly with a weight, or
+    exactly, and with which target; and targets and ranges of coordinates."""
 
     mode: np.ndarray  # (n_element,) int64 - OFF, SOFT or HARD
     weight: np.ndarray  # (n_element,) - weight of a soft one [1/m^2 for DISTANCE, 1 for planes]

@@ -51,9 +51,8 @@ the previous frame has come again, and the state is unchanged."""
 
 
 class Skeleton(NamedTuple):
-    """The model of the solver (bodies, markers, elements, joints), without the weights and targets by which
-    methods differ.
-    """
+    """The model of the solver (bodies, markers, scalar constraints (elements), joints), without the weights
+    and targets by which methods differ."""
 
     tree: Tree
     markers: ModelMarkers

@@ -158,9 +158,8 @@ def merit_penalty(mu, n_hard):
 
 @njit
 def infeasibility(phi, n_hard):
-    """Return the sum of |Phi| over the hard elements: phi : (n_element,), of which the first n_hard entries
-    count.
-    """
+    """Return the sum of |Phi| over the hard (exact) scalar constraints: phi : (n_element,), of which the
+    first n_hard entries count."""
     total = 0.0
     for k in range(n_hard):
         total += abs(phi[k])

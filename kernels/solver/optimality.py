@@ -48,9 +48,8 @@ from kernels.solver.levers import BORNE, SLIGHT, lever_of
 
 
 class FrameProblem(NamedTuple):
-    """The optimisation problem of one frame: the model, what the method makes of its elements, and the
-    measured markers.
-    """
+    """The optimisation problem of one frame: the model, how the method uses its constraints (off, soft or
+    hard), and the measured markers."""
 
     tree: Tree
     markers: ModelMarkers

@@ -96,9 +96,8 @@ class DeviationState(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Sensitivities of K numbers to the gradient of the cost and to targets of elements, one number in each
-    column.
-    """
+    """Sensitivities of K numbers to the gradient of the cost and to targets of the constraints, one number in
+    each column."""
 
     X: Annotated[np.ndarray, Floats("n_v", "K")]  # slopes, then x = P f of every number
     B: Annotated[np.ndarray, Floats("n_element", "K")]  # answers of the numbers to the hard elements' targets

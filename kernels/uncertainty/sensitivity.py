@@ -57,9 +57,8 @@ class OneAnswer(NamedTuple):
 
 
 def new_one_answer(n_v: int, n_element: int) -> OneAnswer:
-    """Allocate a OneAnswer: the sensitivity of one number to the gradient; n_element is the number of
-    elements.
-    """
+    """Allocate a OneAnswer: the sensitivity of one number to the gradient; n_element is the number of scalar
+    constraints."""
     return allocate(OneAnswer, n_v=n_v, n_element=n_element)
 
 

@@ -108,8 +108,8 @@ def row_of_angle(model: Model, name: str) -> ElementRow:
 
 
 def row_of_coordinate(model: Model, name: str) -> ElementRow:
-    """Build the element that represents a coordinate; ConfigError if it is not a pure translation or
-    rotation."""
+    """Build the constraint element whose value Phi is a coordinate minus its neutral value; ConfigError if it
+    is not a pure translation or rotation."""
     tree, dof = model.tree, int(model.coordinates.dof[model.coordinates.names.index(name)])
     if dof in model.couplers.dof:
         raise ConfigError(

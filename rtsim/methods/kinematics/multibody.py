@@ -195,7 +195,7 @@ class MultibodyEstimator:
 
     @property
     def roles(self) -> Roles:
-        """Roles of the elements in the method in use: off, soft or hard."""
+        """How the method in use treats each scalar constraint of the model: off, soft or hard."""
         return self._now.method.roles
 
     @property

@@ -207,7 +207,7 @@ def pack_lengths(rows: list[ScalarElement]) -> Lengths:
 
 @dataclass(frozen=True)
 class Reported:
-    """Indices of the elements whose lengthening or contact point is among the results."""
+    """Indices of the scalar constraints whose lengthening or contact point is among the results."""
 
     ligaments: NDArray[np.int64]  # (n_ligament,) - by their lengthening
     contacts: NDArray[np.int64]  # (n_contact,) - by their contact point

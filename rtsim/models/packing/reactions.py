@@ -13,16 +13,16 @@ from rtsim.models.packing.elements import ScalarElement
 
 
 class Reactions(NamedTuple):
-    """One-sided reactions of a model by name; a reaction acts if a method keeps its element as a hard
-    constraint.
-    """
+    """One-sided reactions of a model by name; a reaction acts if a method uses the constraint that transmits
+    it (its element) as a hard one."""
 
     names: tuple[str, ...]
     element: NDArray[np.int64]  # (n_reaction,)
     strength: NDArray[np.float64]  # (n_reaction,) - positive where it pushes, negative where it pulls [N]
 
     def held(self, roles: Roles) -> Reactions:
-        """Return the reactions whose elements a method keeps as hard constraints."""
+        """Return the reactions whose constraints (elements) a method uses as hard ones; roles : how the
+        method uses each constraint."""
         kept = np.flatnonzero(roles.mode[self.element] == HARD)
         return Reactions(tuple(self.names[k] for k in kept), self.element[kept], self.strength[kept])
 
@@ -38,7 +38,7 @@ class Reactions(NamedTuple):
 
 
 def pack_reactions(spec: ModelSpec, rows: list[ScalarElement]) -> Reactions:
-    """Find the one-sided reactions of a model among its scalar elements."""
+    """Find the one-sided reactions of a model among its scalar constraints, `rows`."""
     names = [row.name for row in rows]
     sign = {"pushes": 1.0, "pulls": -1.0}
     return Reactions(
