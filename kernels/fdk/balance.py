@@ -42,7 +42,7 @@ def bear(sharing, at, balance):
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows; its field state is
         updated
-    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - its load is read, its other fields are written
     """
     n_held, n_borne = at.row.shape
@@ -145,7 +145,7 @@ def polish(sharing, at, balance):
     return False where it does not converge.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
-    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - activations and reactions that bear the load; its fields activation,
         multiplier, reaction, free, K and bend are written
     """
@@ -178,14 +178,14 @@ def polish(sharing, at, balance):
 
 @njit
 def settle(sharing, at, balance):
-    """Update the set of elements whose activation is between its bounds.
+    """Update the set of elements (muscles, one-way reactions, reserves) with activation between its bounds.
 
     Elements at activation 0 whose drive (see drive_of) is above 0 become active. Elements with hardly any
     activation and no drive are set to 0, and those whose drive exceeds the cost's slope at the upper bound to
     that bound.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
-    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - activations and reactions that bear the load; its fields activation and free
         are written
     """
@@ -211,7 +211,7 @@ def conditions(sharing, at, balance):
     derivatives of the criterion, which are written into balance.bend, and A the constraint rows.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
-    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - activations and reactions that bear the load; its fields K, pivot and bend are
         written
     """
@@ -238,7 +238,7 @@ def residuals(sharing, at, balance):
     the constraint rows.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
-    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - its rhs is written; the last entries of the solution are the reactions
         themselves, not their steps
     """
@@ -264,7 +264,7 @@ def remainder(at, balance):
     """Write the load that remains along the constraint rows into balance.reaction : (n_held,), by least
     squares.
 
-    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - activations and reactions that bear the load; its fields reaction and rhs are
         written
     """
@@ -281,7 +281,7 @@ def along_rows(at, balance, out):
     """Write those factors of the constraint rows with which the sum of the rows is nearest to balance.rhs, by
     least squares.
 
-    at : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles
+    at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - activations and reactions that bear the load
     out : (n_held,) - factors, written
     """

@@ -73,11 +73,11 @@ class LiveGaitEvents:
         return found[::-1]
 
     def clear(self) -> None:
-        """Discard the events."""
+        """Discard the foot strikes and foot offs that are shown (`kept`)."""
         self.kept.clear()
 
     def look(self, frame: ReceivedFrame, now: float) -> None:
-        """Search a frame for events; now : its time on the axis of the curves [s]."""
+        """Search a frame for foot strikes and foot offs; now : its time on the axis of the curves [s]."""
         if not self.can_tell:
             return
         if not self._time <= frame.time <= self._time + 1.0:
