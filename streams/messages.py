@@ -242,7 +242,7 @@ class Output(Message, frozen=True, kw_only=True):
     torque, torque_max : torque of each joint, and its limit [N m]
     armed : False = no torque, whatever `torque` says
     time, tick_ms : time of the model [s], length of one of its ticks [ms]
-    answer : whether the model waits for the device's reply before its next tick (lockstep)
+    answer : whether the model waits, up to a deadline, for the device's reply before its next tick (lockstep)
     angle, speed : angles and speeds of the model's joints [rad, rad/s], which a simulated device or a test
         bench follows
     """

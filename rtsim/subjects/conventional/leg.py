@@ -77,7 +77,7 @@ def standing_leg(
     where: str,
 ) -> tuple[LegPose, FootOffsets]:
     """Compute a leg in a static trial, and the offsets of its foot: plantar flexion and rotation of the
-    foot's axes relative to those that the toe marker and the ankle centre alone would give [rad].
+    foot's axes relative to those found without the heel, from toe marker, ankle centre and shank [rad].
 
     hip : (n, 3) - hip centre [m]; side : right or left; up : (3,) - vertical
     flat : whether the sole is assumed flat on the ground, whatever the heights of the markers
