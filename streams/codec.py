@@ -125,7 +125,7 @@ def decode(parts: Sequence[bytes]) -> AnyMessage:
     Raises DecodeError, whose `reason` is "oversize", "bad_topic", "bad_version", "bad_type" or "malformed".
     """
     if len(parts) != 2:
-        raise DecodeError("malformed", f"a message has 2 parts, this one has {len(parts)}")
+        raise DecodeError("malformed", f"a message must have 2 parts, but this one has {len(parts)}")
     topic, payload = parts
     if len(payload) > MAX_PAYLOAD:
         raise DecodeError("oversize", f"the payload has {len(payload)} bytes; allowed: {MAX_PAYLOAD}")
@@ -140,10 +140,13 @@ def decode(parts: Sequence[bytes]) -> AnyMessage:
         ) from fault
     if header.v != SCHEMA_VERSION:
         raise DecodeError(
-            "bad_version", f"the schema version is {header.v}, this side speaks {SCHEMA_VERSION}"
+            "bad_version",
+            f"the schema version of the message is {header.v}, but this program reads {SCHEMA_VERSION}",
         )
     if header.type != topic.decode("ascii"):
-        raise DecodeError("bad_type", f"the topic says {topic.decode()}, the payload {header.type[:32]!r}")
+        raise DecodeError(
+            "bad_type", f"the topic states the type {topic.decode()}, but the payload {header.type[:32]!r}"
+        )
     try:
         message: AnyMessage = decoder.decode(payload)
         if topic in KEYS_ONCE:
@@ -166,7 +169,7 @@ def check_session(session: Session) -> None:
     """
     names = [spec.name for spec in session.fields]
     if len(set(names)) != len(names):
-        raise StreamError("the descriptor names a field twice")
+        raise StreamError("the descriptor contains two fields of the same name")
     for spec in session.fields:
         if spec.labels and (not spec.shape or len(spec.labels) != spec.shape[0]):
             raise StreamError(
@@ -187,7 +190,7 @@ def check_session(session: Session) -> None:
     if n_byte > MAX_ARRAY_BYTES:
         raise StreamError(f"a frame would have {n_byte} bytes of arrays; allowed: {MAX_ARRAY_BYTES}")
     if not math.isfinite(session.rate):
-        raise StreamError(f"the rate is {session.rate}; give Hz, or 0 when the frames are irregular")
+        raise StreamError(f"the rate is {session.rate}; give frames per second, or 0 for irregular frames")
     _check_plain(session.meta, "meta")
 
 
@@ -198,7 +201,7 @@ def _check_decoded(message: AnyMessage) -> None:
     elif isinstance(message, Session):
         check_session(message)
     elif isinstance(message, (Markers, Forces, Result)) and not math.isfinite(message.time):
-        raise StreamError(f"`time` is {message.time}")
+        raise StreamError(f"`time` is {message.time}, not a finite number")
 
 
 def check_channels(message: Output | Device) -> None:
@@ -207,11 +210,11 @@ def check_channels(message: Output | Device) -> None:
     n, actuator = len(torque), torque  # of which an output has none of its own
     if isinstance(message, Output):
         if not math.isfinite(message.time):
-            raise StreamError(f"`time` is {message.time}")
+            raise StreamError(f"`time` is {message.time}, not a finite number")
     else:  # these two may be left out
         actuator, most = message.actuator or torque, most or torque
     if not len(angle) == len(speed) == len(most) == len(actuator) == n:
-        raise StreamError("the lists differ in length")
+        raise StreamError("the lists of the joints differ in length")
     # one look for all: a number that is not finite leaves no finite sum; a sum may be too large by itself
     numbers = (*torque, *angle, *speed, *most, *actuator)
     if not math.isfinite(sum(numbers)) and not all(map(math.isfinite, numbers)):
@@ -233,7 +236,7 @@ def _check_keys(payload: bytes, whole: bool = False) -> None:
             n = int.from_bytes(payload[1 : 3 if head == 0xDE else 5], "big")
         entries = _ENTRIES.decode(payload)
         if len(entries) != n:
-            raise StreamError("a key comes twice")
+            raise StreamError("a key occurs twice")
         parts = entries.values()
     elif 0x90 <= head <= 0x9F or head in (0xDC, 0xDD):
         parts = _ITEMS.decode(payload)

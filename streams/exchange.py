@@ -76,7 +76,7 @@ class ExchangeIntake(Generic[Kind]):
             self._refuse(reason, str(fault), t_arrived)
             return None
         if not isinstance(message, self._kind):
-            self._refuse("malformed", f"a message of type {message.type}", t_arrived)
+            self._refuse("malformed", f"a message of the unexpected type {message.type}", t_arrived)
             return None
         if misfit := self._misfit(message, parts, t_arrived):
             self._refuse("malformed", misfit, t_arrived)
@@ -119,7 +119,7 @@ class OutputIntake(ExchangeIntake[Output]):
         if len(parts[1]) > LARGEST_OUTPUT:
             return f"an output of {len(parts[1])} bytes; at most {LARGEST_OUTPUT} are allowed"
         if len(message.torque) != self._n_joint:
-            return f"an output for {len(message.torque)} joints, the device has {self._n_joint}"
+            return f"an output for {len(message.torque)} joints, but the device has {self._n_joint}"
         if self._one_clock and message.t_sent > t_arrived:
             return "an output whose time stamp is in the future, so that it would never expire"
         return ""
@@ -248,7 +248,7 @@ class DevicePort(Closing):
             return True
         if self._identity and (self.keeps or t_arrived - self._heard_ns < SILENT_NS):
             self.n_other += 1
-            self._intake.events.note("other_device", 1, "a second device speaks", t_arrived)
+            self._intake.events.note("other_device", 1, "messages of a second device have come", t_arrived)
             return False
         connection = self._askers.connection(first, self._drained_ns)
         if self._judges and connection is None:

@@ -66,7 +66,7 @@ class Arming:
         after = args.get("after", self.words)
         if after == self.words:
             return ""
-        return f"the device is {self.words}, and was to be armed after {plain(str(after), 64)}"
+        return f"the device is {self.words}, but the command asks to arm it after {plain(str(after), 64)}"
 
     def arm(self, reason: str) -> None:
         """Begin the ramp from zero torque; do nothing if armed already."""

@@ -99,7 +99,7 @@ class DeviceClockCheck:
         if behind_ns <= 0 or behind_ns > WINDOW_NS:
             self._furthest = t_device
         self._back = (
-            f"the device's clock goes back: it is {1e-6 * behind_ns:.0f} ms behind what it has told"
+            f"the device's clock goes back: it is {1e-6 * behind_ns:.0f} ms behind its latest time stamp"
             if over and self._is_behind
             else ""
         )

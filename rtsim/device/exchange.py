@@ -298,7 +298,7 @@ class DeviceExchange:
         if newest is None:
             return "no device has answered yet"
         if self.n_missed > exchange.missed_most:
-            return f"the device has not answered for {self.n_missed} ticks"
+            return f"the device has not answered for {self.n_missed} time steps"
         if not self.lockstep and self.age_s > 1e-3 * exchange.deadline_ms:
             return f"the device's newest message is older than {exchange.deadline_ms:g} ms"
         wrong = unbelievable(newest, self.spec.limits)

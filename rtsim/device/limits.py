@@ -117,12 +117,12 @@ class TimeOff:
 def unbelievable(message: Device, limits: DeviceLimits) -> str:
     """Return a sentence that says what is implausible in a message of the device; empty if nothing is."""
     if len(message.angle) != 1:
-        return f"the device has {len(message.angle)} joints, the model expects 1"
+        return f"the device reports {len(message.angle)} joints, but the model expects 1"
     low, high = limits.angle_deg
     angle = math.degrees(message.angle[0])
     speed = abs(math.degrees(message.speed[0]))
     if not low <= angle <= high:
-        return f"the device measures {angle:.4g} deg, outside {low:g} to {high:g}"
+        return f"the device measures an angle of {angle:.4g} deg, outside {low:g} to {high:g} deg"
     if not speed <= limits.speed_max_deg_s:
         return f"the device measures {speed:.4g} deg/s, more than {limits.speed_max_deg_s:g}"
     largest = max(map(abs, (*message.torque, *message.actuator)))
@@ -146,8 +146,8 @@ def too_weak(message: Device, limits: DeviceLimits) -> str:
     if most >= limits.torque_max_Nm:
         return ""
     return (
-        f"the device applies {most:g} N m at the most, limits.torque_max_Nm is {limits.torque_max_Nm:g}; "
-        f"lower it to {most:g} or less"
+        f"the device applies {most:g} N m at the most, but limits.torque_max_Nm is {limits.torque_max_Nm:g}; "
+        f"lower this limit to {most:g} or less"
     )
 
 

@@ -47,10 +47,10 @@ class PassiveTorque:
         over = self._off.add(beyond > 0.0, passed_s)
         if not over or beyond <= 0.0:
             return ""
-        of = "its actuator's" if newest.actuator else "what is commanded"
+        of = "its actuator's" if newest.actuator else "the commanded"
         return (
-            f"the device reports a torque of {newest.torque[0]:.3g} N m, {beyond:.3g} N m more than {of}, "
-            f"{applied:.3g} N m, and its mechanics allow, for more than {self.limits.tracking_ms:g} ms"
+            f"the device reports a torque of {newest.torque[0]:.3g} N m, {beyond:.3g} N m more than {of} "
+            f"{applied:.3g} N m and its declared mechanics explain, for over {self.limits.tracking_ms:g} ms"
         )
 
     def _beyond(self, newest: Device, passive: float) -> float:

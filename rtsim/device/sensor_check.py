@@ -132,7 +132,7 @@ class SensorCheck:
         if found & ANGLE_OVER or (found & ANGLE_OFF and not on):
             worst_deg = math.degrees(self._state[WORST])
             off = f"{worst_deg:.3g} deg{hint_of_turns(worst_deg)}"
-            allowed = f"{limits.agreement_deg:g} deg, or more for {limits.agreement_ms:g} ms in ten seconds"
+            allowed = f"{limits.agreement_deg:g} deg, except for {limits.agreement_ms:g} ms in ten seconds"
             return f"the device's angle is off the joint's by {off}; allowed: {allowed}{why and ': ' + why}"
         return why or (self._speed if found & SPEED_OVER else "")
 

@@ -95,9 +95,9 @@ def check_stable(
     )
     raise ConfigError(
         f"the loop may generate energy: stiffness {control.stiffness:g} N m/rad and damping "
-        f"{control.damping + own.damping:g} N m s/rad with ticks of {1e3 * tick_s:g} ms and a delay of "
-        f"{1e3 * control.delay_s:.4g} ms need {needed:.4g} N m s/rad, {spec.coordinate} of {spec.model} "
-        f"has {damping:g}",
+        f"{control.damping + own.damping:g} N m s/rad with time steps of {1e3 * tick_s:g} ms and a delay of "
+        f"{1e3 * control.delay_s:.4g} ms need a joint damping of {needed:.4g} N m s/rad, but "
+        f"{spec.coordinate} of {spec.model} has {damping:g}",
         where=f"{spec.name}: controller",
         remedy=remedy,
     )

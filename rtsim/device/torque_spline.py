@@ -29,8 +29,8 @@ def torque(phase: float, peak_Nm: float, peak_time: float, rise_time: float, fal
     """
     if not (rise_time > 0.0 and fall_time > 0.0 and rise_time + fall_time <= 1.0 and math.isfinite(phase)):
         raise ValueError(
-            f"phase {phase}, rise_time {rise_time}, fall_time {fall_time}; allowed: a phase that is a "
-            "number, times above 0 that are at most 1 together"
+            f"phase is {phase}, rise_time {rise_time} and fall_time {fall_time}; allowed: a finite phase, "
+            "and times above 0 whose sum is at most 1"
         )
     since = (phase - peak_time + rise_time) % 1.0
     s = since / rise_time if since < rise_time else 1.0 - (since - rise_time) / fall_time

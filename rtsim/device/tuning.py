@@ -59,18 +59,20 @@ class Tuning:
                 f"{LONGEST_RAMP_S:g}."
             )
         if name == "undo":
-            return "" if self._undo else "There is nothing to undo."
+            return "" if self._undo else "There is no change of parameters to undo."
         if name in ("save", "switch"):
             return self._of_snapshot(name, args.get("name"))
         asked = [key for key in args if key != OVER_S]
         if not asked:
-            return f"Nothing to set; there are {', '.join(self.ranges) or 'no parameters with a range'}."
+            return f"No parameter is given; those that can be set: {', '.join(self.ranges) or 'none'}."
         for key in asked:
             if key not in self.ranges:
-                return f"{key!r} cannot be set; there are {', '.join(self.ranges) or 'none with a range'}."
+                return (
+                    f"{key!r} cannot be set; parameters that can be set: {', '.join(self.ranges) or 'none'}."
+                )
             low, high = self.ranges[key]
             if not low <= number_of(args[key]) <= high:
-                return f"{key} = {args[key]!s:.32} is not set; allowed: {low:g} to {high:g}."
+                return f"{key} = {args[key]!s:.32} cannot be set; allowed: {low:g} to {high:g}."
         return ""
 
     def apply(self, name: str, args: Mapping[str, Any], least_s: float = LEAST_RAMP_S) -> str:

@@ -75,8 +75,9 @@ def check_person(run: RunConfig, spec: ModelSpec) -> None:
 
     if run.ik_setup:
         raise ConfigError(
-            "the weights of a setup apply only to a model with its own markers", where="--ik-setup",
-            remedy="give such a --model without --subject and --static, or leave it out",
+            "an inverse-kinematics setup file applies only to a model that defines its own markers",
+            where="--ik-setup",
+            remedy="give such a --model without --subject and --static, or leave --ik-setup out",
         )  # fmt: skip
     placed_feet(run, spec)
     if run.source == WALKER and not run.subject:
@@ -93,7 +94,7 @@ def check_measured(run: RunConfig, spec: ModelSpec) -> None:
     """Raise ConfigError if a person is given together with a model that brings its own markers."""
     if spec.markers and not spec.of_subject and (run.subject or run.static):
         raise ConfigError(
-            f"the model {spec.name} has its own markers, so a person is not measured",
+            f"the model {spec.name} defines its own markers, so no person is calibrated",
             where="--subject" if run.subject else "--static",
             remedy="remove the option; `rtsim scale` scales a model to the size of a person",
         )

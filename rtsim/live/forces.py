@@ -54,12 +54,15 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
     if run.forces == WALKER:
         if run.source != WALKER:
             raise ConfigError(
-                f"the synthetic plate is for {WALKER} as the source", where="--forces", allowed=allowed
+                f"the synthetic force plate ({WALKER}) needs {WALKER} as the source, too",
+                where="--forces",
+                allowed=allowed,
             )
         return
     if is_stream(run.forces):
         raise ConfigError(
-            f"{run.forces!r} is a stream", where="--forces", allowed=allowed,
+            f"{run.forces!r} is a stream, but the markers come from a file",
+            where="--forces", allowed=allowed,
             remedy="give the file of the forces, or use `rtsim live`",
         )  # fmt: skip
     if not is_file(run.forces):
@@ -163,7 +166,8 @@ def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
     rows = slice(max(0, first - 1), last + 1)
     if not len(forces.times[rows]) or start > forces.times[-1] or end < forces.times[0]:
         raise ConfigError(
-            f"samples from {forces.times[0]:g} to {forces.times[-1]:g} s, frames {start:g} to {end:g} s",
+            f"the forces ({forces.times[0]:g} to {forces.times[-1]:g} s) and the frames of markers "
+            f"({start:g} to {end:g} s) have no time in common",
             where=forces.source,
             remedy="give the forces of the same recording and of the same part of the recording",
         )
@@ -294,7 +298,7 @@ def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tu
         try:
             lab = lab_of(run.lab, trial.names)
         except ConfigError as fault:
-            return [*told, f"the plates are not checked against the feet: {fault}"], ""
+            return [*told, f"it is not checked whether the feet are on the force plates: {fault}"], ""
         lines = foot_lines(trial, lab)
     wrench = at_times(forces, trial.times)
     findings = check_plates(
@@ -332,8 +336,8 @@ def told_bodies(run: RunConfig) -> list[str]:
     if not others:
         return []
     return [
-        f"The loads act on {name_some(others)}, none of which has the name of a foot; the foot on "
-        "each plate is found from the centre of pressure instead."
+        f"The forces of the file act on {name_some(others)}, none of which has the name of a foot; the foot "
+        "on each plate is found from the centre of pressure instead."
     ]
 
 

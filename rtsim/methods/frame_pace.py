@@ -94,7 +94,8 @@ class FramePace:
         due = rate * (LEAST_COME * long_s - self._gap_s)
         if window.n < due:
             return (
-                f"{window.n} frames of markers came in {long_s:.2g} s, but their session states {rate:g} Hz"
+                f"only {window.n} frames of markers came in {long_s:.2g} s, but their session states "
+                f"{rate:g} Hz"
             )
         if self._last is None:
             return ""

@@ -77,9 +77,9 @@ class InverseDynamics:
     ) -> None:
         if not weight > 0.0:
             raise ConfigError(
-                "nothing has weight: the mass of all bodies or gravity is zero",
+                "no body has weight: all masses or gravity are zero",
                 where="inverse dynamics",
-                remedy="give the model masses and gravity, or remove the forces",
+                remedy="give masses and gravity in the model, or remove --forces",
             )
         n_body, n_v, n_joint = len(system.tree.parent), len(system.tree.dof_body), len(joints.distal)
         self._system = system

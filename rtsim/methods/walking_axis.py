@@ -41,7 +41,7 @@ MOST_PLACES = 100
 """Number of places after which nobody has walked straight ahead, as on a treadmill."""
 OBLIQUE_WALK = (
     "The walk deviates by {:.0f} degrees from the axes of the laboratory: pelvis rotation and foot "
-    "progression are to the direction that is walked, where Plug-in Gait would take the nearest axis."
+    "progression are relative to the direction of walking, where Plug-in Gait would take the nearest axis."
 )
 
 

@@ -69,8 +69,8 @@ class Electromyograms(Stage):
             Quantity(
                 name="emg_envelope", array=self._shown, unit=self._recorded.unit,
                 labels=self._recorded.names, curves=CURVES,
-                meaning="electromyogram: high-passed, rectified, low-passed, "
-                f"{1e3 * self.delay_s:.0f} ms late; NaN = no sample, or filters not settled",
+                meaning="electromyogram, high-pass filtered, rectified and low-pass filtered, "
+                f"{1e3 * self.delay_s:.0f} ms late; NaN = no sample, or the filters have not settled yet",
             )
         ]  # fmt: skip
 

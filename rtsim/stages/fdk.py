@@ -96,7 +96,9 @@ class BalancedJoint(Balance):
         try:
             self._filter = RateEstimator(self._spec, plain(self._weight.size * 3), time_rate(session))
         except ConfigError as fault:
-            self.sentences.append(f"No speeds and accelerations, and no joint equilibrium: {fault}")
+            self.sentences.append(
+                f"Speeds, accelerations and the joint equilibrium are not computed: {fault}"
+            )
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Solve for the equilibrium at the newest filtered markers."""

@@ -55,7 +55,7 @@ LEVELS = {
     "plates": "raised or lowered until the contact force equals that of its force plate",
     "whole_body": "raised or lowered until the contact force equals the foot's share of the ground "
     "reaction by whole-body motion",
-    "given": "as marked",
+    "given": "placed at the height that its markers give",
 }
 Plane = tuple[np.ndarray, np.ndarray]
 
@@ -208,7 +208,7 @@ class FootContacts(Stage):
             Quantity("foot_contact_normals", self._normal, "N", SIDES, names,
                      meaning="normal force of each contact of the model"),
             Quantity("foot_contact_raised", self._raised, "m", SIDES,
-                     meaning="how far the foot was raised above the height given by its markers"),
+                     meaning="how far the foot model was raised above the height given by the markers"),
             Quantity("foot_pressure", self._pressure, "Pa", SIDES,
                      image=Image("Pressure", across, along),
                      meaning="pressure under the foot; rows from heel to toes, columns from left to right"),
@@ -235,10 +235,10 @@ class FootContacts(Stage):
     def _said(self, k: int) -> str:
         foot = self._feet[k]
         level = LEVELS[self.spec.level]
-        sole = ", with the inclination of the sole from the static trial" if self._stood[k] else ""
+        sole = ", with the inclination of the sole in the static trial" if self._stood[k] else ""
         return (
             f"The {SIDES[self._sides[k]]} foot is represented by the model {self.spec.model}, "
-            f"{100.0 * foot.foot.size:.0f} % of the model's size, {level}{sole}."
+            f"scaled to {100.0 * foot.foot.size:.0f} % of its size, {level}{sole}."
         )
 
     def _noted(self, k: int, note: str) -> str:
@@ -313,7 +313,8 @@ def make(setting: StageContext) -> FootContacts:
     total = setting.find(GroundReaction)
     if setting.run.foot.level == WHOLE_BODY and total is None:
         raise ConfigError(
-            "the setting takes the load of the feet from the motion of the whole body", where="foot.level",
+            "whole_body takes the load of the feet from the stage ground_reaction, which is missing",
+            where="foot.level",
             remedy='put "ground_reaction" before "foot_contact" in stages',
         )  # fmt: skip
     run, subject = setting.run, setting.subject

@@ -42,7 +42,7 @@ from streams.receiving.ring import ReceivedFrame
 FORWARDS = np.array([1.0, 0.0, 0.0])
 UNSEEN_S = (0.1, 0.25)
 """A foot not seen for so long, by the clock where frames come live, is less sure, and then is nothing [s]."""
-MARKED = "The gait phase also uses {} of the file, each from the frame at its time on."
+MARKED = "The gait phase also uses {} marked in the file, each from its own time on."
 WITHOUT_ROOT = "No visible marker determines the {name}, so the gait phase is not known."
 
 

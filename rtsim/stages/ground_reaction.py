@@ -148,8 +148,8 @@ def check_whole(subject: Subject) -> None:
             f"the ground reaction of the whole body needs {lacking}, and the subject has only "
             f"{', '.join(subject.segments)}",
             where="stages: ground_reaction",
-            remedy="put markers on both legs, pelvis, shoulders and thorax, or give force plates and "
-            "remove the stage",
+            remedy="put markers on both legs, pelvis, shoulders and thorax, or remove the stage and give "
+            "force plates",
         )
 
 

@@ -47,8 +47,9 @@ class PersonLoads(JointLoads):
         feet = [(b, SIDES.index(side)) for b, side in feet_of(self._bodies, "right")]
         if not feet:
             raise ConfigError(
-                f"the model {spec.name} has no foot on which the force plates could act", where="stages",
-                remedy="name a body foot, foot_r, foot_l, calcn_r or calcn_l",
+                f"the model {spec.name} has no body with the name of a foot, on which force plates could act",
+                where="stages",
+                remedy="give the body of the foot one of the names foot, foot_r, foot_l, calcn_r, calcn_l",
             )  # fmt: skip
         super().__init__(dynamics_of_methods(spec, subject, person, estimator), motion, wrenches, feet)
         self._sign = MIRROR if subject.side == "left" else np.ones(6)
@@ -58,7 +59,7 @@ class PersonLoads(JointLoads):
 
     @property
     def told(self) -> tuple[str, ...]:
-        return (f"Inverse dynamics of {self.person.mass:.1f} kg", *self.person.notes)
+        return (f"Inverse dynamics for a body mass of {self.person.mass:.1f} kg", *self.person.notes)
 
     def warm(self) -> None:
         """Call all kernels once."""
@@ -158,7 +159,9 @@ class ModelLoads(JointLoads):
     @property
     def told(self) -> tuple[str, ...]:
         pressed = ", ".join(self._pressed)
-        return (f"Inverse dynamics of {self.mass:.1f} kg, the model's own; plates act on {pressed}",)
+        return (
+            f"Inverse dynamics for the model's mass of {self.mass:.1f} kg; force plates act on {pressed}",
+        )
 
     def report(self) -> None:
         """Publish the generalized forces, separately for angles and lengths, and the filtered wrenches of the

@@ -204,7 +204,7 @@ class Kinematics(Stage):
             solution = solution._replace(n_open=0)
         elif solution.n_open and self.n_frame >= self._tell_at.get(HELD, 0):
             held = ", ".join(self.estimator.held_bodies)
-            self.count(HELD, f"No marker determined {held}: held near the last pose, degraded.")
+            self.count(HELD, f"No marker determined {held}: its pose stays near the last one; degraded.")
         elif solution.n_open:
             self.counters[HELD] += 1
         if plausible:
@@ -255,13 +255,13 @@ class Kinematics(Stage):
         if self._ranges.held:
             self.count(
                 HELD_AT_END,
-                "Clamped to the end of its range in the model's file, although the markers lie beyond; "
-                f"implausible: {self._ranges.held_said()}.",
+                "Coordinates clamped at the end of their range in the model's file, although the markers "
+                f"lie beyond, so the frame is implausible: {self._ranges.held_said()}.",
             )
         if not self._ranges.is_outside:
             return True
         if self.n_frame >= self._tell_at.get(BEYOND, 0):
-            self.count(BEYOND, f"Outside the range of its joint, implausible [deg]: {self._ranges.said()}.")
+            self.count(BEYOND, f"Angles outside their ranges, implausible [deg]: {self._ranges.said()}.")
         else:
             self.counters[BEYOND] += 1
         return True
@@ -273,9 +273,9 @@ class Kinematics(Stage):
             if rms > self._most_rms:
                 self.count(
                     LARGE_RMS,
-                    f"The marker RMS is {1e3 * rms:.0f} mm so far, where up to {1e3 * self._most_rms:.0f} mm "
-                    "is usual: the model, its size or its ranges are not those of this person, or "
-                    "markers are not where it has them.",
+                    f"The RMS of the marker residuals is {1e3 * rms:.0f} mm so far, while up to "
+                    f"{1e3 * self._most_rms:.0f} mm is usual: the model, its size or its joint ranges do not "
+                    "fit this person, or markers are not where the model has them.",
                 )
         if self.estimator.passed and (said := self._ranges.passed()):
             self.count(
@@ -300,7 +300,7 @@ class Kinematics(Stage):
         if vague and self.n_frame >= self._tell_at.get(VAGUE, 0):
             names = self.estimator.model.names.joint_angles
             said = some_of([names[k] for k in vague])
-            self.count(VAGUE, f"The standard deviation is above the limit, uncertain angles: {said}.")
+            self.count(VAGUE, f"Uncertain angles, whose standard deviation is above the limit: {said}.")
         elif vague:
             self.counters[VAGUE] += 1
         return bool(vague)
@@ -362,7 +362,7 @@ class Kinematics(Stage):
         method = str(args.get("method", ""))
         if method not in self.estimator.methods:
             said = plain(method, LONGEST_METHOD)
-            return False, f"No method {said!r}; this run offers {', '.join(self.estimator.methods)}."
+            return False, f"There is no method {said!r}; this run offers {', '.join(self.estimator.methods)}."
         return True, f"The method is {method} from the next frame on."
 
     def _obey_method(self, args: Args) -> bool:

@@ -55,7 +55,7 @@ class MuscleLengths(Stage):
             self.count(
                 "failed_paths",
                 f"No length and no moment arms in this pose: {', '.join(failed[:N_NAMED])}. They are NaN; "
-                "check the muscle's path in the model, and the subject's size.",
+                "check the paths of these muscles in the model, and the size of the subject.",
             )
         return FINE
 

@@ -180,7 +180,7 @@ class FootLoads(AppliedLoads):
         try:
             lab = lab_of(self._lab, (*labels, *self._unseen(labels)))
         except ConfigError as fault:
-            self.sentences.append(f"Which markers are on the feet is not known: {fault}")
+            self.sentences.append(f"It is not known which markers are on the feet: {fault}")
         unit = field.unit if field is not None else "m"
         up = session.meta.get("up")
         whose = self.kinematics.subject
@@ -206,8 +206,10 @@ class FootLoads(AppliedLoads):
     def _tell_unknown(self) -> None:
         for side, known in zip(SIDES, self._known, strict=True):
             if self._named and not known:
-                lacks = "No markers of" if self.placed is None else "The model lacks"
-                self.sentences.append(f"{lacks} the {side} foot: plates on which it may stand are not used.")
+                lacks = "There are no markers of" if self.placed is None else "The model lacks"
+                self.sentences.append(
+                    f"{lacks} the {side} foot: forces of plates on which this foot may stand are not used."
+                )
 
     def _unseen(self, labels: Collection[str]) -> list[str]:
         """Return the names of the subject's tracked markers that are not among the labels of a stream. The

@@ -73,7 +73,7 @@ class FilteredMotion(Stage):
         try:
             self._estimator = self.estimator_of(manifold, time_rate(session))
         except ConfigError as fault:
-            self.sentences.append(f"No speeds and accelerations: {fault}")
+            self.sentences.append(f"Speeds and accelerations are not computed: {fault}")
             return
         self.rate, self.rates = time_rate(session), self._estimator.rates
         found = self.kinematics.estimator.deviations

@@ -69,10 +69,13 @@ class SharedLoads(Stage):
             return FINE
         status = self.sharing.share(motion.rates.q, motion.rates.v, tau)
         if status == NOT_CONVERGED:
-            self.count("not_recruited", "No activations: a muscle's path fails, or the solver found none.")
+            self.count(
+                "not_recruited",
+                "No activations: the path of a muscle cannot be computed, or the solver found no solution.",
+            )
             return StageOutcome(Status.NOT_CONVERGED)
         if status == VIOLATED:
-            self.count("load_not_borne", f"Muscles cannot bear the load: {self._lacking()} are missing.")
+            self.count("load_not_borne", f"The muscles cannot bear the load; missing: {self._lacking()}.")
             return StageOutcome(Status.DEGRADED)
         return FINE
 

@@ -111,7 +111,7 @@ def thighs_of(model: Model) -> list[int]:
         raise ConfigError(
             "the sagittal motion needs a pelvis, and thighs that are joined to it by ball joints",
             where=f"model {model.name}",
-            allowed="lower_limb, or a model with bodies of these names",
+            allowed="the model lower_limb, or a model with a pelvis and thighs of the same names",
         )  # fmt: skip
     return found
 

@@ -84,15 +84,15 @@ class NeededActivations(Stage):
     def _tell(self, odd: np.ndarray, name: str, words: str) -> None:
         if odd.any():
             first = self._names[int(odd.argmax())]
-            self.count(name, f"Torque generators need activations {words} ({first} and perhaps others).")
+            self.count(name, f"A torque generator needs an activation {words} ({first}, and perhaps others).")
 
     def quantities(self) -> list[Quantity]:
         """Return the required activations of all torque generators, as quantities."""
         return [
             Quantity(
                 "generator_activations", self.activations, "1", self._names, curves=ACTIVATIONS,
-                meaning="activation needed if each generator alone bears the torque in its direction: "
-                    "below 0 its passive torque is too high, above 1 it is too weak; filtered",
+                meaning="activation needed if each generator alone makes the joint torque in its direction; "
+                    "below 0: its passive torque is too high, above 1: it is too weak; filtered",
             ),
             Quantity(
                 "generator_torques", self.torques, "N m", self._names,
@@ -100,7 +100,7 @@ class NeededActivations(Stage):
             ),
             Quantity(
                 "generator_limits", self.limits, "1", self._names,
-                meaning="-1 = an activation below 0 would be needed, 1 = above 1, 0 = neither",
+                meaning="-1 = an activation below 0 would be needed, 1 = one above 1, 0 = neither",
             ),
         ]  # fmt: skip
 

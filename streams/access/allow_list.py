@@ -35,7 +35,7 @@ def read_roles(folder: Path) -> dict[str, Asker]:
     """
     if not folder.is_dir():
         raise StreamError(
-            f"{folder} contains no allowed client keys: it is no folder; put public .key files there"
+            f"{folder} contains no allowed client keys, as it is not a folder; put public .key files there"
         )
     found: dict[str, Asker] = {}
     where: dict[str, Path] = {}

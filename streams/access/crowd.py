@@ -101,7 +101,9 @@ class AcceptedConnection:
         if self.traffic.taken != before.taken or not self.traffic.waits:
             self._took_ns = now
         if self.left < 0.0:
-            self.guilty = self.guilty or f"sent {self.traffic.received} bytes where a few hundred suffice"
+            self.guilty = (
+                self.guilty or f"sent {self.traffic.received} bytes to connect, where a few hundred suffice"
+            )
         return n_new > 0
 
     def takes_nothing(self, now: int) -> bool:
@@ -123,7 +125,7 @@ def condemn(
     if len(kept) > PLACES:
         kept.sort(key=lambda one: (not is_foreign(one), not one.takes_nothing(now), -one.since_ns))
         for one in kept[: len(kept) - PLACES]:
-            one.guilty = f"was one more than the {PLACES} connections that are served"
+            one.guilty = f"exceeded the {PLACES} connections that are served at a time"
     others = [one for one in connections.values() if not (one.kept or one.guilty)]
     idle = [one for one in others if now - one.active_ns > MOMENT_NS]
     idle.sort(key=lambda one: (one.heard_ns > 0, one.active_ns))

@@ -68,7 +68,9 @@ def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
             continue
         n_link += 1
         if n_link > MOST_LINKS:
-            raise StreamError(f"{path} leads through more than {MOST_LINKS} symbolic links")
+            raise StreamError(
+                f"{path} leads through more than {MOST_LINKS} symbolic links; give a direct path"
+            )
         target = Path(os.readlink(step))
         at = Path(target.anchor) if target.is_absolute() else at
         ahead.extend(reversed(target.parts[1:] if target.is_absolute() else target.parts))

@@ -122,7 +122,7 @@ def shut(wire: socket.socket) -> str:
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         wire.shutdown(socket.SHUT_RDWR)
     except OSError:
-        return "somebody who has gone"
+        return "a client that has disconnected"
     finally:
         wire.close()
     return f"{host}:{port}"

@@ -43,7 +43,9 @@ class ByteReader:
         self.at = start
         self.end = len(data) if end is None else end
         if not 0 <= self.at <= self.end <= len(data):
-            raise malformed(f"a part from byte {start} to {end} of a packet of {len(data)} bytes")
+            raise malformed(
+                f"a part is said to lie at bytes {start} to {end} of a packet of {len(data)} bytes"
+            )
 
     @property
     def left(self) -> int:
@@ -98,7 +100,7 @@ class ByteReader:
         """Read a name that ends with a byte of zero."""
         stop = self.data.find(b"\0", self.at, self.end)
         if stop < 0:
-            raise malformed("a name without an end")
+            raise malformed("a name has no terminating zero byte")
         text = as_text(self.data[self.at : stop])
         self.at = stop + 1
         return text
@@ -119,7 +121,7 @@ def as_doubles(values: NDArray[Any]) -> NDArray[np.float64]:
 def as_text(raw: bytes) -> str:
     """Decode a name: UTF-8, or Latin 1 where it is not valid UTF-8, as older programs write it."""
     if len(raw) > LONGEST_NAME:
-        raise malformed(f"a name of {len(raw)} bytes; {LONGEST_NAME} are the most")
+        raise malformed(f"a name has {len(raw)} bytes; at most {LONGEST_NAME} are allowed")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:

@@ -129,7 +129,7 @@ class Relay:
         except Exception as fault:  # of a decoder: must not end a measurement, is counted and told
             self.counters["decoder_faults"] += 1
             words = plain(f"{type(fault).__name__}: {fault}", 200)
-            self._tell_once(f"the connection failed in a way that was not foreseen ({words})")
+            self._tell_once(f"the connection failed by an unexpected error ({words})")
         finally:
             self._disconnect()
 
@@ -189,7 +189,7 @@ class Relay:
         if self._n_said <= MOST_SAID:
             self._say(sentence)
         elif self._n_said == MOST_SAID + 1:
-            self._say("Messages arise faster than they can be read; the telemetry contains more of them.")
+            self._say("There are more messages than can be shown here; the telemetry contains more of them.")
 
     def _rest(self, rest_s: float, stop: threading.Event) -> None:
         due_ns = now_ns() + round(1e9 * rest_s)
@@ -218,9 +218,9 @@ class Relay:
         if n:
             self.counters["postponed_sessions"] += n
             self._tell(
-                f"{self._address.text} has described its markers or plates again {n} times more than "
-                "sessions may begin (two a second): markers that keep their names go on, others are "
-                "left out."
+                f"{self._address.text} describes its markers or plates again too often ({n} times beyond the "
+                "two new sessions a second that are allowed): markers that keep their names go on, others "
+                "are left out."
             )
 
     def _take(self, news: CaptureFrame | CaptureDescription | ClockPair | None) -> None:

@@ -135,7 +135,9 @@ def request_stop(control: str, timeout_s: float = 2.0) -> bool:
     """
     check_address(control)
     if not stop_address(control):
-        raise StreamError(f"no datagrams go to {control}; the emergency stop by datagram needs tcp://")
+        raise StreamError(
+            f"{control} cannot take the emergency stop by UDP datagram; give an address that begins with tcp://"
+        )
     stop = WORD + os.urandom(TOKEN)
     answer, due_ns = answer_to(stop), now_ns() + round(1e9 * timeout_s)
     family, places = _places(control)

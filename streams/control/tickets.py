@@ -57,8 +57,8 @@ class Tickets:
         """Use up a ticket and return why a command with it must not be carried out; empty if it may be."""
         if not ticket:
             return (
-                f"{name} came without a ticket, so it may be an old command sent again; ask for one by the "
-                f"command `{TICKET}` on the same connection and send it along within {VALID_S:g} s."
+                f"{name} came without a ticket, so it may be an old command sent again; ask for a ticket by "
+                f"the command `{TICKET}` on the same connection and send it along within {VALID_S:g} s."
             )
         given = self._given.pop(ticket, None)
         if given is None or given.connection != connection:

@@ -147,17 +147,17 @@ SENTENCES = {
     "oversize": "{n} too large and dropped: {detail}.",
     "malformed": "{n} unreadable and dropped: {detail}.",
     "bad_version": "{n} of another protocol version and dropped: {detail}.",
-    "wrong_shape": "{n} with other fields or shapes than the descriptor says, and dropped; {detail}.",
+    "wrong_shape": "{n} whose fields or shapes differ from the descriptor, dropped; {detail}.",
     "non_finite": "{n} with infinite values, replaced by NaN; {detail}.",
     "clock_jump": "{n} with a jump in the sender's clock; {detail}.",
     "unknown_session": "{n} without a known descriptor and dropped; {detail}.",
     "unknown_end": "The end of a session without a known descriptor was ignored: {detail}.",
     "put_off": "{n} put off or left unread, as {detail}.",
-    "other_device": "{n} of a second device, dropped: {detail}; one at a time may be connected.",
+    "other_device": "{n} of a second device, dropped: {detail}; only one device may be connected at a time.",
     "other_user": "{n} of a device of another user of this machine, dropped: {detail}.",
     "session": "A new session {detail} began.",
     "end": "The stream ended after {detail}.",
-    "end_beside": "Another session, beside the one that is read, ended after {detail}.",
+    "end_beside": "Another session on this stream, not the one that is read, ended after {detail}.",
 }
 
 

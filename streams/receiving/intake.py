@@ -121,7 +121,7 @@ class Intake:
         if of_session:
             self._put_off = parts
             self._sessions.newest = None
-        self._count("put_off", 1, "others on this stream take too much time", t_ns)
+        self._count("put_off", 1, "other sessions on this stream take too much time", t_ns)
         return False
 
     def _affords(self, parts: Sequence[bytes], t_ns: int) -> bool:

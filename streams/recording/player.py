@@ -134,12 +134,12 @@ def play(
     Raises StreamError when the frames, the speed or the session do not fit together.
     """
     if session.stream != "markers":
-        raise StreamError("the player needs the descriptor of a markers stream")
+        raise StreamError("the player needs the descriptor of a stream of markers")
     if not 0.0 < speed < float("inf"):
         raise StreamError(f"the speed is {speed}; give a positive number, 1 for the recorded speed")
     channels = [*beside, PlayedStream(session, frames.times, {"positions": frames.positions})]
     if len({channel.session.stream for channel in channels}) < len(channels):
-        raise StreamError("two channels belong to the same stream; play only one of them")
+        raise StreamError("two channels of the recording belong to the same stream; play only one of them")
     tracks = [_Track(channel) for channel in channels]
     markers = tracks[-1]
     start = min(float(channel.times[0]) for channel in channels)

@@ -40,7 +40,7 @@ ONE, TWO = pairs(("torque", pack(1.0))), pairs(("torque", pack(1.0)), ("torque",
 )
 def test_a_command_with_a_key_twice_is_none(parts):
     """Protects whoever wears a device: nobody guesses which of two values was meant."""
-    with pytest.raises(DecodeError, match="a key comes twice"):
+    with pytest.raises(DecodeError, match="a key occurs twice"):
         decode(parts)
 
 
@@ -73,5 +73,5 @@ def test_torque_that_is_stated_twice_is_none(message):
     entries = msgspec.msgpack.decode(payload)
     head = b"\xde" + (len(entries) + 1).to_bytes(2, "big")
     body = b"".join(pack(name) + pack(value) for name, value in entries.items())
-    with pytest.raises(DecodeError, match="a key comes twice"):
+    with pytest.raises(DecodeError, match="a key occurs twice"):
         decode([topic, head + body + pack("torque") + pack([9.0])])

@@ -42,9 +42,9 @@ class OwnFunction:
                 f"{self._name} failed ({plain(f'{type(fault).__name__}: {fault}')})"
             ) from fault
         if isinstance(told, bool) or not isinstance(told, Real):
-            raise ControllerError(f"{self._name} returned {plain(repr(told), 32)}, which is no number")
+            raise ControllerError(f"{self._name} returned {plain(repr(told), 32)}, which is not a number")
         if not math.isfinite(told):
-            raise ControllerError(f"{self._name} returned {told}, which is no torque")
+            raise ControllerError(f"{self._name} returned {told}, which is not a finite torque")
         return float(told)
 
 
@@ -55,13 +55,16 @@ def make(spec: Controller) -> OwnFunction:
     source, _, name = spec.function.rpartition(":")
     function = getattr(module_of(source), name, None)
     if not callable(function):
-        raise ConfigError(f"{source} has no function {name!r}", where=WHERE, remedy="correct the name")
+        raise ConfigError(
+            f"{source} has no function {name!r}", where=WHERE, remedy="correct the name of the function"
+        )
     law = OwnFunction(spec.function, function)
     try:
         law.torque(spec.values, AT_REST)
     except ControllerError as fault:
         raise ConfigError(
-            f"{fault} when it was tried at rest", where=WHERE, remedy="correct the function",
+            f"{fault} when the controller was tried with a limb at rest",
+            where=WHERE, remedy="correct the function",
             allowed="function(seen, parameters) -> a finite number [N m]",
         ) from fault  # fmt: skip
     return law
@@ -73,7 +76,9 @@ def module_of(source: str) -> ModuleType:
     """
     if source.endswith(SUFFIX) and not Path(source).is_file():
         raise ConfigError(
-            f"no such file {source!r}", where=WHERE, remedy="give the path from where rtsim runs"
+            f"no such file {source!r}",
+            where=WHERE,
+            remedy="give the path relative to the folder in which rtsim runs",
         )
     try:
         if not source.endswith(SUFFIX):

@@ -124,7 +124,7 @@ class _Work:
                 self._take(json.loads(self._lines.get()))
         if ended and self._process.returncode != 0:
             last = self._words[-1] if self._words else f"exit code {self._process.returncode}"
-            raise RtsimError(f"{ALL[self.name].what} could not be compiled: {last}")
+            raise RtsimError(f"the compiled code for {ALL[self.name].what} could not be built: {last}")
         if ended:
             self.n_done = n_kernel_of(self.name)  # the rest was in the cache
             self.cost = self.cost._replace(seconds=time.monotonic() - self._start)

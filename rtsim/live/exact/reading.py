@@ -191,7 +191,7 @@ class _Reading:
             self._count(entry)
         except (KeyError, TypeError, ValueError, msgspec.MsgspecError):
             self.n_entry -= 1
-            self.cut = f"entry {entry.seq} of the run log ({entry.entry[:16]}) cannot be understood"
+            self.cut = f"entry {entry.seq} of the run log ({entry.entry[:16]}) cannot be read"
 
     def _count(self, entry: Journal) -> None:
         values = entry.values
@@ -238,7 +238,7 @@ def read_run(path: Path) -> RecordedRun:
         ) from None  # fmt: skip
     cut = reading.cut
     if not cut and not reading.is_over:
-        cut = "the end of the run is missing"
+        cut = "the end of the run log is missing"
     notes = [messages.note] if messages.note else []
     if reading.others:
         notes.append(f"{path} contains {len(reading.others) + 1} runs; the first is replayed")
@@ -258,8 +258,8 @@ def remedy_for(kinds: set[type]) -> str:
         return "run a recorded run with a device again by `rtsim hil CONFIG --again RECORDING`"
     if Result in kinds:
         return (
-            "record a run by `rtsim live --record`, which keeps one; `rtsim analyse` solves the markers of "
-            "this one again, and `rtsim diff` compares two"
+            "record a run by `rtsim live --record`, which keeps a log; `rtsim analyse` solves the markers of "
+            "this recording again, and `rtsim diff` compares two recordings"
         )
     if kinds & {Session}:
         return "play its markers by `rtsim replay`, or solve them by `rtsim analyse`"
@@ -282,7 +282,7 @@ def _part_of(entry: Journal) -> FilePart:
     """Return the part of a file in a journal entry."""
     values, data = entry.values, entry.data
     if b"\0" in data["path"] + data["folder"]:
-        raise ValueError("a name that no file can have")
+        raise ValueError("no file can have this name")
     return FilePart(
         path=data["path"], folder=data["folder"], content=data["content"], sha256=str(values["sha256"]),
         n_byte=int(values["n_byte"]), part=int(values["part"]), n_part=int(values["n_part"]),

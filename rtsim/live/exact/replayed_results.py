@@ -61,8 +61,8 @@ class ReplayedResults:
         """
         if self._n_announced >= len(self._recorded.results):
             raise ConfigError(
-                f"the replay begins session {self._n_announced + 1} of results, but the run had "
-                f"{len(self._recorded.results)}", where=str(self._recorded.path),
+                f"the replay begins session {self._n_announced + 1} of results, but the recorded run had "
+                f"only {len(self._recorded.results)}", where=str(self._recorded.path),
                 remedy="replay the run with the build of rtsim that recorded it",
             )  # fmt: skip
         then = self._recorded.results[self._n_announced]
@@ -98,7 +98,7 @@ class ReplayedResults:
             )
         except (KeyError, ValueError):
             raise ConfigError(
-                f"the replay has a result for frame {message.seq}, but the run had none",
+                f"the replay has a result for frame {message.seq}, but the recorded run had none",
                 where=str(self._recorded.path),
                 remedy="replay the run with the build of rtsim that recorded it",
             ) from None  # fmt: skip

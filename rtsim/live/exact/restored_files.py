@@ -34,7 +34,7 @@ def restored_run(recorded: RecordedRun, folder: Path) -> RunConfig:
                 raise ConfigError(
                     f"the run was made with {path}, which no longer exists or was changed, and was too "
                     "large to be kept in the recording",
-                    where=str(recorded.path), remedy="restore the file as it was then",
+                    where=str(recorded.path), remedy="restore the file as it was during the run",
                 )  # fmt: skip
     then = os.fsdecode(recorded.files[0].folder) if recorded.files else os.getcwd()
     plain = msgspec.to_builtins(recorded.request.run)

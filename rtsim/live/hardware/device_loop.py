@@ -50,7 +50,7 @@ from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, FieldSpec, Session, new_session_id
 from streams.receiving.ring import ReceivedFrame
 
-NOBODY = "no device came"
+NOBODY = "no device has connected"
 LOOK_MS = 50
 """Interval at which the wait for a device looks at commands [ms]."""
 WHOLE = 1e-9
@@ -59,7 +59,7 @@ TICK_PARTS = ("round_trip", "receive", "step", "send", "compute", "slack")
 sending the output; from the message's bytes to those of the command, without sockets; what is left."""
 
 
-SILENT = "the stream of motion is silent"
+SILENT = "the stream of motion (--motion) sends nothing"
 
 
 def simulator_for(spec: HilSpec) -> Simulator:
@@ -112,7 +112,7 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
     if spec.exchange.valid_for_ms < 1e3 / spec.exchange.rate_hz:
         raise ConfigError(
             f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next command",
-            where="exchange.valid_for_ms", allowed=f"a tick, {1e3 / spec.exchange.rate_hz:g} ms, or more",
+            where="exchange.valid_for_ms", allowed=f"{1e3 / spec.exchange.rate_hz:g} ms (time step) or more",
         )  # fmt: skip
     return with_device(with_straps(model, spec), spec.coordinate), device
 
@@ -126,7 +126,7 @@ def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
     """Return a note if the device is made for another joint than the one on which it acts; else ""."""
     if device.joint in spec.coordinate or spec.coordinate in device.joint or device.joint in spec.model:
         return ""
-    return f"{device.name} is for the joint {device.joint!r} and acts on {spec.coordinate} of {spec.model}"
+    return f"{device.name} is for the joint {device.joint!r}, but acts on {spec.coordinate} of {spec.model}"
 
 
 class DeviceClock(ClockInput):
@@ -325,7 +325,7 @@ def hil_loop(
     exchange.watches = [energy.wrong]
     if feed is None and again is not None and again.moved:
         raise ConfigError(
-            "the limb of the recorded run was moved by a stream", where="--again",
+            "the limb of the recorded run was moved by a stream of motion", where="--again",
             remedy="give --motion ADDRESS as in that run",
         )  # fmt: skip
     if feed is not None:

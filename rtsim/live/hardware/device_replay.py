@@ -28,9 +28,9 @@ MOST_SESSIONS = 64
 SHOWN = 80
 WHY = {
     "damaged": "which are damaged",
-    "timeless": "commands without a tick at which they were recorded",
+    "timeless": "commands without the time step at which they were given",
     "foreign": "commands of another run",
-    "crowd": "more than a tick takes",
+    "crowd": "more than one time step can take",
 }
 """Why messages are left out, in words."""
 

@@ -49,7 +49,7 @@ from streams.messages import Session, new_session_id
 from streams.receiving.ring import ReceivedFrame
 
 MOMENTS = "joint_moments"
-SILENT = "no markers for {:.0f} ms"
+SILENT = "no markers have come for {:.0f} ms"
 WAIT_S = 0.005
 """Interval at which a wait for markers looks whether torque is to end [s]."""
 HUSH_NS = 50_000_000

@@ -176,7 +176,9 @@ class StreamInput:
             since = now
             if self.alone and came is not None and not came.leads:
                 self._n_turned_away += 1
-                self._said.say("A second session runs on the stream beside the first; it is not followed.")
+                self._said.say(
+                    "A second session of markers runs on the stream besides the first; it is ignored."
+                )
                 came = None
             frame = came or self._put_off
             if frame is None:
@@ -197,7 +199,9 @@ class StreamInput:
         """Keep a frame for whose session there is no time at present; it replaces any other waiting frame."""
         if self._put_off is not None:
             self._n_turned_away += 1
-            self._said.say("Other sessions on the stream take too much time; frames of some were left out.")
+            self._said.say(
+                "Other sessions on the stream take too much time; some of their frames were left out."
+            )
         self.subscriber.keep()
         self._put_off = frame
 
@@ -290,7 +294,7 @@ class ClockInput:
         return False
 
     def _answer_pause(self, args: Args) -> tuple[bool, str]:
-        return True, "The simulation is paused from the next tick on."
+        return True, "The simulation is paused from the next time step on."
 
     def _answer_resume(self, args: Args) -> tuple[bool, str]:
         return True, "The simulation continues."

@@ -64,7 +64,9 @@ class MotionStream:
                 self.feed.admit(message)
             else:
                 self._n_beside += 1
-                self._said.say("A second session runs on the stream beside the first; it is not followed.")
+                self._said.say(
+                    "A second session of motion runs on the stream besides the first; it is ignored."
+                )
         if self.feed.counters["motion_taken"] != before:
             self.heard_ns = now_ns()
 

@@ -148,7 +148,9 @@ class PairedInput(StreamInput):
         """
         if not self._plates.grants(message):
             self._n_plates_away += 1
-            self._said.say("Other sessions of forces take too much time; messages of some were left out.")
+            self._said.say(
+                "Other sessions of forces take too much time; some of their messages were left out."
+            )
             return
         self._lacking_ns = 0
         begins = self._feed.session is not None and message.session != self._feed.session

@@ -61,7 +61,10 @@ def check_driven(run: RunConfig) -> None:
     others = [other for other in run.stages if other not in (*declared.needs, name)]
     if others:
         raise ConfigError(
-            f"{others[0]!r} cannot follow a motion", where="stages", allowed=name, remedy="leave it out"
+            f"the stage {others[0]!r} cannot run on a prescribed motion",
+            where="stages",
+            allowed=name,
+            remedy="leave this stage out",
         )
     check_balanced(run, spec)
     check_drivers(build(spec, None, method_of(run, spec)), run.fdk.drivers)

@@ -76,21 +76,31 @@ def check_playing(
     for option, value in (("--rate", rate), ("--duration", duration_s)):
         if source not in MADE_UP and value:
             raise ConfigError(
-                f"{value:g} is for the synthetic walker and jaw, and the source is {source}",
+                f"this option applies only to the synthetic walker and jaw, but the source is {source}",
                 where=option,
                 remedy="leave it out",
             )
     if not 0.0 < speed < math.inf:
-        raise ConfigError(f"{speed}", where="--speed", allowed="more than 0; 1 is the recorded rate")
+        raise ConfigError(
+            f"{speed} is not a speed of playing",
+            where="--speed",
+            allowed="more than 0; 1 is the recorded rate",
+        )
     if rate is not None and not 0.0 < rate <= FASTEST:
-        raise ConfigError(f"{rate}", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz")
+        raise ConfigError(
+            f"{rate} is not a frame rate", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz"
+        )
     if not 0.0 <= duration_s * (rate or RATE) <= MOST_FRAMES:
         longest = MOST_FRAMES / (rate or RATE)
-        raise ConfigError(f"{duration_s}", where="--duration", allowed=f"0 (ten seconds) to {longest:g} s")
+        raise ConfigError(
+            f"{duration_s} is not a duration", where="--duration", allowed=f"0 (ten seconds) to {longest:g} s"
+        )
     if not 0.0 <= start_s < math.inf:
-        raise ConfigError(f"{start_s}", where="--start", allowed="0 s or more")
+        raise ConfigError(f"{start_s} is not a start time", where="--start", allowed="0 s or more")
     if end_s is not None and not end_s >= start_s:
-        raise ConfigError(f"{end_s}", where="--end", allowed=f"{start_s:g} s (--start) or more")
+        raise ConfigError(
+            f"{end_s} is not an end time", where="--end", allowed=f"{start_s:g} s (--start) or more"
+        )
 
 
 def check_corrections(source: str, units: str | None, up: str | None) -> None:
@@ -199,7 +209,7 @@ def check_own_markers(run: RunConfig) -> None:
         )
     if run.mass_kg:
         raise ConfigError(
-            "a model with its own markers has its own masses",
+            "a model that defines its own markers has its own masses",
             where="--mass",
             remedy="remove the option, or scale the model with `rtsim scale` and the mass of the person",
         )
@@ -207,7 +217,7 @@ def check_own_markers(run: RunConfig) -> None:
     option = next((name for name, value in given.items() if value), "")
     if option:
         raise ConfigError(
-            "the model has its own markers, so no person is calibrated",
+            "the model defines its own markers, so no person is calibrated",
             where=option,
             remedy="leave it out",
         )
@@ -217,13 +227,13 @@ def check_subject_given(run: RunConfig) -> None:
     """Raise ConfigError where the run has no subject."""
     if run.label_unnamed and not (run.subject or run.static):
         raise ConfigError(
-            "markers without names are identified from the body shape of the person, which is not known",
-            where="--label-unnamed", allowed="with --static FILE or --subject FILE",
-            remedy="give the static trial of this person and session, with names",
+            "markers without names can be identified only if the distances between the markers are known",
+            where="--label-unnamed", allowed="only with --static FILE or --subject FILE",
+            remedy="give the static trial of this person and session, with named markers",
         )  # fmt: skip
     if is_stream(run.source) and not (run.subject or run.static):
         raise ConfigError(
-            "a stream needs a subject model",
+            "a live stream of markers needs a calibrated subject",
             where="--subject",
             remedy="make a subject from a static trial with `rtsim calibrate STATIC`, or give --static FILE",
         )

@@ -69,8 +69,8 @@ def prepare(run: RunConfig, forces: ForceFeed | None = None) -> list[Stage]:
 
 
 REMEDIES = {
-    True: "the static trial or subject (--static, --subject) of the person in the stream, of this session",
-    False: "a model of the person in the stream (--model)",
+    True: "the static trial (--static) or subject (--subject) of this session of the person in the stream",
+    False: "the model (--model) of the person in the stream",
 }
 """Remedy for a stream of another person's markers, by whether a subject is followed."""
 

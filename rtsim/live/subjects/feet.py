@@ -35,9 +35,9 @@ def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
     if not brings_markers(run, spec):
         if run.plates.feet or run.plates.borne_by:
             raise ConfigError(
-                "bodies on which force plates act can be named only for a model with its own markers",
+                "bodies on which force plates act can be named only for a model that defines its own markers",
                 where=NAMED if run.plates.feet else BORNE_BY,
-                remedy="leave them out, and give the forces by their own file",
+                remedy="remove this key, and give the forces with --forces",
             )  # fmt: skip
         return None
     x, y, z = spec.gravity_m_s2

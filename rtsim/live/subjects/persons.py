@@ -24,7 +24,9 @@ def with_person(run: RunConfig) -> tuple[RunConfig, tuple[str, ...]]:
         return run, ()
     if run.source in MADE_UP or Path(run.source).suffix.lower() == NATURAL:
         if run.person:
-            raise ConfigError(f"{run.source} is one person", where=OPTION, remedy="leave it out")
+            raise ConfigError(
+                f"{run.source} has only one person", where=OPTION, remedy="leave the option out"
+            )
         return run, ()
     choice = person_in(run)
     if not choice.person:

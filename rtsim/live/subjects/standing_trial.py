@@ -68,7 +68,7 @@ class StandingSoFar(NamedTuple):
         if self.fault is not None:
             return self.fault.what
         if not self.n_wanted:
-            return "no frame yet"
+            return "no frame has arrived yet"
         seen = f"{self.n_wanted - len(self.missing)} of {self.n_wanted} markers"
         if self.missing:
             seen += f" ({name_some(list(self.missing))} missing)"
@@ -266,7 +266,10 @@ def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = Fal
             "another marker"
         )
     elif over:
-        what, remedy = "the stream ended before", "start it again, or give fewer --seconds"
+        what, remedy = (
+            "the stream ended before enough frames were recorded",
+            "start it again, or give fewer --seconds",
+        )
     else:
         what = "the person did not stand still long enough with all markers visible"
         remedy = "have the person stand still for longer, or give fewer --seconds"

@@ -33,7 +33,7 @@ MASS_ALONE = (
     "{}: because the subject {} is given, this trial is used only for the body mass, if it "
     "contains force plates"
 )
-ALL_THE_SAME = "solved anyway (--anyway)"
+ALL_THE_SAME = "solved in spite of this, because of --anyway"
 
 
 def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def check_shown(names: tuple[str, ...], whose: str, trial: MarkerTrial, where: s
         )
     if not np.isfinite(trial.positions[:, list(found.values())]).any():
         raise ConfigError(
-            f"none of its {len(trial.times)} frames shows any of the {whose} markers",
+            f"none of the {len(trial.times)} frames of the recording shows any of the {whose} markers",
             where=where,
             remedy="export the recording again, with the trajectories of its markers",
         )

@@ -35,8 +35,8 @@ def check_named(stages: Sequence[Stage], run: RunConfig, where: str) -> None:
     remedy = "give the static trial or the subject of this person and session, or add --anyway"
     if not unnamed.n_found:
         raise ConfigError(
-            f"no set of markers with the distances of {of} was found among the markers without names in "
-                f"{unnamed.n_frame} frames", where=where, remedy=remedy,
+            f"no set of markers with the mutual distances of {of} was found among the markers without names "
+                f"in {unnamed.n_frame} frames", where=where, remedy=remedy,
         )  # fmt: skip
     n_marker, most = unnamed.n_marker, unnamed.most_certain
     if unnamed.n_frame >= FEWEST_FRAMES and most < LEAST_CERTAIN * n_marker:

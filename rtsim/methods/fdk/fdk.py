@@ -236,7 +236,9 @@ def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
         if name in (spec.start_mm if rotates[k] else spec.start_deg):
             what, key, other = ("an angle", "mm", "deg") if rotates[k] else ("a length", "deg", "mm")
             raise ConfigError(
-                f"{name} is {what}", where=f"fdk.start_{key}", remedy=f"give the coordinate in start_{other}"
+                f"the FDK degree of freedom {name} is {what}",
+                where=f"fdk.start_{key}",
+                remedy=f"give its start value in fdk.start_{other}",
             )
         length, angle = 1e-3 * spec.start_mm.get(name, 0.0), math.radians(spec.start_deg.get(name, 0.0))
         found[k] = 1e-3 * spec.lever_mm * angle if rotates[k] else length
@@ -337,8 +339,8 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             continue
         allowed = ", ".join(dict.fromkeys([*held, *possible(model)])) or "none"
         raise ConfigError(
-            f"the method has no constraint by an element {name!r}, and no coordinate, joint angle, "
-            "muscle, ligament or spring has this name",
+            f"{name!r} names no constraint of the method, and no coordinate, joint angle, muscle, ligament "
+            "or spring of the model",
             where="fdk.dofs",
             allowed=allowed,
         )
@@ -356,17 +358,17 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             )
     if recruitment.criterion != "power" or recruitment.weight != "equal":
         raise ConfigError(
-            "force-dependent kinematics recruits muscles only by a power of the activations with "
-            "equal weights",
+            "force-dependent kinematics recruits muscles only by the sum of a power of the activations, "
+            "with equal weights for all muscles",
             where="recruitment",
-            remedy="remove criterion and weight",
+            remedy="remove the keys criterion and weight",
         )
     borne = borne_of(model, roles, spec, recruitment)
     of = zip(coordinate_names(model)[1], model.tree.dof_body, strict=True)
     check_reserves(recruitment, tuple(name for name, b in of if model.names.bodies[b] in borne))
     if not (model.muscles.max_isometric_force > 0.0).any():
         raise ConfigError(
-            "no muscle of the model has a force",
+            "no muscle of the model has an isometric force above zero",
             where="recruitment",
-            remedy="give muscles their Hill parameters",
+            remedy="give the muscles of the model their Hill parameters",
         )

@@ -113,9 +113,9 @@ def row_of_coordinate(model: Model, name: str) -> ElementRow:
     tree, dof = model.tree, int(model.coordinates.dof[model.coordinates.names.index(name)])
     if dof in model.couplers.dof:
         raise ConfigError(
-            f"the coordinate {name!r} is coupled to another coordinate",
+            f"the coordinate {name!r} follows from another coordinate by a coupler",
             where="fdk.dofs",
-            remedy="name the coordinate to which it is coupled",
+            remedy="name the coordinate that it follows",
         )
     body = int(tree.dof_body[dof])
     parent, moves, own = int(tree.parent[body]), motions(model, body), own_motions(model, dof)
@@ -150,10 +150,12 @@ def row_of_coordinate(model: Model, name: str) -> ElementRow:
                 normal_b=normal,
             )
     raise ConfigError(
-        f"the coordinate {name!r} is neither a translation across the others of its joint, before it turns, "
-        "nor a rotation by the coordinate itself, alone, beside one other or at right angles to two",
+        f"force-dependent kinematics cannot free the coordinate {name!r} of this joint",
         where="fdk.dofs",
-        remedy="give a joint angle, or an element of kind plane or distance, along which the joint moves",
+        allowed="a translation before all rotations of its joint and at right angles to the joint's other "
+        "translations, or a rotation in a joint with at most two other rotations, at right angles to them "
+        "if there are two; the coordinate itself must be the displacement or the angle",
+        remedy="name a joint angle, or an element of kind plane or distance along which the joint moves",
     )
 
 

@@ -85,8 +85,8 @@ def from_neutral(model: Model, roles: Roles) -> Roles:
     for name, length in zip(model.names.elements, value, strict=True):
         if not np.isfinite(length):
             raise ConfigError(
-                f"the path of {name} is not found in the neutral pose", where="fdk.dofs",
-                remedy="move the points of the path out of the surfaces over which the path goes",
+                f"the path of {name} cannot be computed in the neutral pose", where="fdk.dofs",
+                remedy="move the path points out of the wrapping surfaces of this path",
             )  # fmt: skip
     return roles._replace(target=np.where(lengths.path >= 0, value, roles.target))
 
@@ -102,6 +102,6 @@ def check_starts(model: Model, roles: Roles, start_mm: Mapping[str, float]) -> N
         length = 1e3 * float(roles.target[e])
         if model.elements.kind[e] in (DISTANCE, PATH_LENGTH) and not start > -length:
             raise ConfigError(
-                f"{name} cannot be {-start:g} mm shorter: it is {length:.4g} mm", where="fdk.start_mm",
-                allowed=f"more than {-length:.4g} mm",
+                f"{name} cannot start {-start:g} mm shorter: its length is only {length:.4g} mm",
+                where="fdk.start_mm", allowed=f"more than {-length:.4g} mm",
             )  # fmt: skip

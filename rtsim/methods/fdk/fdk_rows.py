@@ -77,7 +77,7 @@ def check_sum(name: str, others: list[str], both: list[Array]) -> None:
     raise ConfigError(
         f"{name} is fixed already by {', '.join(found)}, which are constraints of the method, too",
         where="fdk.dofs",
-        remedy="remove one of them, or choose a method without these constraints",
+        remedy=f"remove {name}, or choose a method without these constraints",
     )
 
 
@@ -89,7 +89,9 @@ def first(rows: Array, k: int) -> Array:
 def unmoved(name: str) -> ConfigError:
     """Return the error for an FDK degree of freedom that no coordinate of the model changes."""
     return ConfigError(
-        f"no joint changes {name}", where="fdk.dofs", remedy="remove it, or free a joint that changes it"
+        f"no joint movement of the model changes {name}",
+        where="fdk.dofs",
+        remedy="remove it, or free a joint that changes it",
     )
 
 
@@ -108,10 +110,10 @@ def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
         reached = {names.bodies[b] for b in tree.dof_body[dofs]}
         if not reached <= {*borne}:
             raise ConfigError(
-                f"{names.elements[e]} is a constraint of the method and also acts on the joints of "
-                f"{', '.join(sorted(reached - {*borne}))}",
+                f"{names.elements[e]} is a constraint of the method and also acts on the joints of bodies "
+                f"that are not in fdk.borne: {', '.join(sorted(reached - {*borne}))}",
                 where="fdk.borne",
-                remedy="name these bodies as well, or take a method without this constraint",
+                remedy="add these bodies to fdk.borne, or choose a method without this constraint",
             )
 
 

@@ -135,9 +135,9 @@ class JointForces:
         if body == pairs.body_b[pair]:
             return c, -1.0
         raise ConfigError(
-            f"the contact {contact} does not press on {model.names.bodies[body]}, which bears the point",
+            f"the contact {contact} does not act on {model.names.bodies[body]}, the body of this point",
             where=f"fdk.joints.{joint}.contacts",
-            remedy="name contacts of that body, or another point",
+            remedy="name contacts that act on this body, or choose a point of another body",
         )
 
 

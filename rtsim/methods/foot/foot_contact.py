@@ -144,8 +144,9 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
     contacts = given.contacts
     if contacts.radii_b.any() or (contacts.spread == 0).any():
         raise ConfigError(
-            "a contact has another geometry, or another force law", where=f"model {model.name}",
-            allowed="volumetric ellipsoids and spheres on planes", remedy="give another model for foot.model",
+            "a contact has a geometry or a force law that is not supported for feet",
+            where=f"model {model.name}", allowed="volumetric ellipsoids and spheres on planes",
+            remedy="give another model for foot.model",
         )  # fmt: skip
     centre, rotation = size * contacts.centre, contacts.rotation
     origin, axis = size * toes.origin, toes.axis

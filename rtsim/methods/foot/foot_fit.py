@@ -270,7 +270,7 @@ def fit_foot(
             costs[k] = 2.0 * found.cost
             if costs[k] < least:
                 least, n_evaluation = costs[k], found.nfev
-            ended = "" if found.status else ", its limit"
+            ended = "" if found.status else ", the most allowed"
             progress(
                 f"start {k + 1} of {len(guesses)}: cost {costs[k]:.4g} after {found.nfev} evaluations{ended}"
             )
@@ -293,7 +293,7 @@ def _hop(problem: FootProblem, n: int, costs_out: Array, progress: Progress) -> 
         found = search(problem, np.clip(x, problem.bounds.low + inner, problem.bounds.high - inner))
         seen.append(2.0 * found.cost)
         costs_out[len(seen) - 1 : len(seen)] = seen[-1:]
-        progress(f"hop {len(seen)} of {n}: cost {seen[-1]:.4g}, best {problem.best[0]:.4g}")
+        progress(f"random restart (hop) {len(seen)} of {n}: cost {seen[-1]:.4g}, best {problem.best[0]:.4g}")
         return OptimizeResult(x=found.x, fun=2.0 * found.cost, success=True, nfev=found.nfev, message="")
 
     def cost(x: Array) -> float:

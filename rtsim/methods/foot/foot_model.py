@@ -106,17 +106,19 @@ def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
     bodies = {body.name: body for body in spec.bodies}
     if not set(ELLIPSOIDS) <= named.keys() or "toes" not in bodies:
         raise ConfigError(
-            "this is no model of a foot",
+            "this model lacks bodies or contacts of a foot",
             where=where,
             allowed=f"bodies foot and toes, and the contacts {', '.join(ELLIPSOIDS)}",
             remedy="give a model that `rtsim fit foot` has written",
         )
     chosen = [named[name] for name in ELLIPSOIDS]
     if any(contact.keys != SURFACES or contact.law != "volumetric" for contact in chosen):
-        raise ConfigError("contacts of a foot are volumetric ellipsoids on planes", where=where)
+        raise ConfigError("the contacts of a foot must be volumetric ellipsoids on planes", where=where)
     laws = {(contact.stiffness, contact.damping) for contact in chosen}
     if len(laws) > 1:
-        raise ConfigError("the ellipsoids of a foot have one stiffness and one damping", where=where)
+        raise ConfigError(
+            "all ellipsoids of a foot must have the same stiffness and the same damping", where=where
+        )
     toes = bodies["toes"]
     x = -MIRROR.T @ np.array(toes.axis, float)
     x /= np.linalg.norm(x)

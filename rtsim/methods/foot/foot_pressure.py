@@ -74,14 +74,14 @@ def lay_pressure(
     do not cover the footstep.
     """
     if trial.peak:
-        raise ConfigError("an image of peak pressures has no frames to compare with a step",
+        raise ConfigError("an image of peak pressures has no frames that could be compared with a footstep",
                           where=trial.source,
-                          remedy="give a movie of the pressure, or remove the pressure")  # fmt: skip
+                          remedy="give a recording of the pressure over time, or leave it out")  # fmt: skip
     at = trial.times + delay
     frames = chosen_frames(len(times))
     if times[frames[0]] < at[0] or times[frames[-1]] > at[-1]:
         raise ConfigError(
-            f"the pressure lasts from {at[0]:.2f} to {at[-1]:.2f} s, the step from {times[0]:.2f} to "
+            f"the pressure lasts from {at[0]:.2f} to {at[-1]:.2f} s, but the footstep from {times[0]:.2f} to "
             f"{times[-1]:.2f} s",
             where=trial.source,
             remedy="give the delay of the pressure recording relative to the trial",
@@ -96,7 +96,7 @@ def lay_pressure(
     notes = []
     total = pressure.sum(axis=1) * area
     if not (total > 0.0).all():
-        raise ConfigError("in some frames of the footstep no cell has a pressure", where=trial.source,
+        raise ConfigError("in some frames of the footstep the pressure is 0 in all cells", where=trial.source,
                           remedy="give the delay of the pressure relative to the trial")  # fmt: skip
     if scaled:
         factor = normal[frames] / total

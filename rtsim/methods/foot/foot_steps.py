@@ -85,7 +85,9 @@ def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> Foot
         faults.append(f"a foot is not visible in {unseen} of {len(run)} frames in which {name} is loaded")
     elif not len(unknown) and (foot < 0 or len(run) - borne[foot] > most):
         other = int(len(run) - borne.max(initial=0))
-        faults.append(f"{name} is loaded away from the foot in {other} of {len(run)} frames")
+        faults.append(
+            f"the centre of pressure of {name} is not under the foot in {other} of {len(run)} frames"
+        )
     return FootStep(p, foot, int(run[0]), int(run[-1]), "; ".join(faults))
 
 
@@ -129,7 +131,7 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
     a mass nor such a stride.
     """
     if mass is not None:
-        return mass * GRAVITY, "of the mass"
+        return mass * GRAVITY, "from the mass given by --mass"
     missing = loads.loaded == NOT_MEASURED
     used = ~missing.all(axis=0)  # a plate that measured nothing does not count
     gaps = missing[:, used].any(axis=1)
@@ -140,7 +142,7 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
         lacking = (
             f"the forces are not known throughout any of the {len(spans)} strides"
             if spans
-            else f"{len(onsets)} contacts begin on plates, and a stride needs four of them"
+            else f"only {len(onsets)} foot contacts begin on plates, and a whole stride needs four"
         )
         raise ConfigError(f"the weight is not known: {lacking}", where=source, remedy="give --mass")
     total = np.nansum(loads.force[:, used, 1], axis=1)
@@ -153,8 +155,8 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
             allowed=f"{least:.0f} to {most:.0f} N", remedy="check the unit of the forces, or give --mass",
         )  # fmt: skip
     n_left = len(spans) - len(whole)
-    left = f", without {n_left} in which a force is not known" if n_left else ""
-    return weight, f"of {len(whole)} whole stride{'s'[: len(whole) > 1]}{left}"
+    left = f"; left out for unknown forces: {n_left}" if n_left else ""
+    return weight, f"from the forces of {len(whole)} whole stride{'s'[: len(whole) > 1]}{left}"
 
 
 def usable(steps: Sequence[FootStep]) -> list[FootStep]:

@@ -147,8 +147,8 @@ def prepare_step(
     columns = [seen.index(labels[frame.names[k]]) for k in body]
     if len(body) < LEAST:
         raise ConfigError(
-            f"the {labelled} foot has {len(body)} markers in this footstep", where=where,
-            allowed=f"at least {LEAST} tracked markers", remedy="choose a trial with more foot markers",
+            f"only {len(body)} tracked markers of the {labelled} foot are visible throughout this footstep",
+            where=where, allowed=f"at least {LEAST}", remedy="choose a trial with more foot markers",
         )  # fmt: skip
     at = (place[:, columns] - origin) @ axes.T
     position, rotation = rigid_pose(frame.markers[body], at)
@@ -186,7 +186,10 @@ def _lacking(role: str, labelled: str, where: str, static: MarkerTrial | None) -
             "another footstep"
         )
     else:
-        said += f", and {static.source} does not show it beside {LEAST} markers that follow the foot"
+        said += (
+            f", and {static.source} has no frame with this marker and {LEAST} other markers of the foot, "
+            "from which its position could be computed"
+        )
         remedy = "fill the gap, or choose a trial with more markers on the foot"
     return ConfigError(said, where=where, remedy=remedy)
 

@@ -28,7 +28,7 @@ CLEAR = 0.3
 ASIDE = 0.04
 """Distance to the side of the other foot from one that stands at which its side is clear [m]; 0.08 to 0.22
 is usual."""
-OTHERWISE = "there the distances of the foot's other markers differ by"
+OTHERWISE = "the distances between the foot's other markers differ between the two trials by"
 SAME_SESSION = "take a static trial of this session, and check whether a marker moved"
 
 
@@ -74,7 +74,8 @@ def carried_marks(
             found[role] = carried.place
         elif role in NEEDED:
             raise ConfigError(
-                f"{role} cannot be taken from {static.source}: {OTHERWISE} {carried.off:.0f} mm (RMS)",
+                f"the position of {role} cannot be taken from {static.source}: "
+                f"{OTHERWISE} {carried.off:.0f} mm (RMS)",
                 where=where, allowed=f"up to {STRETCH:g} mm", remedy=SAME_SESSION,
             )  # fmt: skip
         else:
@@ -82,7 +83,7 @@ def carried_marks(
     notes: list[str] = []
     source = Path(static.source).name
     if found:
-        notes.append(f"{', '.join(found)} from {source}, transferred with the other markers of the foot")
+        notes.append(f"{', '.join(found)} taken from {source}, positioned by the other markers of the foot")
     if refused:
         off = max(refused.values())
         notes.append(f"{', '.join(refused)} not taken from {source}: {OTHERWISE} {off:.0f} mm (RMS)")

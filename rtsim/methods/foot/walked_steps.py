@@ -72,7 +72,7 @@ def walked_steps(
     feet = foot_lines(trial, table)
     if not np.isfinite(feet).any():
         raise ConfigError(
-            f"no frame shows heel and forefoot by the marker map {table.name}", where=str(path),
+            f"no frame shows the heel and forefoot markers of the marker map {table.name}", where=str(path),
             remedy="check the names of the markers, or give another --lab",
         )  # fmt: skip
     half = 0.5 / trial.rate
@@ -85,7 +85,11 @@ def walked_steps(
             "; ".join(left_out)
             or f"no plate is loaded for as long as a step lasts ({name_some(plates.names)})"
         )
-        raise ConfigError(f"no complete step: {reasons}", where=str(path), remedy="take another trial")
+        raise ConfigError(
+            f"the trial contains no complete footstep on a force plate: {reasons}",
+            where=str(path),
+            remedy="take another trial",
+        )
     weight, of = body_weight(loads, mass, str(path))
     steps: dict[str, FootTrial] = {}
     unseen: list[ConfigError] = []
@@ -93,7 +97,7 @@ def walked_steps(
     for step in usable(found):
         name = plates.names[step.plate]
         if name in steps:
-            left_out = (*left_out, f"{name}: a second contact, of the {FEET[step.foot]} foot")
+            left_out = (*left_out, f"{name}: a second footstep on this plate, of the {FEET[step.foot]} foot")
             continue
         try:
             steps[name] = prepare_step(trial, plates, loads, feet, table, step, weight, static)
@@ -140,11 +144,11 @@ def _beside(path: Path) -> Path:
             if other.is_file():
                 return other
     raise ConfigError(
-        "the trial has no force plates, but the contact of a foot is identified from measured forces",
+        "the trial has no force plates, but foot contact parameters are identified from measured forces",
         where=str(path),
-        allowed="force plates in the trial, or a file of forces in its folder with the same name, alone or "
-        f"followed by {' or '.join(BESIDE[1:])}",
-        remedy="give --forces",
+        allowed="force plates in the trial, or in its folder a file of forces with the name of the trial, "
+        f"alone or followed by {' or '.join(BESIDE[1:])}",
+        remedy="give --forces with a file of forces",
     )
 
 

@@ -68,7 +68,9 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
             told = read_events(source, person)
         except ConfigError as error:  # the results may be older than the file, or elsewhere
             known = recorded_events(results, (FILE,))
-            told = ToldEvents(known, () if known else (f"its gait events were not read: {error.what}",))
+            told = ToldEvents(
+                known, () if known else (f"the gait events of the recording were not read: {error.what}",)
+            )
     found = recorded_events(results) or found_events(results, with_plates)
     used = used_of(told.events, found)
     cycles, still = moving(results, cycles_of(used))
@@ -104,7 +106,7 @@ def source_words(gait: RunGait) -> str:
     parts = []
     for kind, words in ((STRIKE, "foot strikes"), (OFF, "foot offs")):
         n = {by: sum((e.kind, e.by) == (kind, by) for e in gait.used) for by in names}
-        told = [f"{n[by]} by {name}" for by, name in names.items() if n[by]]
+        told = [f"{n[by]} from {name}" for by, name in names.items() if n[by]]
         parts.append(f"{words}: {', '.join(told) or 'none'}")
     return "; ".join(parts)
 
@@ -180,7 +182,7 @@ def in_sentences(gait: RunGait) -> list[str]:
     said = [
         "gait events: "
         + (f"{len(gait.told)} in the file; " if gait.told else "")
-        + f"found {n[PLATES]} by plates, {n[MARKERS]} by markers"
+        + f"{n[PLATES]} found from force plates, {n[MARKERS]} from markers"
     ]
     for kind in (STRIKE, OFF):
         rows = {
@@ -189,10 +191,10 @@ def in_sentences(gait: RunGait) -> list[str]:
             if k.startswith(kind)
         }
         words = ", ".join(
-            f"by {by} {v['mean']:+.0f} ms (SD {v['sd']:.0f}, n {v['n']})" for by, v in rows.items()
+            f"from {by} {v['mean']:+.0f} ms (SD {v['sd']:.0f}, n {v['n']})" for by, v in rows.items()
         )
         if words:
-            said.append(f"{kind}, time found minus time in the file: {words}")
+            said.append(f"{kind}, time found minus time marked in the file: {words}")
     for side, values in gait.values.items():
         n_cycle = sum(cycle.side == side for cycle in gait.straight)
         few = ", ".join(
@@ -200,8 +202,8 @@ def in_sentences(gait: RunGait) -> list[str]:
             for name in ("Cadence", "Walking Speed", "Stride Length", "Step Length", "Foot Off")
             if name in values
         )
-        said.append(f"{side}: {n_cycle} cycle{'s' * (n_cycle != 1)}: {few}")
-    return [*said, lacks] if lacks else [*said, f"events of the cycles: {source_words(gait)}"]
+        said.append(f"{side} leg: {n_cycle} cycle{'s' * (n_cycle != 1)}: {few}")
+    return [*said, lacks] if lacks else [*said, f"gait events of these cycles: {source_words(gait)}"]
 
 
 def recorded_with(results: Results, gait: RunGait) -> Results:

@@ -30,10 +30,14 @@ def columns_of(table: Table, where: str, names: Sequence[str]) -> dict[str, Arra
     """
     found = {name: table.column(name) for name in names if name in table.columns}
     if not found:
-        raise ConfigError("the table has none of the columns", where=where, allowed=", ".join(names))
+        raise ConfigError(
+            "the table has none of the columns for muscles of the model",
+            where=where,
+            allowed=", ".join(names),
+        )
     empty = next((name for name, values in found.items() if not np.isfinite(values).any()), None)
     if empty is not None:
-        raise ConfigError(f"{empty} has no value", where=where, remedy="remove the column")
+        raise ConfigError(f"the column {empty} contains no number", where=where, remedy="remove the column")
     return found
 
 
@@ -44,7 +48,7 @@ def at_frames(table: Table, where: str, names: Sequence[str], times: Array) -> d
     """
     found = columns_of(table, where, names)
     if "time" not in table.columns:
-        raise ConfigError("the table has no column time", where=where, allowed="time [s], first")
+        raise ConfigError("the table has no column time", where=where, allowed="time [s] as the first column")
     own = table.column("time")
     if len(own) < 2 or not (np.diff(own) > 0.0).all():
         raise ConfigError(
@@ -53,7 +57,7 @@ def at_frames(table: Table, where: str, names: Sequence[str], times: Array) -> d
     slack = 1e-6 + float(np.diff(times).max(initial=0.0))
     if own[0] > times[0] + slack or own[-1] < times[-1] - slack:
         raise ConfigError(
-            f"the table goes from {own[0]:g} to {own[-1]:g} s, but the motion from {times[0]:g} to "
+            f"the table of EMG lasts from {own[0]:g} to {own[-1]:g} s, but the motion from {times[0]:g} to "
             f"{times[-1]:g} s",
             where=where, remedy="shorten the motion, or shift the times of the table to those of the motion",
         )  # fmt: skip
@@ -61,7 +65,7 @@ def at_frames(table: Table, where: str, names: Sequence[str], times: Array) -> d
     for name, values in found.items():
         if n := int((~np.isfinite(values[rows])).sum()):
             raise ConfigError(
-                f"{name} is not known in {n} of {int(rows.sum())} rows", where=where,
+                f"the column {name} has no value in {n} of {int(rows.sum())} rows", where=where,
                 remedy="fill the gaps, or remove the column",
             )  # fmt: skip
     return {name: np.interp(times, own, values) for name, values in found.items()}
@@ -73,7 +77,7 @@ def check_activations(found: Mapping[str, Array], where: str) -> None:
         low, peak = float(np.nanmin(values)), float(np.nanmax(values))
         if low < 0.0:
             raise ConfigError(
-                f"{name} has values down to {low:g}",
+                f"the column {name} has values down to {low:g}",
                 where=where,
                 allowed="0 to 1",
                 remedy="rectify and filter the EMG",

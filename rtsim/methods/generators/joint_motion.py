@@ -77,8 +77,8 @@ def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] =
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ConfigError(
-            f"{path.suffix or '(no suffix)'!r} is not a suffix of files of joint moments", where=str(path),
-            allowed=", ".join(SUFFIXES),
+            f"a file with the suffix {path.suffix or '(no suffix)'!r} cannot be read as joint moments",
+            where=str(path), allowed=", ".join(SUFFIXES),
         )  # fmt: skip
     if suffix == RECORDING:
         return of_recording(path, names)
@@ -97,7 +97,9 @@ def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
     own = dict(zip(FIELDS, OF_PERSON if person else FIELDS, strict=True))
     if lacking := [field for field in own.values() if field not in labels]:
         raise ConfigError(
-            f"the recording has no {lacking[0]}", where=str(path), remedy="analyse markers with --forces"
+            f"the recording has no field {lacking[0]}, so it contains no joint moments",
+            where=str(path),
+            remedy="run `rtsim analyse` with --forces, and give its recording",
         )
     delay = float(results.session.meta["rates"]["delay_s"][0]) if person else 0.0
 
@@ -190,15 +192,18 @@ def gathered(
         half = half or next(iter(lacking.get("moment", ())), "")
         lacks = "angle" if half in lacking.get("angle", ()) else "moment"
         raise ConfigError(
-            f"the file has no {lacks} of {half}" if half else "it has none of the joints", where=str(path),
-            allowed="an angle and a moment of " + ", ".join(names),
-            remedy="name the model of the file with --model",
+            f"the file has no {lacks} of {half}" if half else "the file has no joint of the model",
+            where=str(path), allowed="an angle and a moment of at least one of " + ", ".join(names),
+            remedy="give the model from which this file was computed with --model",
         )  # fmt: skip
     angle, speed, moment = (np.column_stack([row[k] for row in rows]) for k in range(len(FIELDS)))
     told += judged(path, found, times, angle, speed, moment)
     known = np.asarray(np.isfinite(angle + speed + moment).any(axis=1))
     if not known.all():
-        told.append(f"{int((~known).sum())} of {len(known)} frames left out: no joint is known in them")
+        told.append(
+            f"{int((~known).sum())} of {len(known)} frames left out, because no joint has its angle, "
+            "speed and moment there"
+        )
     return JointMotion(
         names=tuple(found),
         times=times[known],
@@ -231,17 +236,17 @@ def judged(
         if bent > MOST_NM:
             raise ConfigError(
                 f"the moment of {name} reaches {bent:.4g} N m", where=str(path),
-                allowed=f"up to {MOST_NM:g} N m", remedy="write newton metres",
+                allowed=f"up to {MOST_NM:g} N m", remedy="give moments in N m",
             )  # fmt: skip
         fast, seen = size(speed[:, k]), size(changes[:, k])
         if seen > 0.0 and moved(angle[:, k]) and fast > FASTER * seen:
             raise ConfigError(
                 f"the speeds of {name} are {fast / seen:.3g} times the rate of change of the angles",
-                where=str(path), remedy="write rad/s and seconds, or remove the column of speeds",
+                where=str(path), remedy="give speeds in rad/s and times in s, or remove the speeds",
             )  # fmt: skip
     most = max(largest(column) for column in moment.T)
     if 0.0 < most < LEAST_NM:
-        return [f"the greatest moment is {most:.2g}; moments must be in N m, not N m per kg"]
+        return [f"the greatest moment is only {most:.2g} N m; moments must be in N m, not N m per kg"]
     return []
 
 
@@ -268,18 +273,18 @@ def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> 
     """
     if not columns:
         raise ConfigError(
-            "the table has no header",
+            "the table has no header with the names of its columns",
             where=str(path),
-            remedy="name a body with columns, as --model stoop_lift",
+            remedy="name a torque generator model that defines the columns, for example --model stoop_lift",
         )
     trial = path.stem.partition("_")[2]
     q, qd, tau, times = (numbers_of(path.with_name(f"{name}_{trial}{TABLE}")) for name in BARE)
     for name, rows in zip(BARE, (q, qd, tau), strict=False):
         if rows.shape != (len(times), len(columns)):
             raise ConfigError(
-                f"{rows.shape[0]} rows of {rows.shape[1]} numbers",
+                f"the table has {rows.shape[0]} rows of {rows.shape[1]} numbers",
                 where=str(path.with_name(f"{name}_{trial}{TABLE}")),
-                allowed=f"{len(times)} rows, as in the table of times, of {len(columns)} columns",
+                allowed=f"{len(times)} rows, as in the table of times, and {len(columns)} columns",
             )
     by_field = dict(zip(FIELDS, (q, qd, tau), strict=True))
 
@@ -304,7 +309,9 @@ def read_csv(path: Path) -> Table:
     heads = next(csv.reader([lines[0]]))
     names = tuple(head.partition(" [")[0].strip() for head in heads)
     if not names:
-        raise ConfigError("its first line names no column", where=str(path), remedy="export the table again")
+        raise ConfigError(
+            "the first line of the table names no column", where=str(path), remedy="export the table again"
+        )
     degrees = any("[deg]" in head for head in heads)
     rows, notes = table_lines([line.replace(",", "\t") for line in lines], 1, len(names))
     data, told = parse_rows(rows, len(names), str(path), lambda k: names[k])

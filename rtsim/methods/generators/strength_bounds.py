@@ -131,8 +131,9 @@ def isometric(one: PlacedGenerator, measured: IsometricTorque | None) -> float:
     if part < LEAST_PART:
         best = degrees(one.joint.flexion_of(radians(one.spec.optimal_angle_deg)))
         raise ConfigError(
-            f"{one.name} has {part:.2g} of its strength at {degrees(measured.angle):.4g} deg",
-            where="measured torque", allowed=f"an angle with a strength of {LEAST_PART:g} or more",
+            f"at the measured angle of {degrees(measured.angle):.4g} deg {one.name} can make only the "
+            f"fraction {part:.2g} of its greatest torque",
+            where="measured torque", allowed=f"an angle with a fraction of {LEAST_PART:g} or more",
             remedy=f"measure at an angle nearer to {best:.4g} deg",
         )  # fmt: skip
     return measured.torque / part

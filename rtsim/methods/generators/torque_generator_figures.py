@@ -98,14 +98,14 @@ def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     most = max(MOST_SHOWN, float(fit.demand.max()) / strength)
     passive = strength * np.where(still[:, 2] <= most, still[:, 2], np.nan)
     on_grid = {
-        "active and passive, at rest": strength * still[:, 0] * still[:, 1] + passive,
-        f"the same, {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
+        "active plus passive, speed 0": strength * still[:, 0] * still[:, 1] + passive,
+        f"active plus passive, {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
         "passive": passive,
     }
     of_joint = np.degrees(fit.placed.joint.flexion_of(grid))
     along, curves = side_by_side(of_joint, np.degrees(fit.flexion), on_grid, {"motion": fit.demand})
     return FigurePanel(
-        title=f"{fit.placed.name.replace('_', ' ')} {words}",
+        title=f"{fit.placed.name.replace('_', ' ')}, {words} the fit",
         unit="N m",
         x_title="flexion [deg]",
         x=along,
@@ -135,10 +135,10 @@ def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
         {"greatest torque, at the optimal angle": able[:, 0] * able[:, 1]},
         {"motion": active},
     )
-    title = f"its active torque {words}"
+    title = f"active torque, {words} the fit"
     return FigurePanel(
         title=title,
-        unit="isometric torque",
+        unit="fraction of the isometric torque",
         x_title="shortening [deg/s]",
         x=along,
         curves=curves,
@@ -175,14 +175,14 @@ def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
     }
     fast = {f"t_V, lambda_V {b:g}": curve(1, b) for b in BLENDS}
     faster = {f"t_V, s_V {s:g}": curve(1, speed_scale=s) for s in SCALES}
-    words, unit = one.muscle.replace("_", " "), "isometric torque"
+    words, unit = one.muscle.replace("_", " "), "fraction of the isometric torque"
     times = "" if one.joint.factor == 1.0 else f"{one.joint.factor:g} x "
     offset = np.degrees(one.joint.flexion_of(0.0))
     flexion = f"(flexion {'-' if offset > 0.0 else '+'} {abs(offset):.4g})" if offset else "flexion"
     angle, speed = f"{times}{flexion} [deg]", f"{times}shortening [deg/s]"
     return [
         FigurePanel(
-            title=f"{words}: blended over the angle",
+            title=f"{words}: torque over angle, blending varied",
             unit=unit,
             x_title=angle,
             x=angles,
@@ -190,10 +190,15 @@ def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
             enlarged=True,
         ),
         FigurePanel(
-            title="blended over the speed", unit=unit, x_title=speed, x=speeds, curves=fast, enlarged=True
+            title="torque over speed, blending varied",
+            unit=unit,
+            x_title=speed,
+            x=speeds,
+            curves=fast,
+            enlarged=True,
         ),
         FigurePanel(
-            title="scaled and shifted over the angle",
+            title="torque over angle, scale and shift varied",
             unit=unit,
             x_title=angle,
             x=angles,
@@ -201,7 +206,12 @@ def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
             enlarged=True,
         ),
         FigurePanel(
-            title="scaled over the speed", unit=unit, x_title=speed, x=speeds, curves=faster, enlarged=True
+            title="torque over speed, scale varied",
+            unit=unit,
+            x_title=speed,
+            x=speeds,
+            curves=faster,
+            enlarged=True,
         ),
     ]
 
@@ -241,7 +251,7 @@ def panels_of_curves(placed: Sequence[PlacedGenerator]) -> list[FigurePanel]:
         bent = np.degrees(joint.flexion_of(np.radians(grid)))
         found.append(
             FigurePanel(
-                title=f"{title}: torque at rest",
+                title=f"{title}: torque at speed 0",
                 unit="N m",
                 x_title="flexion [deg]",
                 x=bent,

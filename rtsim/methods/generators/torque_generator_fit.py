@@ -238,7 +238,7 @@ def fault_of(one: PlacedGenerator, q: Array, qd: Array, tau: Array) -> str:
     q, qd, tau : (n,) angle [rad], speed [rad/s] and moment [N m] of the joint
     """
     if len(q) < FEWEST:
-        return f"{one.joint.coordinate} is known in only {len(q)} frames"
+        return f"{one.joint.coordinate} is known in only {len(q)} frames; a fit needs {FEWEST} or more"
     for words, values in (("angle", q), ("speed", qd), ("moment", tau)):
         if n := int((~np.isfinite(values)).sum()):
             return f"the {words} of {one.joint.coordinate} is not known in {n} of {len(values)} frames"
@@ -255,7 +255,10 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
     """
     for name, low, high in zip(PARAMETERS, *bounds_of(one, settings), strict=True):
         if not low <= high:
-            return f"the bounds of {name} contradict each other or the values of the set: {low:g} to {high:g}"
+            return (
+                f"the bounds of {name} contradict each other or the generator's own value: "
+                f"{low:g} to {high:g}"
+            )
     caps = np.asarray(settings.caps.get(one.name, settings.cap), float)
     against = np.asarray(settings.co_contraction.get(one.joint.coordinate, 0.0), float)
     floors = np.asarray(settings.floors.get(one.name, 0.0), float)
@@ -263,7 +266,7 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
         ("activations", caps), ("least activations", floors), ("torques of co-contraction", against),
     ):  # fmt: skip
         if values.ndim and len(values) != n:
-            return f"there are {len(values)} {words} for {n} frames"
+            return f"the number of {words}, {len(values)}, differs from the number of frames, {n}"
     if not (np.isfinite(caps).all() and (caps > 0.0).all() and (caps <= 1.0).all()):
         return "the greatest allowed activation must be above 0 and at most 1"
     if not ((floors >= 0.0).all() and (floors <= caps).all()):

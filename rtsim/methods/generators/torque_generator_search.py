@@ -136,12 +136,16 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
     """
     if not impossible and least <= options.fulfilled:
         return (
-            "no fit was finished: parameters that fulfil all constraints were found, but not the "
-            f"ones nearest to the start within {options.n_iteration} steps; this happens if hardly "
-            "any activation is allowed"
+            "the fit did not converge: parameters that fulfil all constraints were found, but within "
+            f"{options.n_iteration} steps not those nearest to the start; this happens if the greatest "
+            "allowed activation is small"
         )
-    why = "no generator within the bounds can do this motion" if impossible else "no fit was finished"
-    return f"{why}: a constraint stays violated by {least:.2g} of the isometric torque"
+    why = (
+        "no parameters within the bounds allow the torque of this motion"
+        if impossible
+        else "the fit did not converge"
+    )
+    return f"{why}: a constraint stays violated by {least:.2g} times the greatest isometric torque"
 
 
 def holding_rows(work: GeneratorFitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:

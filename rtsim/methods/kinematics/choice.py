@@ -37,6 +37,6 @@ def methods_of(run: RunConfig, spec: ModelSpec) -> tuple[str, ...]:
             f"unknown method {unknown[0]!r}",
             where="--method" if own else "methods of the run config",
             allowed=", ".join(spec.methods),
-            remedy=f"give {'one' if own else 'those'} of the model {spec.name}",
+            remedy=f"give {'a method' if own else 'methods'} of the model {spec.name}",
         )
     return methods

@@ -27,8 +27,8 @@ def flexion_joints(spec: ModelSpec, model: Model) -> NDArray[np.int64]:
         own = [j for j in joints if {int(model.joints.proximal[j]), int(model.joints.distal[j])} == ends]
         if not own:
             raise ConfigError(
-                f"the length of {model.names.elements[e]} depends on a flexion angle that the model does "
-                "not name",
+                f"the length of {model.names.elements[e]} depends on flexion, which is no joint "
+                "angle of the model",
                 where=f"model {spec.name}: flexion",
                 allowed="the first angle of the joint between the two bodies of the element",
             )

@@ -104,7 +104,9 @@ def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
     """
     if not 0.0 < rate <= FASTEST:
         raise ConfigError(
-            f"{rate:g} frames per second", where="the session's rate", allowed=f"more than 0 to {FASTEST:g}"
+            f"{rate:g} frames per second cannot be filtered",
+            where="the session's rate",
+            allowed=f"more than 0 to {FASTEST:g} Hz",
         )
     if isinstance(spec, ButterworthSpec):
         return butterworth_kernel(spec, rate)

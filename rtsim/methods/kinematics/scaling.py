@@ -130,7 +130,9 @@ def place(
     trial = read_static(static or placer.marker_file, spec, person, lambda text: None)  # told once already
     if trial is None:
         raise ConfigError(
-            "placing markers needs a static trial", where="marker placement", remedy="add --static"
+            "markers can be placed only by a static trial",
+            where="marker placement",
+            remedy="give the static trial with --static",
         )
     inside = frames_between(trial.times, *placer.times)
     measured, moved = mean_places(trial.names, trial.positions[inside])
@@ -138,7 +140,8 @@ def place(
         far = [name for name, by in moved.items() if 1e3 * by > placer.most_movement]
         if far:
             note(
-                f"markers that move more than {placer.most_movement:g} mm within time_range: {', '.join(far)}"
+                f"markers that move more than the setup's {placer.most_movement:g} mm within its time_range: "
+                f"{', '.join(far)}"
             )
     known = {marker.name for marker in spec.markers}
     for name in placer.tasks.markers:
@@ -175,7 +178,7 @@ def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial) -> 
     """
     if placer.coordinate_file is None:
         raise ConfigError(
-            f"the value of {name} comes from a coordinate_file, and the setup names none",
+            f"the setup takes the value of {name} from a coordinate_file, but names none",
             where="coordinate tasks",
         )
     table = read_storage(placer.coordinate_file)

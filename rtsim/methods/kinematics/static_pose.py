@@ -58,9 +58,9 @@ def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
     names = estimator.model.names
     if not estimator.estimate(np.array([wanted.markers[name] for name in names.markers]), 0.0).converged:
         raise ModelError(
-            f"no pose nearest to the markers was found in {MAX_ITERATIONS} steps",
+            f"the pose that fits the markers best was not found in {MAX_ITERATIONS} steps",
             where=f"model {spec.name}",
-            remedy="give weight to coordinates that the markers do not determine",
+            remedy="give coordinates that the markers do not determine a weight in the setup",
         )
     position, rotation = estimator.pose
     places = {name: (rotation[b].copy(), position[b].copy()) for b, name in enumerate(names.bodies)}
@@ -78,7 +78,7 @@ def followed_by(spec: ModelSpec, wanted: Wanted) -> TrackingTasks:
     }  # fmt: skip
     if not weights:
         raise ConfigError(
-            "no marker of the model both is measured and has a weight",
+            "the static trial shows no marker of the model with a weight above zero",
             where=f"model {spec.name}",
             allowed=", ".join(marker.name for marker in spec.markers)
             or "none, because the model has no markers",

@@ -97,8 +97,8 @@ def length_polynomials(extension: Array, lengths: Array, neutral: Array) -> Arra
     n_angle = len(np.unique(extension[extension != 0.0]))
     if n_angle < ORDER:
         raise ConfigError(
-            f"{n_angle} angles of flexion do not determine {ORDER} coefficients", where="MOTION",
-            allowed=f"{ORDER} or more",
+            f"{n_angle} different flexion angles are too few for polynomials of {ORDER} coefficients",
+            where="MOTION", allowed=f"{ORDER} angles or more",
         )  # fmt: skip
     # powers of the angle in parts of the largest: those of degrees span fourteen decimal places
     largest = float(np.abs(extension).max())

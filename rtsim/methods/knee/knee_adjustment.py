@@ -341,7 +341,7 @@ def parameter_names() -> list[str]:
         *(f"{name} condyle {axis}" for name in COMPARTMENTS for axis in "XYZ"),
         *(f"{name} radius" for name in COMPARTMENTS),
         *(f"{name} plateau height" for name in COMPARTMENTS),
-        *(f"{name} plateau turn {k}" for name in COMPARTMENTS for k in (1, 2)),
+        *(f"{name} plateau tilt {k}" for name in COMPARTMENTS for k in (1, 2)),
         *(f"{name} origin {axis}" for name in held for axis in "XYZ"),
         *(f"{name} insertion {axis}" for name in held for axis in "XYZ"),
         *(f"{name} length" for name in held),

@@ -56,7 +56,7 @@ def knee_geometry_of(spec: ModelSpec) -> KneeGeometry:
     held = [one.length.target_mm if one.length else None for one in ligaments[:HELD]]
     if None in held:
         raise ConfigError(
-            f"{LIGAMENTS[held.index(None)]} has no constant length, which the methods for this knee require",
+            f"the ligament {LIGAMENTS[held.index(None)]} lacks the constant length that this knee needs",
             where=f"model {spec.name}: ligaments", remedy="give the ligament a target_mm",
         )  # fmt: skip
     return KneeGeometry(

@@ -47,25 +47,31 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
     """
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
-            f"{path.suffix or '(no suffix)'!r} is not a suffix of files of knee motion", where=str(path),
-            allowed=", ".join(SUFFIXES), remedy=WRITTEN,
+            f"a file with the suffix {path.suffix or '(no suffix)'!r} cannot be read as a knee motion",
+            where=str(path), allowed=", ".join(SUFFIXES), remedy=WRITTEN,
         )  # fmt: skip
     table = read_storage(path) if path.suffix.lower() in STORAGE_SUFFIXES else read_csv(path)
     columns = np.stack([column_of(table, name, side, path) for name in (*ANGLES, *WAYS)], axis=1)
     known = np.asarray(np.isfinite(columns).all(axis=1))
     notes = list(table.notes)
     if not known.all():
-        notes.append(f"{int((~known).sum())} of {len(known)} poses are not known and were left out")
+        notes.append(
+            f"{int((~known).sum())} of {len(known)} rows were left out, because an angle or a displacement "
+            "of the knee is missing"
+        )
     rows = columns[known]
     if not len(rows):
         raise ConfigError(
-            "no pose of the knee is known", where=str(path), remedy="give a file with a motion of the knee"
+            "no row of the file has all angles and displacements of the knee",
+            where=str(path),
+            remedy="give a file with a motion of the knee",
         )
     angles = rows[:, :3] if not table.in_degrees else np.radians(rows[:, :3])
     if np.abs(angles).max() > np.radians(MOST_DEG):
         raise ConfigError(
-            f"an angle is {np.degrees(np.abs(angles).max()):.0f} degrees", where=str(path),
-            allowed=f"at most {MOST_DEG:.0f} degrees", remedy="state whether angles are in degrees",
+            f"an angle is {np.degrees(np.abs(angles).max()):.0f} degrees",
+            where=str(path), allowed=f"at most {MOST_DEG:.0f} degrees",
+            remedy="state in the header whether angles are in degrees (inDegrees=yes or no)",
         )  # fmt: skip
     if np.abs(rows[:, 3:]).max() > MOST_M:
         raise ConfigError(
@@ -74,7 +80,7 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
         )  # fmt: skip
     step = -(-len(rows) // MOST_POSES)
     if step > 1:
-        notes.append(f"one in {step} of the {len(rows)} poses is used")
+        notes.append(f"every {step}th of the {len(rows)} poses is used")
     return KneeMotion(poses_of(angles[::step] * [-1.0, 1.0, 1.0], rows[::step, 3:]), tuple(notes))
 
 

@@ -85,7 +85,9 @@ def check_points(points: Array, fewest: int, rank: int, kind: str, where: str) -
     """
     if len(points) < fewest:
         raise ConfigError(
-            f"{len(points)} points do not determine a {kind}", where=where, allowed=f"{fewest} or more"
+            f"{len(points)} points are too few to determine a {kind}",
+            where=where,
+            allowed=f"{fewest} or more",
         )
     middle = np.asarray(points.mean(axis=0))
     sizes = np.linalg.svd(points - middle, compute_uv=False)

@@ -47,11 +47,15 @@ class EmgEnvelope:
 
         if not rate >= LEAST_PER_PASS * high_pass:
             raise ConfigError(
-                f"an electromyogram of {rate:g} Hz", allowed=f"at least {LEAST_PER_PASS * high_pass:g} Hz",
+                f"the sampling rate of the electromyogram, {rate:g} Hz, is too low for its high-pass filter",
+                allowed=f"at least {LEAST_PER_PASS * high_pass:g} Hz",
                 remedy="send the raw electromyogram, not its envelope",
             )  # fmt: skip
         if not 0.0 < low_pass < high_pass:
-            raise ConfigError(f"a low-pass filter of {low_pass:g} Hz", allowed=f"0 to {high_pass:g} Hz")
+            raise ConfigError(
+                f"the low-pass cut-off is {low_pass:g} Hz",
+                allowed=f"above 0 and below the high-pass cut-off of {high_pass:g} Hz",
+            )
         self._high = butter(ORDER, high_pass, "highpass", fs=rate, output="sos")
         self._low = butter(ORDER, low_pass, "lowpass", fs=rate, output="sos")
         self._states = [np.zeros((sos.shape[0], 2, n_channel)) for sos in (self._high, self._low)]

@@ -90,9 +90,9 @@ class MomentArms:
         if status != OK:
             goal = "" if angle is None else f" with {angle} at {self.told(angle, value)}"
             raise ModelError(
-                f"no coordinates satisfy the constraints{goal} (left over: {residual:.2g})",
+                f"no pose that satisfies the constraints was found{goal} (remaining error {residual:.2g})",
                 where=f"model {self.model.name}",
-                remedy="check couplers and elements, or ask for another value",
+                remedy="check couplers and elements of the model, or give another value",
             )
         return q
 
@@ -248,7 +248,7 @@ class MomentArms:
             reason = kernels.path.angles.UNDETERMINED if undetermined else kernels.path.angles.LOCKED
             raise ModelError(
                 kernels.path.angles.STATUS_NAMES[reason],
-                where="a user's angle",
+                where="the angle as a sum of coordinates",
                 remedy="choose another angle",
             )
         arms = -work.path.gradient @ P_g / (g @ P_g)
@@ -335,8 +335,8 @@ class MomentArms:
     def _by_differences(self, q: Array) -> Array:
         if self.model.names.rolls:
             raise ModelError(
-                "it rolls without slipping, a constraint of velocity, which differences of positions do not "
-                "contain",
+                "rolling without slipping constrains velocities, so moment arms cannot be computed from "
+                "differences of lengths",
                 where=f"model {self.model.name}: rolls.{self.model.names.rolls[0]}",
                 remedy=f"use another method: {', '.join(METHODS)}",
             )

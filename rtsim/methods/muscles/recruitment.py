@@ -64,9 +64,9 @@ class MuscleRecruitment:
         self._acting = np.flatnonzero(self._muscles.max_isometric_force > 0.0)
         if not self._acting.size:
             raise ConfigError(
-                "no muscle of the model has a force",
+                "no muscle of the model has an isometric force above zero",
                 where="recruitment",
-                remedy="give muscles their Hill parameters",
+                remedy="give the muscles of the model their Hill parameters",
             )
         self.reserve_names = tuple(spec.reserves)
         check_reserves(spec, names.angles)

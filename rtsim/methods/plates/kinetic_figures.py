@@ -244,37 +244,37 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
     told = []
     if figures["under"] is not None:
         feet = ", ".join(
-            f"{side} {percent(foot['under'])} of {foot['loaded']}"
+            f"{side} foot {percent(foot['under'])} of {foot['loaded']} frames"
             for side, foot in figures["feet"].items() if foot["loaded"]
         )  # fmt: skip
-        low = "" if figures["under"] >= UNDER else f", less than {percent(UNDER)}"
+        low = "" if figures["under"] >= UNDER else f", less than the expected {percent(UNDER)}"
         told.append(
-            f"the centre of pressure lies under the foot in {percent(figures['under'])} of the readings{low} "
+            f"the centre of pressure lies under the foot in {percent(figures['under'])} of all readings{low} "
             f"({feet})"
         )
     if figures["flagged"]:
         flags = ", ".join(f"{name} {n}" for name, n in figures["flagged"].items())
-        told.append(f"flagged of {figures['loaded']} readings of loaded plates: {flags}")
+        told.append(f"flags among {figures['loaded']} readings of loaded plates: {flags}")
     for name, peak in figures.get("peaks", {}).items():
         verdict = ""
         if "within" in peak:
-            inside = "published" if peak["within"] else "outside the published range"
+            inside = "within the published range" if peak["within"] else "outside the published range"
             verdict = f" ({inside}: {peak['low']:g} to {peak['high']:g}{AT[figures['gait']]})"
-        told.append(f"{name.replace('_', ' ')}: at most {peak['value']:.2f} N m/kg{verdict}")
+        told.append(f"peak moment of the {name.replace('_', ' ')}: {peak['value']:.2f} N m/kg{verdict}")
     if figures.get("weight"):
         stands = figures["weight"]
         name = f"{WARNING}weight: " if stands["warning"] else ""
         told.append(
-            f"{name}standing, the plates bear {stands['newtons']:.1f} N, "
-            f"{100 * stands['off']:+.1f} % off the weight of {figures['mass_kg']:.1f} kg"
+            f"{name}in standing the plates bear {stands['newtons']:.1f} N, which differs by "
+            f"{100 * stands['off']:+.1f} % from the weight of {figures['mass_kg']:.1f} kg"
         )
     if figures.get("residual"):
         left = figures["residual"]
         told.append(
-            f"residual at the pelvis in body weights: mean {vector(left['mean_force'])}, at most "
-            f"{left['most_force']:.2f}; moment {vector(left['mean_moment_m'], 3)} m, at most "
-            f"{left['most_moment_m']:.3f} m; the model leaves out {percent(left['not_in_model'])} of the "
-            "body mass"
+            f"residual force at the pelvis in body weights: mean {vector(left['mean_force'])}, at most "
+            f"{left['most_force']:.2f}; residual moment divided by body weight: mean "
+            f"{vector(left['mean_moment_m'], 3)} m, at most {left['most_moment_m']:.3f} m; "
+            f"the model leaves out {percent(left['not_in_model'])} of the body mass"
             + (
                 ", and the load of the other foot is not known"
                 if left["unexplained_up"] is None

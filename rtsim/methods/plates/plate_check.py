@@ -191,14 +191,14 @@ def _unmeasured(force: FloatArray) -> PlateFinding:
     part = float(np.isfinite(force).all(axis=2).mean())
     return PlateFinding(
         "idle", -1, part,
-        f"Where the plates were measured, in {100 * part:.0f} % of the readings, none was loaded with "
-        f"{THRESHOLD:g} N: their loads are missing.",
+        f"Where the plates were measured, in {100 * part:.0f} % of the readings, none bore "
+        f"{THRESHOLD:g} N or more: the loads of the feet are missing.",
     )  # fmt: skip
 
 
 def _idle(force: FloatArray, mass: float | None) -> PlateFinding:
     most = float(np.nanmax(np.linalg.norm(force, axis=2), initial=0.0))
-    said = f"No plate was loaded with {THRESHOLD:g} N; the greatest force was {most:.3g} N"
+    said = f"No plate bore {THRESHOLD:g} N or more; the greatest force was {most:.3g} N"
     if most > 0.0 and mass is not None:
         unit = _unit_of(most / (mass * GRAVITY))
         said += f", which looks like {unit}." if unit else ": volts or kilonewtons sent as newtons?"
@@ -316,11 +316,7 @@ def _position(
         # Where a person stands still, more than one mistake may put a point under a foot: all are told.
         likely = [(name, said) for share, name, said in found if share >= best - TIE]
         said = " Or: ".join(said for _, said in likely)
-        return [
-            PlateFinding(
-                likely[0][0], p, best, f"{said} Then {100 * best:.0f} % of its frames are under a foot."
-            )
-        ]
+        return [PlateFinding(likely[0][0], p, best, f"{said} {_then(best)}")]
     if beyond > 1.0 - UNDER:
         return [
             PlateFinding(
@@ -357,8 +353,11 @@ def _in_one_place(
     if not likely:
         return []
     share, name, said = likely[-1]  # by the greatest factor, which spreads the pressure most
-    more = f"Then {100 * share:.0f} % of its frames are under a foot."
-    return [PlateFinding(name, p, share, f"{said} {more}")]
+    return [PlateFinding(name, p, share, f"{said} {_then(share)}")]
+
+
+def _then(share: float) -> str:
+    return f"With this change its centre of pressure is under a foot in {100 * share:.0f} % of its frames."
 
 
 def _feet(

@@ -207,7 +207,7 @@ def corrections(
     yield from of_units(contact, name, p, to_middle) if bounded else of_points(contact, name, p)
     if known:
         # With z = 0 its sign does not show; with another z, x and y alone may have the other one.
-        flips = {"": np.ones(3), " in x and y": np.array([1.0, 1.0, 0.0])}
+        flips = {"": np.ones(3), " in its x and y components": np.array([1.0, 1.0, 0.0])}
         for where, flip in list(flips.items())[: 2 if abs(to_middle[2]) > NEAREST else 1]:
             moved = moment - 2.0 * np.cross(force, flip * to_middle)
             yield (
@@ -278,7 +278,7 @@ def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float
     for factor, (unit, taken) in LENGTHS.items():
         said = (
             f"The centres of pressure of {name} seem to be {unit} read as {taken}, or its moments "
-            f"about the origin seem to be newton {unit}: correct them where the file is made."
+            f"about the origin to be in newton {unit}: correct them where the file is made."
         )
         yield contact.under(p, *moved(contact, p, factor * contact.centre[:, p])), "point_unit", said
     for order, signs, said in ARRANGED:

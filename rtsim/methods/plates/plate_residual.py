@@ -201,7 +201,7 @@ def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
             borne[p] *= own
             said = (
                 f"{found.names[p]} measures {100.0 / own:.0f} % of the force that the motion requires "
-                "on this plate, while the other plates measure the required force"
+                "on this plate, while the other plates measure the force required on them"
             )
             yield Mistake(left_of(found, borne), "gain", f"{said}; the gain of this plate is {1.0 / own:.2f}")
 

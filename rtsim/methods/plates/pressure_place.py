@@ -120,8 +120,8 @@ def judge_places(results: Results, mass: float, residual: dict[str, Any] | None)
     whose = labels_of(results, "plate_forces")[found.plate] if one else "all plates"
     x, z = 1e3 * found.shift
     said = (
-        f"the centre of pressure of {whose} is shifted by {1e3 * off:.0f} mm from where the feet are "
-        f"({x:+.0f} mm along X, {z:+.0f} mm along Z of ground), so joint moments may be off: check the "
+        f"the centre of pressure of {whose} is shifted by {1e3 * off:.0f} mm from the place that the feet "
+        f"show ({x:+.0f} mm along X, {z:+.0f} mm along Z of ground), so joint moments may be off: check the "
         f"corners, ORIGIN and moments of {'this plate' if one else 'the plates'}, and that plates and "
         "markers have the same laboratory origin; or "
         + ("the foot on it rolls unusually, or its " if one else "the feet roll unusually, or their ")

@@ -63,23 +63,27 @@ def reaction_words(figures: dict[str, Any]) -> list[str]:
     told = []
     if figures["total"]:
         told.append(
-            "without plates, the computed vertical force of the whole body differs from the "
+            "ground reaction computed without plates: the vertical force of the whole body differs from the "
             f"plates by {words(figures['total'])}"
         )
     feet = [f"{side} {words(one)}" for side, one in figures["feet"].items() if one]
     if feet:
         told.append(
-            f"contact model, the vertical force of each foot differs from the plates by {'; '.join(feet)}"
+            f"foot contact model: the vertical force of each foot differs from the plates by "
+            f"{'; '.join(feet)}"
         )
-    for key, where in (("share", ""), ("share_of_both", " while both bear")):
+    for key, where in (("share", ""), ("share_of_both", " in double support")):
         if figures.get(key):
             told.append(
-                f"share of the right foot{where} is off by {words(figures[key], 'of what both bear')}"
+                f"right foot's share of the ground reaction{where}, computed minus measured: "
+                f"{words(figures[key], 'of the load of both feet')}"
             )
     for key in ("along", "across"):
         places = [f"{side} {1e3 * one['rms']:.0f} mm" for side, one in figures.get(key, {}).items() if one]
         if places:
-            told.append(f"contact model, centre of pressure {key} the foot is off by RMS {', '.join(places)}")
+            told.append(
+                f"foot contact model: centre of pressure {key} the foot, RMS difference {', '.join(places)}"
+            )
     return told
 
 

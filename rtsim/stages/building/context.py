@@ -70,7 +70,7 @@ class StageContext:
         found = self.find(kind)
         if found is None:
             raise LookupError(
-                f"no stage before this one is a {kind.__name__}: name its stage among the needs"
+                f"no stage before this one is of the class {kind.__name__}: add its stage to `needs`"
             )
         return found
 

@@ -89,14 +89,15 @@ def loaded(point: EntryPoint) -> StageDeclaration:
         raise ConfigError(
             f"the stage {point.name!r} cannot be loaded ({type(fault).__name__}: {fault})",
             where=f"entry point {point.value}",
-            remedy="correct or uninstall the package that brings it",
+            remedy="correct or uninstall the package that provides it",
         ) from fault
     if isinstance(found, StageDeclaration):
         return found
     if not callable(found):
         raise ConfigError(
-            f"the stage {point.name!r} is not a function", where=f"entry point {point.value}",
-            allowed="a StageDeclaration, or make(setting)",
+            f"the stage {point.name!r} is neither a StageDeclaration nor a function",
+            where=f"entry point {point.value}",
+            allowed="a StageDeclaration, or a function make(setting) that returns a Stage",
         )  # fmt: skip
     return StageDeclaration(make=found)
 
@@ -173,7 +174,7 @@ def missing_before(declared: StageDeclaration, before: Iterable[str]) -> str:
 def misplaced(name: str, need: str) -> ConfigError:
     """Return the error for the stage `name`, which lacks the stage `need` before it."""
     return ConfigError(
-        f"{name!r} needs {need!r} before it", where="stages",
+        f"the stage {name!r} needs the stage {need!r} before it", where="stages",
         remedy=f"put {need!r}, and the stages that it needs, before {name!r}, or leave the key `stages` out",
     )  # fmt: skip
 
@@ -213,4 +214,6 @@ def idle(name: str, declared: StageDeclaration, facts: Facts, model: str) -> Con
     lacking = next((fact for fact in declared.lacks(facts) if fact in GIVEN_BY), "")
     if lacking:
         return without(lacking)
-    return ConfigError(f"{name!r} computes nothing for {model}", where="stages", remedy="leave it out")
+    return ConfigError(
+        f"the stage {name!r} computes nothing for {model}", where="stages", remedy="leave this stage out"
+    )

@@ -59,7 +59,7 @@ class PackageStage(Stage):
             self.stage.warm()
         except FAULTS as fault:
             raise ConfigError(
-                f"the stage {self.name!r} of another package cannot be warmed up ({describe(fault)})",
+                f"the stage {self.name!r} of another package fails before the run ({describe(fault)})",
                 where="stages", remedy="correct the package, or leave the stage out",
             ) from fault  # fmt: skip
 
@@ -156,7 +156,7 @@ class PackageStage(Stage):
         return self._of_package + counters, [*said, *of_guard]
 
     def _guarded(self, name: str, order: StageCommand) -> StageCommand:
-        failed = f"{name} has failed in the stage {self.name!r} of another package"
+        failed = f"The command {name} has failed in the stage {self.name!r} of another package"
 
         def answer(args: Args) -> tuple[bool, str]:
             return self._ask(lambda: order.answer(args), (False, f"{failed}."))
@@ -211,8 +211,8 @@ def made_by_package(name: str, declared: StageDeclaration, setting: StageContext
     if made is None or isinstance(made, Stage):
         return made
     raise ConfigError(
-        f"the stage {name!r} of another package is a {type(made).__name__}", where="stages",
-        allowed="its function returns a Stage, or None where the stage does not apply",
+        f"the function of the stage {name!r} of another package returned {type(made).__name__}",
+        where="stages", allowed="a Stage, or None where the stage does not apply",
     )  # fmt: skip
 
 

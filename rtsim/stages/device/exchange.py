@@ -27,7 +27,7 @@ MOST_ASKED = 64
 """Commands that may wait for a tick, as before a device has come; those that end torque are always taken."""
 TUNING = ("set", "undo", "save", "switch")
 OFF = ("disarmed", "stopped")
-ENDED = "Device: not armed, because a command of the same tick ends the torque."
+ENDED = "Device: not armed, because another command in the same time step ends the torque."
 UNWATCHED = "The device does not report its actuator's torque, so it is not compared with the commanded one."
 UNCOMPARED = "The device's angle and speed are not compared with the joint's: limits.watch_sensors is false."
 Publish = Callable[[AnyMessage], None]
@@ -149,14 +149,14 @@ class DeviceTorque(Stage):
         ] + [
             Quantity(
                 "device_parameters", self._parameters, ", ".join(control.units), tuple(control.values),
-                meaning="parameters of the controller that are in effect in this tick",
+                meaning="parameters of the controller that are in effect in this time step",
             ),
             Quantity("device_tracking", self._tracking, "N m", TRACKING, curves=DELIVERED,
-                     meaning="torque: commanded, delivered by the actuator, and the difference"),
+                     meaning="torque commanded, torque delivered by the actuator, and their difference"),
         ] + ([] if self.exchange.joint is None else [
             Quantity("device_cuff_forces", self._cuff, "N", CUFF, curves=PARASITIC,
-                     meaning="force on the limb at the cuff: across the bar of the device, and along the "
-                         "bar outwards"),
+                     meaning="force on the limb at the cuff: at right angles to the bar of the device, and "
+                         "along the bar outwards"),
         ])  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
@@ -250,7 +250,7 @@ class DeviceTorque(Stage):
 
         def answer(args: Args) -> tuple[bool, str]:
             refused = self.exchange.tuning.refusal(name, args)
-            return self._left(name, args, refused, "The command takes effect with the next tick.")
+            return self._left(name, args, refused, "The command takes effect in the next time step (tick).")
 
         return StageCommand(answer, lambda args: False, told=True, takes=takes)
 
@@ -259,7 +259,7 @@ class DeviceTorque(Stage):
         Return whether it is accepted, and a sentence for the user: `done` if it is."""
         if not refused and len(self.asked) >= MOST_ASKED and name not in ENDING:
             refused = (
-                f"{MOST_ASKED} commands are already waiting for the next tick, so this command is ignored."
+                f"{MOST_ASKED} commands are already waiting for the next time step; this one is ignored."
             )
         if not refused:
             self.ask(name, args)
@@ -301,7 +301,7 @@ class DeviceTorque(Stage):
 
     def _answer_emergency(self, args: Args) -> tuple[bool, str]:
         self.ask(EMERGENCY, args)
-        return True, "Emergency stop: no torque from the next tick on, until the device is armed again."
+        return True, "Emergency stop: no torque from the next time step on, until the device is armed again."
 
     def _answer_arm(self, args: Args) -> tuple[bool, str]:
         if objection := self.exchange.refusal or self.exchange.arming.objection(args):
@@ -311,7 +311,7 @@ class DeviceTorque(Stage):
 
     def _answer_disarm(self, args: Args) -> tuple[bool, str]:
         self.ask(DISARM, args)
-        return True, "Disarmed: no torque is commanded from the next tick on."
+        return True, "Disarmed: no torque is commanded from the next time step on."
 
 
 class TorqueCommand(Stage):
@@ -347,7 +347,7 @@ class TorqueCommand(Stage):
         angle, speed = float(s.q[self._q]), float(s.v[self._dof])
         energy = x.energy.add(float(self._moment[self._at]), angle - x.angle_before, x.tick_s)
         if energy > x.spec.limits.energy_max_J:
-            x.arming.fault(f"the device drives the limb with {energy:.3g} J in about a second")
+            x.arming.fault(f"the device drives the limb with a work of {energy:.3g} J in about a second")
         x.arming.tick(x.tick_s)
         if x.joint is not None:
             angle, speed = x.joint.angle(angle), x.joint.ratio(angle) * speed
@@ -388,7 +388,7 @@ class TorqueCommand(Stage):
         """
         x = self.exchange
         if failure:
-            x.arming.fault(f"the model fails: {failure}")
+            x.arming.fault(f"the simulation failed: {failure}")
         output = x.last_output(self.simulator.time)
         x.port.send(output)
         self.publish(output)

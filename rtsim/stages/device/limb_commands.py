@@ -11,8 +11,8 @@ from rtsim.stages.stage import Args
 MOST_STEPS = 10_000
 MOVING = {
     "pause": "The device is disarmed; the limb is paused as soon as the torque is off.",
-    "step": "The limb goes on for that number of ticks.",
-    "resume": "The limb continues from the next tick on; the device stays disarmed.",
+    "step": "The limb moves on for this number of time steps (ticks).",
+    "resume": "The limb continues from the next time step on; the device stays disarmed.",
     "reset": "The device is disarmed; the limb goes back to its start as soon as the torque is off.",
 }
 """The commands, and the answer to each."""
@@ -30,7 +30,7 @@ def refusal(x: DeviceExchange, name: str, args: Args) -> str:
     if name == "step":
         n = number_of(args.get("ticks", 1))
         if not (1 <= n <= MOST_STEPS and n == int(n)):
-            return f"ticks = {args['ticks']!s:.32} is not a number of ticks; allowed: 1 to {MOST_STEPS}."
+            return f"ticks = {args['ticks']!s:.32} is not a number of time steps; allowed: 1 to {MOST_STEPS}."
         if not x.hold.wanted:
             return "Only a paused limb can be stepped; pause the limb first."
     return ""

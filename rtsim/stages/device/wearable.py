@@ -122,11 +122,11 @@ class WornJoint(Stage):
         broken, self._broken = self._broken, ""
         rate = self._session_rate
         if not rate > 0.0:
-            return "the session of the markers states no rate"
+            return "the stream of markers does not state its frame rate"
         if abs(rate / self._rate - 1.0) > RATE_OFF:
-            return f"the markers come at {rate:g} Hz, but exchange.rate_hz is {self._rate:g}"
+            return f"the markers come at {rate:g} Hz, which must equal exchange.rate_hz, {self._rate:g} Hz"
         if not math.isfinite(self._usable_s):
-            return "no frame of markers has given the angle of the joint yet"
+            return "the angle of the device's joint is not known yet, as no usable frame of markers has come"
         lost_s = (1e-9 * now_ns() if self._live else self._now_s) - self._usable_s
         if lost_s > self._lost_s:
             return f"no usable frame of markers for {1e3 * lost_s:.0f} ms"
@@ -163,7 +163,7 @@ def angle_at(kinematics: Kinematics, name: str, config: str) -> tuple[bool, int]
     if name in model.coordinates.names:
         return True, int(model.coordinates.q[model.coordinates.names.index(name)])
     raise ConfigError(
-        f"the estimate has no angle {name!r}", where=f"{config}: coordinate",
+        f"the model of the person has no joint angle or coordinate {name!r}", where=f"{config}: coordinate",
         allowed=", ".join(model.names.joint_angles or model.coordinates.names),
     )  # fmt: skip
 

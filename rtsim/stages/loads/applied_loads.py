@@ -206,12 +206,12 @@ class AppliedLoads(Stage):
     def _answer_tare(self, args: Args) -> tuple[bool, str]:
         seconds = seconds_of(args)
         if not LEAST_TARE_S <= seconds <= MOST_TARE_S:
-            return False, f"tare takes seconds = {LEAST_TARE_S:g} to {MOST_TARE_S:g}; default {TARE_S:g}."
+            return False, f"tare needs seconds = {LEAST_TARE_S:g} to {MOST_TARE_S:g}, {TARE_S:g} by default."
         if not self.feed.names:
-            return False, "No stream of forces has come yet: there are no plates to tare."
+            return False, "No stream of forces has arrived yet, so there are no plates to tare."
         return True, (
-            f"The zero of {name_some(self.feed.names)} is gathered from the next {seconds:g} s, in which "
-            "nobody may be on them. The telemetry and the command status report the outcome."
+            f"The zero of {name_some(self.feed.names)} is measured during the next {seconds:g} s; nobody may "
+            "be on these plates then. The telemetry and the command status report the outcome."
         )
 
     def _obey_tare(self, args: Args) -> bool:

@@ -144,9 +144,12 @@ def axes_of(
         roles = markers_of(lab, marked, tracked)
         missing = [role for role in NEEDED if role not in roles]
         if missing:
-            lacking = f": {getattr(side_of(lab, marked), missing[0])} is not there"
+            lacking = f": the trial has no marker {getattr(side_of(lab, marked), missing[0])}"
             if static is not None:
-                beside = f", and {static.source} does not show it beside {LEAST} markers that follow its foot"
+                beside = (
+                    f", and {static.source} has no frame with this marker and {LEAST} other markers of the "
+                    "foot, from which its position could be computed"
+                )
             continue
         places = {role: local[tracked.index(name)] for role, name in roles.items()}
         up = upward(places, neutral_places(model)[1][body].T @ UP)
@@ -155,13 +158,15 @@ def axes_of(
     if not found:
         raise ConfigError(
             f"no foot has the markers that foot_contact needs{lacking}{beside}", where="stages",
-            allowed="heel, first and fifth metatarsal, in the trial or the static one",
-            remedy="give --static, name the lab, or leave foot_contact out",
+            allowed="heel, first and fifth metatarsal, in the trial or in the static trial",
+            remedy="give a static trial with --static, a marker map with --lab, or leave foot_contact out",
         )  # fmt: skip
     if len({foot.axes.side for foot in found}) < len(found):
         bodies = " and ".join(model.names.bodies[foot.body] for foot in found)
         raise ConfigError(
-            f"{bodies} are feet of one side", where=f"model {model.name}", allowed="one foot of each side"
+            f"{bodies} are feet of the same side",
+            where=f"model {model.name}",
+            allowed="at most one foot of each side",
         )
     return found
 

@@ -18,7 +18,8 @@ RECRUITMENT_USE = TableUse(
         'add "recruitment" to stages, or remove [recruitment]',
     ),
     unbuilt=(
-        "muscles can be recruited where inverse dynamics tells the load, and the model has muscles",
+        "the table has no effect, because muscle recruitment needs joint moments of inverse dynamics and a "
+        "model with muscles",
         "give --forces and a model with masses and muscles, or remove [recruitment]",
     ),
 )
@@ -119,9 +120,10 @@ def check_holds(run: RunConfig, spec: ModelSpec) -> None:
     if how is not None and how.soft:
         firm = [name for name, one in spec.methods.items() if not one.soft]
         raise ConfigError(
-            f"{', '.join(how.soft)} are soft constraints in the method {method}, "
-            "so that the muscles alone would bear the load along them",
-            where=RECRUITMENT, allowed=f"methods {', '.join(firm) or 'none'}",
+            f"the method {method} has {', '.join(how.soft)} as soft constraints, which transmit no force, so "
+            "that the muscles alone would bear the load along them",
+            where=RECRUITMENT,
+            allowed=f"the methods {', '.join(firm)}" if firm else "no method of this model",
             remedy=f"give --method {firm[0]}" if firm else "leave [recruitment] out",
         )  # fmt: skip
 
@@ -131,7 +133,8 @@ def of_person_otherwise() -> ConfigError:
     models with their own markers.
     """
     return ConfigError(
-        "a person's muscles are recruited where the joints are balanced", where="stages",
+        "for a calibrated person muscles are recruited by the stage fdk, together with the joint equilibrium",
+        where="stages",
         remedy='put "fdk" in place of "recruitment", or leave the key `stages` out',
     )  # fmt: skip
 
@@ -141,6 +144,6 @@ def without_load_of_person() -> ConfigError:
     dynamics before it.
     """
     return ConfigError(
-        "the joints of a person are balanced where inverse dynamics come before", where="stages",
+        "for a calibrated person the stage fdk needs inverse dynamics before it", where="stages",
         remedy='put "rates", "plates", "inverse_dynamics" before "fdk"; give --forces and --mass',
     )  # fmt: skip

@@ -73,11 +73,11 @@ class StatedLoads(AppliedLoads):
             return
         if unborne := [name for name in names if name not in self._borne_by]:
             self.sentences.append(
-                f"The force of {name_some(unborne)} acts on no body by plates.borne_by: it is not used."
+                f"plates.borne_by gives no body for {name_some(unborne)}: the force of it is not used."
             )
         if absent := [name for name in self._borne_by if name not in names]:
             self.sentences.append(
-                f"plates.borne_by names {name_some(absent)}, which is not among the plates: "
+                f"plates.borne_by names {name_some(absent)}, but these are the plates: "
                 f"{name_some(names)}. The bodies named with it have no load."
             )
 

@@ -235,7 +235,7 @@ class LiveSubjectCheck(Stage):
         if fault is not None and not sure:
             return
         if fault is not None:
-            said = f"{fault.what}; frames are suspect until it fits"
+            said = f"{fault.what}; the frames are suspect until the markers fit"
             if fault.what != self.refused:
                 self.sentences.append(plain(f"{self._where}: {said}."))
             self.refused = self.unsettled = fault.what

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from kernels.markers.marker_health import EXCHANGED, FROZEN, MOVED, OUTLIER, SEGMENT, Health
 
 KINDS = {
-    OUTLIER: ("marker_astray", "{} not where the rest of the segment, the prediction or the model puts it"),
+    OUTLIER: (
+        "marker_astray",
+        "{} not where the other markers of the segment, the prediction or the model expect it",
+    ),
     FROZEN: ("marker_frozen", "{} frozen while others move"),
-    EXCHANGED: ("labels_exchanged", "Labels at each other's places: {}"),
+    EXCHANGED: ("labels_exchanged", "Exchanged labels: {}"),
     SEGMENT: ("segment_suspect", "The markers of a segment do not fit their usual places: {}"),
     MOVED: (
         "marker_moved",
@@ -39,7 +42,7 @@ def faults_in_words(health: Health, names: Sequence[str]) -> Iterator[tuple[str,
     """Yield (counter, sentence) for each kind of fault in the present frame; names : names of the markers"""
     certain = (health.fault == EXCHANGED) & (health.certain == 1)
     if certain.any():
-        yield PUT_RIGHT, f"Labels at each other's places, put right: {listed(certain, names)}."
+        yield PUT_RIGHT, f"Exchanged labels, put right: {listed(certain, names)}."
     for code, (counter, words) in KINDS.items():
         found = (health.fault == code) & ~certain
         if found.any():

@@ -98,7 +98,7 @@ class MarkerInput:
         example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, reference_length.group, self.measured)
         self._take_in = bind(take_in, example)
         if not shaped:
-            self._say("The session has no field 'positions' of shape [n_marker, 3]; declare one.")
+            self._say("The session of markers has no field 'positions' of shape [n_marker, 3]; declare one.")
         if one:
             self._name_faults(index, self.labels, unit, session.meta.get("up", "Y"))
 
@@ -116,7 +116,10 @@ class MarkerInput:
             return self.measured, False
         positions = data["positions"]
         if not self._fits(positions):  # the kernel trusts the shape: beyond it lies other memory
-            self.count("unfit", f"positions have shape {positions.shape}, the session says {self._shape}.")
+            self.count(
+                "unfit",
+                f"The positions have the shape {positions.shape}, but the session states {self._shape}.",
+            )
             return self.measured, False
         length, rise, sideways, n_far = self._take_in(
             positions,
@@ -131,7 +134,8 @@ class MarkerInput:
             self._label(self._unnamed, positions, dt, waited)
         if n_far:
             self.count(
-                "too_far", f"{n_far} markers were more than {FARTHEST:g} m away, and are taken as occluded."
+                "too_far",
+                f"{n_far} markers were more than {FARTHEST:g} m from the origin and count as occluded.",
             )
         return self.measured, self._check_size(length, rise, sideways)
 
@@ -233,7 +237,7 @@ class MarkerInput:
         self.count(
             "wrong_up_axis",
             f"{self.reference_length.fallen}: {how} For a file give the axis by --up, or correct a "
-            "wrong --up. Joint angles do not depend on the up axis, but the picture and the joint "
+            "wrong --up. Joint angles do not depend on the up axis, but the stick figure and the joint "
             "forces do.",
         )
 
@@ -248,7 +252,7 @@ class MarkerInput:
         if doubled:
             self._say(
                 f"The stream has more than one marker with the label {listed(doubled[:N_NAMED])}: the "
-                "first one is used, even if another one contains the data. Give each its own label."
+                "first one is used, even if another one contains the data. Give each marker its own label."
             )
         if missing and self._unnamed is not None:
             self._say(
@@ -261,7 +265,7 @@ class MarkerInput:
             used = set(index.values())
             strangers = (label for i, label in enumerate(labels) if label and i not in used)
             unknown = listed(islice(strangers, N_NAMED))
-            also = f"; the stream has {unknown} instead?" if unknown else "."
+            also = f"; do {unknown} of the stream mean the same markers?" if unknown else "."
             self._say(
                 f"{len(missing)} of the {self.reference_length.whose} {len(self.names)} markers are not in "
                 f"the stream's {len(labels)} markers: {listed(missing[:N_NAMED])}{also}"

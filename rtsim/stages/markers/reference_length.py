@@ -110,7 +110,7 @@ def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> ReferenceLe
     return ReferenceLength(
         names=names,
         whose="model's",
-        span=f"from those around {top} to those around {low}",
+        span=f"from the markers around {top} to the markers around {low}",
         fallen=f"The markers around {top} are not above those around {low}",
         group=group,
         size=size if size > SHORTEST else 0.0,

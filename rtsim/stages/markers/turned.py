@@ -19,7 +19,7 @@ from rtsim.units import DEGREES
 
 MOVED, BESIDE = "marker_turned", "knee_axis_off"
 MOVED_SAID = (
-    "The rotation between thigh and shank differs from the static trial: {}. Was a marker re-applied "
+    "The rotation between thigh and shank differs from that of the static trial: {}. Was a marker re-applied "
     "or moved? Rotations of hip and knee may be wrong by the same amount. The frames are suspect."
 )
 BESIDE_SAID = (

@@ -103,12 +103,12 @@ class UnnamedMarkers:
         if not self._following:
             n = int(np.count_nonzero(np.isfinite(self.points[:, 0])))
             return (
-                f"The person or model that is followed is not yet found among {n} markers without "
-                f"names, by the distances between markers."
+                f"The {n} markers without names are not yet identified as those of the person or model, "
+                "by the distances between them."
             )
         if not self._disputed.any():
             return ""
-        return f"Found among markers without names, and not certain yet: {self._listed(self._disputed)}."
+        return f"Identified among markers without names, but not certain yet: {self._listed(self._disputed)}."
 
     def _listed(self, which: NDArray[np.bool_]) -> str:
         names = [self._names[k] for k in np.flatnonzero(which)]

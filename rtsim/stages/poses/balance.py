@@ -23,11 +23,11 @@ from rtsim.stages.loads.unbalanced_dofs import unbalanced_dofs
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Curves, Status
 
-TORN = "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed."
-PART = "The muscles cannot balance the whole load of the joint's bodies; unbalanced remain"
+TORN = "No equilibrium of the joint was found: the forces pull the joint apart, or too few steps are allowed."
+PART = "The muscles cannot balance the whole load on the joint's bodies; what remains unbalanced"
 NO_MUSCLES = (
-    "No activations: a muscle's path fails, constraints or held coordinates are redundant, or the "
-    "solver found none."
+    "No activations: the path of a muscle cannot be computed, constraints or held coordinates are "
+    "redundant, or the solver found no solution."
 )
 NO_LOAD = "The force on a foot is not known, so the equilibrium of the joint was not computed."
 KNOWN = (BALANCED, NOT_BORNE)
@@ -81,7 +81,7 @@ class Balance(Stage):
         if len(paths):
             held = ", ".join(own.model.names.elements[e] for e in paths)
             unplaced += (
-                f" Or the path of {held} cannot be found, because a point of the path lies inside "
+                f" Or the path of {held} cannot be computed, because a point of the path lies inside "
                 "a wrapping surface."
             )
         why = {NOT_BALANCED: TORN, NOT_BORNE: part, NOT_PLACED: unplaced}

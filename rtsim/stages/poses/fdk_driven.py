@@ -53,10 +53,10 @@ class DrivenJoint(Balance):
         if self._balance(float(drivers.times[0])) == NOT_PLACED:
             n_driver, n_held = int(drivers.driven.sum()), len(self.balanced.hard)
             raise ConfigError(
-                f"no pose where the motion starts: {n_driver} of {model.n_v} degrees of freedom are driven, "
-                f"and the method {method} holds {n_held} elements",
+                f"no pose was found for the start of the motion: {n_driver} of {model.n_v} degrees of "
+                f"freedom are driven, and the method {method} has {n_held} hard constraints",
                 where=KEY,
-                allowed="as many drivers as independent held elements leave degrees of freedom",
+                allowed="at most as many driven coordinates as the constraints leave degrees of freedom",
             )
 
     def _balance(self, time: float) -> int:

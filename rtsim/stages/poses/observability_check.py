@@ -52,7 +52,7 @@ def unobservable_angles(
     estimator.switch(chosen)
     estimator.restart()
     others = OTHERS if len(said) < len(estimator.methods) else ""
-    why = f"leaves angles uncertain in every frame, and {REMEDY}{others} would help"
+    why = f"leaves angles uncertain in every frame; {REMEDY}{others} would help"
     return {
         method: f"With these markers the method {method} {why}: {listed}." for method, listed in said.items()
     }

@@ -90,8 +90,8 @@ class PoseSteps:
         markers = some_of([self._names[m] for m in np.flatnonzero(self._changed)])
         names = some_of([by_joint.names[j] for j in joints])
         self._said = (
-            f"In frames in which {markers} is left out or used again the pose jumps, and the frame is "
-            f"suspect: {names} (by up to {math.degrees(float(size.max())):.0f} degrees)."
+            f"The pose jumps where {markers} is left out or used again, and the frame is suspect; joints: "
+            f"{names} (by up to {math.degrees(float(size.max())):.0f} degrees)."
         )
         return True
 

@@ -333,7 +333,7 @@ def build_segments(
     for name, placed in markers.items():
         if not placed:
             raise ConfigError(
-                f"none of the markers that track the {name} are in the trial",
+                f"the trial has none of the markers by which the map tracks the {name}",
                 where=file_name(trial) if trial is source else f"{file_name(trial)} and {file_name(source)}",
                 allowed=name_some(getattr(table.tracking, name)),
                 remedy="check the lab's marker map",
@@ -366,8 +366,8 @@ def build_segments(
     segments = segment_records(anatomy.Q, parameters, markers)
     if trial is not source and segments["shank"].in_parent_deg is None:
         notes.append(
-            f"the knee is not still and straight in {file_name(source)}: its contacts and ligaments are "
-            "placed as in the specimen, not on this person's bones"
+            f"the knee is not still and straight in {file_name(source)}: its contacts and ligaments keep the "
+            "positions of the specimen of the model and are not fitted to this person's bones"
         )
     return segments, notes
 

@@ -118,7 +118,7 @@ def fitting_frames(
     if n_odd > MOST_ODD * n:
         return good, [
             f"check the markers of the calibration: on {n_odd} of {count_of(n, 'frame')} a marker "
-            f"{where}; all frames were used, because too few agree"
+            f"{where}; all frames were used, because in too few of them all markers fit"
         ]
     return fits, [f"{n_odd} of {count_of(n, 'frame')} left out of the calibration, because a marker {where}"]
 

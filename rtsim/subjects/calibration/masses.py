@@ -85,7 +85,7 @@ def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = Non
         raise ConfigError(
             "the body mass is not known",
             where=f"subject {subject.name}: mass_kg",
-            remedy="give mass_kg, or weigh the subject on the force plates",
+            remedy="give mass_kg, or a trial in which the person stands on force plates",
         )
     notes = []
     if subject.sex:

@@ -123,4 +123,4 @@ def near_measures(source: str) -> str:
     if not is_file(source):
         return ""
     near = [path.name for path in sorted(folder.iterdir()) if path.suffix.lower() in SUFFIXES]
-    return f" (next to it: {name_some(near, 3)})" if near else ""
+    return f" (files of measures in the trial's folder: {name_some(near, 3)})" if near else ""

@@ -161,7 +161,7 @@ def agreeing_frames(Q: Mapping[str, Array], x: Landmarks, where: str) -> tuple[N
     good: NDArray[np.bool_] = ~np.any(list(off.values()), axis=0)
     if not good.any():
         raise ConfigError(
-            "there are no two frames in which the leg has the same size", where=where, remedy=REMEDY
+            "the lengths of the leg differ from frame to frame in the whole trial", where=where, remedy=REMEDY
         )
     if good.all():
         return good, []

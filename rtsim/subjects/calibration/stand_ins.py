@@ -245,8 +245,8 @@ def check_wands(known: Positions, measures: LegMeasures, where: str) -> None:
         else:
             continue
         raise ConfigError(
-            f"{measures.names.get(role, role)} {fault}, but joint centres are computed in the plane "
-            "of this marker",
+            f"{measures.names.get(role, role)} {fault}, but the plane in which joint centres are "
+            "computed goes through this marker",
             where=where,
             allowed=f"on the outside of the {segment}",
             remedy="correct exchanged labels, or move the marker to the correct position",

@@ -149,8 +149,8 @@ def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TI
     for name, (angle, (low, high)) in found.items():
         if abs(angle) > largest:
             raise ConfigError(
-                f"the pelvis has a {name} of {angle:.0f} degrees over straight legs", where=where,
-                allowed=f"up to {largest:g} degrees; usual: {low:g} to {high:g}", remedy=REMEDY,
+                f"the pelvis has a {name} of {angle:.0f} degrees, although the legs are straight",
+                where=where, allowed=f"up to {largest:g} degrees; usual: {low:g} to {high:g}", remedy=REMEDY,
             )  # fmt: skip
         if not low <= angle <= high:
             notes.append(

@@ -44,9 +44,10 @@ TAKEN = (
     "MarkerDiameter is stored"
 )
 WALKING_ASIS = (
-    "conventional gait model: no InterAsisDistance is stored: the hips are put by the {:.1f} mm between the "
-    "markers on both ASIS in this movement, where Plug-in Gait takes those of its static trial, and each mm "
-    "more puts both 0.5 mm outwards: give --static, or --measures FILE.toml with inter_asis_mm"
+    "conventional gait model: no InterAsisDistance is stored: the hip centres are computed from the "
+    "{:.1f} mm between the ASIS markers in this movement, while Plug-in Gait takes the distance of its "
+    "static trial; each mm more moves both hip centres 0.5 mm outwards: give --static, or --measures "
+    "FILE.toml with inter_asis_mm"
 )
 DAVIS = "davis1991"
 """The regression of the hip centre in the conventional gait model."""

@@ -50,4 +50,6 @@ class ConventionalLeg(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 f"allowed: {', '.join(ROLES)}; the last two are optional"
             )
         if (self.plant_flexion_deg is None) != (self.foot_rotation_deg is None):
-            raise ValueError("plant_flexion_deg and foot_rotation_deg: give both or neither")
+            raise ValueError(
+                "only one of plant_flexion_deg and foot_rotation_deg is given; give both or neither"
+            )

@@ -133,7 +133,7 @@ def aligned(source: Source, known: Positions, hip: Array, measures: Conventional
     else:
         return AlignedLeg(x, measures, [])
     own = own._replace(thigh_rotation=knee.rotation)
-    notes.append(f"{side} thigh rotation offset by {how}: {_said(knee.rotation)}")
+    notes.append(f"{side} thigh rotation offset computed from {how}: {_said(knee.rotation)}")
     if "malleolus_medial" in x:
         lateral, medial = x["malleolus_lateral"], x["malleolus_medial"]
         ankle = by_medial_marker(knee.centre, lateral, medial, x["shank_lateral"], side)
@@ -141,7 +141,7 @@ def aligned(source: Source, known: Positions, hip: Array, measures: Conventional
         torsion = tibial_torsion(knee.centre, ankle.centre, *across, side)
         if own.tibial_torsion and abs(own.tibial_torsion - torsion) > SAME:
             notes.append(
-                f"{side} tibial torsion as measured, {_said(own.tibial_torsion)}; "
+                f"the given {side} tibial torsion of {_said(own.tibial_torsion)} was used; "
                 f"by the markers it is {_said(torsion)}"
             )
             torsion = own.tibial_torsion
@@ -196,8 +196,8 @@ def _as_stored(stored: float, by_markers: float, side: str) -> list[str]:
     if abs(stored - by_markers) <= CONTRADICTED:
         return []
     return [
-        f"{side} thigh rotation offset as Plug-in Gait stored it, {_said(stored)}; by the knee alignment "
-        f"device it is {_said(by_markers)}"
+        f"the {side} thigh rotation offset stored by Plug-in Gait, {_said(stored)}, was used; by the knee "
+        f"alignment device it is {_said(by_markers)}"
     ]
 
 

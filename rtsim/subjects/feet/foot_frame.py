@@ -65,7 +65,9 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
     lacking = [role for role in ("calcaneus", "metatarsal_1", "metatarsal_5") if role not in flat]
     if lacking:
         raise ConfigError(
-            f"the foot lacks the marker {lacking[0]}", where=source, remedy="check the marker map"
+            f"the trial lacks the marker {lacking[0]} of the foot",
+            where=source,
+            remedy="check the marker map",
         )
     third, notes = third_metatarsal(flat)
     heel, first = flat["calcaneus"], flat["metatarsal_1"]

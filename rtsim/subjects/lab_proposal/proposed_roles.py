@@ -239,7 +239,7 @@ def with_side(
     if len(reading.roles) > 1:
         others = ", ".join(sorted(reading.roles - {role}))
         return MarkerRole(
-            name, role, side, BY_PLACE, f"the name can also mean {others}; the position decided"
+            name, role, side, BY_PLACE, f"the name can also mean {others}; the position of the marker decided"
         )
     if side and not reading.side:
         return MarkerRole(name, role, side, BY_PLACE, f"the name states no side; the marker is on the {side}")
@@ -254,7 +254,9 @@ def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: 
     role, side = placed.slot
     side = OTHER[side] if exchanged else side
     if placed.margin >= CLEAR and placed.cost <= FITS:
-        return MarkerRole(names[k], role, side, BY_PLACE, "the name is not known; only the position was used")
+        return MarkerRole(
+            names[k], role, side, BY_PLACE, "the name of the marker is not known; only its position was used"
+        )
     if placed.rival is not None:
         why = f"{names[placed.rival]} might have this role as well"
     elif placed.other is not None:

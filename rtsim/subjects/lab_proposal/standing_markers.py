@@ -69,8 +69,8 @@ def standing_markers(trial: MarkerTrial, where: str) -> StandingMarkers:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ConfigError(
-            f"the markers {name_some(twice)} occur more than once, with several names of persons before them",
-            where=where, remedy="choose the person: --person NAME",
+            f"the markers {name_some(twice)} occur more than once, with different subject prefixes (as in "
+            "ANNA:LASI)", where=where, remedy="choose the person: --person NAME",
         )  # fmt: skip
     chosen = np.flatnonzero(there)
     check_count(len(chosen), where)

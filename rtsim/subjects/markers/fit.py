@@ -222,12 +222,12 @@ def fault_of(
     if fit.exchanged:
         groups = [
             f"{a} and {rest[0]} seem exchanged" if len(rest) == 1
-            else f"{', '.join((a, *rest))} seem exchanged in a ring"
+            else f"{', '.join((a, *rest))} seem exchanged among each other"
             for a, *rest in fit.exchanged
         ]  # fmt: skip
         return ConfigError(
-            f"by the distances to other markers of {whose}, the labels {name_some(groups)}", where=where,
-            remedy=f"exchange these labels in the file, {OR_ANYWAY}",
+            f"the distances to the other markers of {whose} show exchanged labels: {name_some(groups)}",
+            where=where, remedy=f"exchange these labels in the file, {OR_ANYWAY}",
         )  # fmt: skip
     if fit.mirrored:
         return ConfigError(

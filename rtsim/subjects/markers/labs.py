@@ -104,7 +104,7 @@ def find_lab(names: Sequence[str], side: str = "") -> LabMap:
     best = max(of_all, key=lambda c: (c.share, c.n_tracked))
     if best.share < ENOUGH:
         raise ConfigError(
-            f"no shipped marker map fits these {len(names)} markers ({name_some(names)}); the nearest "
+            f"no marker map of the program fits these {len(names)} markers ({name_some(names)}); the nearest "
             f"is {best.lab.name}, {best.side} side; the trial lacks its markers "
             f"{name_some(best.missing)}",
             where="lab",
@@ -145,7 +145,7 @@ def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
         raise ConfigError(
             f"the trial lacks {len(covered.missing)} of {covered.n_tracked} markers of the map "
             f"{lab.name}: {name_some(covered.missing)}", where=where,
-            allowed="a map of the markers in the trial", remedy=f"--lab {fits}, or no --lab",
+            allowed="a map of the markers in the trial", remedy=f"give --lab {fits}, or leave --lab out",
         )  # fmt: skip
 
 

@@ -128,7 +128,9 @@ def choose(
     listed = name_some(list(persons))
     for name, by in (known or {}).items():
         if name and rows_of(names, name):
-            return Choice(name, (f"the file contains markers of several persons ({listed}): {name}, {by}",))
+            return Choice(
+                name, (f"the file contains markers of several persons ({listed}); {name} was used, {by}",)
+            )
     shares = {p: share(bare_names([names[k] for k in rows], p)) for p, rows in largest(persons).items()}
     able = [p for p, x in shares.items() if x >= ENOUGH] or [p for p, x in shares.items() if x > 0.0]
     if len(able) == 1:
@@ -146,8 +148,9 @@ def nobody(person: str, where: str, persons: Sequence[str]) -> ConfigError:
     """Return the error for a name that no person in the file or stream has."""
     if not persons:
         return ConfigError(
-            f"no marker's name begins with {person}", where=f"{OPTION} {person}, {where}",
-            remedy="leave out the option, or give the text before the names of the person's markers",
+            f"no marker name has the prefix {person}: (as in {person}:LASI)",
+            where=f"{OPTION} {person}, {where}",
+            remedy="leave out the option, or give the text before the colon in the person's marker names",
         )  # fmt: skip
     return ConfigError(
         f"no marker in the file belongs to {person}", where=f"{OPTION} {person}, {where}",

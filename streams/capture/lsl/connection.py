@@ -70,7 +70,7 @@ class LslConnection:
             )
         if not self._inlet.source_id:
             self._sentences.append(
-                "The stream has no source_id: after a restart of its sender any stream of its name is taken."
+                "The stream has no source_id: when its sender restarts, any stream of the same name is used."
             )
 
     def description(self) -> CaptureDescription:

@@ -66,8 +66,8 @@ class LslInlet:
         if not 1 <= info.channel_count() <= MOST_CHANNELS or info.channel_format() == self._lsl.cf_string:
             raise CaptureError(
                 "refused",
-                f"the stream {self.words} has {info.channel_count()} channels, of texts or more than "
-                f"{MOST_CHANNELS}; it is not a marker stream",
+                f"the stream {self.words} is not a marker stream: its {info.channel_count()} channels are of "
+                f"texts, or more than {MOST_CHANNELS}",
             )
         rate = info.nominal_srate()
         if rate > FASTEST or rate * info.channel_count() > MOST_NUMBERS:

@@ -362,7 +362,7 @@ class NatNetConnection:
         n_byte = sum(len(other.packet) for other in self._waiting)
         if again or len(self._waiting) == MOST_WAITING or n_byte + len(one.packet) > MOST_WAITING_BYTES:
             self._counters["unfitting_frames"] += 1
-            self._tell_refusal("Frames with other markers than the server's definitions are not used.")
+            self._tell_refusal("Frames whose markers differ from the server's definitions are not used.")
             return
         self._waiting.append(one)
         soon_ns = self._definitions_asked_ns + SOON_NS

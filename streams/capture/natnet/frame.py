@@ -161,7 +161,7 @@ def _sets(reader: ByteReader, sized: bool) -> dict[bytes, NDArray[np.float32]]:
     for _ in range(n_set):
         zero = data.find(b"\0", reader.at, reader.end)
         if zero < 0:
-            raise malformed("a name without an end")
+            raise malformed("a name has no terminating zero byte")
         name = data[reader.at : zero]
         reader.at = zero + 1
         n = reader.count(12)

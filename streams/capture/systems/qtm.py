@@ -201,7 +201,9 @@ class QtmConnection:
             self._due_ns = min(self._due_ns, max(arrived_ns, self._asked_ns + SOONEST_NS))
             if self._counters["misfit_frames"]:
                 n_marker = len(packet.markers)
-                self._said.say(f"QTM sends {n_marker} markers and names {n_label}: such frames are not used.")
+                self._said.say(
+                    f"QTM sends {n_marker} markers, but names of {n_label}: such frames are not used."
+                )
             return
         self._release(n_label)
         self._news.append(self._frame(packet, arrived_ns))
@@ -281,8 +283,9 @@ class QtmConnection:
         if self._forces.n_beside and not self._told_beside:
             self._told_beside = True
             self._said.say(
-                "Forces act beside their plates: they are not used. In QTM's project options, Force data, "
-                "choose the coordinate system of the laboratory, and check the plates' corners."
+                "Forces act outside the surfaces of their plates: they are not used. In QTM's project "
+                "options, Force data, choose the coordinate system of the laboratory, "
+                "and check the plates' corners."
             )
         return self._said.take()
 

@@ -220,7 +220,7 @@ class ViconConnection:
                 self._fault = CaptureError(
                     "malformed",
                     f"{self._address.text} sent a block that begins with {tag:#x} and {n_byte} bytes, "
-                    "where a Vicon server's next one was expected",
+                    "which no Vicon server sends",
                 )
                 break
             end = at + HEADER.size + n_byte

@@ -330,13 +330,16 @@ def test_angles_that_cannot_be_are_told() -> None:
     askew = text("custom").replace("[0.0, 1.0, 0.0], of", "[0.0, 0.8, 0.6], of")
     for make, words in (
         (lambda: block("hinge", ("bend",), PLANE), "bend is fixed already by more, which are constraints"),
-        (lambda: block("ball", start_mm={"tilt": 1.0}), "tilt is an angle; give the coordinate in start_deg"),
+        (
+            lambda: block("ball", start_mm={"tilt": 1.0}),
+            "tilt is an angle; give its start value in fdk.start_deg",
+        ),
         (
             lambda: block("hinge", ("more",), PLANE, start_deg={"more": 1.0}),
-            "more is a length; give the coordinate in start_mm",
+            "more is a length; give its start value in fdk.start_mm",
         ),
         (lambda: block("ball", ("swing",)), "'swing', and no coordinate, .* bend, tilt, twist"),
-        (lambda: build_askew(askew), "'twist' is neither a translation"),
+        (lambda: build_askew(askew), "cannot free the coordinate 'twist'"),
     ):
         with pytest.raises(ConfigError, match=words):
             make()

@@ -271,18 +271,18 @@ def test_what_cannot_be_asked_is_told() -> None:
     """Protects configs: elements that are not held, bodies and dofs that are not there or not borne, criteria
     whose slopes are not known.
     """
-    with pytest.raises(ConfigError, match="has no constraint by an element 'left_knee'"):
+    with pytest.raises(ConfigError, match="'left_knee' names no constraint of the method"):
         joint("left_knee")
     with pytest.raises(ConfigError, match="borne: unknown body 'knee'"):
         joint(borne=("knee",))
     with pytest.raises(
         ConfigError,
-        match="right_normal is a constraint of the method and also acts on the joints of mandible",
+        match=r"right_normal is .* also acts on the joints of bodies that are not in fdk\.borne: mandible",
     ):
         joint(borne=("skull",))
     with pytest.raises(ConfigError, match="reserves: unknown coordinate 'skull_turn_x'"):
         joint(reserves={"skull_turn_x": 1.0})
-    with pytest.raises(ConfigError, match="by a power of the activations"):
+    with pytest.raises(ConfigError, match="by the sum of a power of the activations"):
         ForceDependentKinematics(
             build(SPEC, method="pop"), roles_of(SPEC, "pop"), FdkSpec(), RecruitmentSpec(criterion="min_max")
         )

@@ -138,7 +138,7 @@ def test_slopes_along_a_length_are_those_of_differences(velocities: str) -> None
 def test_what_cannot_be_decided_is_told() -> None:
     """Protects configs: a name that is neither element, nor coordinate, nor path."""
     words = (
-        "has no constraint by an element 'swing', and no coordinate, .* allowed: drop, turn, muscle, spring"
+        "'swing' names no constraint of the method, and no coordinate, .* allowed: drop, turn, muscle, spring"
     )
     with pytest.raises(ConfigError, match=words):
         hanging("none", "swing")

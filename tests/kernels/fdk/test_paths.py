@@ -307,7 +307,7 @@ def test_a_run_tells_lengths_and_tensions() -> None:
     assert told["fdk_displacements"].array[0] == own.alpha[0]
     assert told["wrapping_ligament_forces"].array[0] == own.at.tension[0] > 5.0
     stage.come_to(NOT_PLACED)
-    assert any("Or the path of band cannot be found" in sentence for sentence in stage.sentences)
+    assert any("Or the path of band cannot be computed" in sentence for sentence in stage.sentences)
     assert np.isnan(told["wrapping_ligament_forces"].array).all()
 
 
@@ -318,15 +318,15 @@ def test_a_run_tells_lengths_and_tensions() -> None:
             "radius_mm = 25.0",
             "radius_mm = 60.0",
             ("cord",),
-            "the path of cord is not found in the neutral pose",
+            "the path of cord cannot be computed in the neutral pose",
         ),
         (
             'segment = "block", offset_mm = [60',
             'segment = "base", offset_mm = [60',
             ("cord",),
-            "no joint changes",
+            "no joint movement of the model changes",
         ),
-        ("", "", ("string",), "no coordinate, joint angle, muscle, ligament or spring has this name"),
+        ("", "", ("string",), "no coordinate, joint angle, muscle, ligament or spring"),
     ],
 )
 def test_paths_that_cannot_be_are_told(right: str, wrong: str, dofs: tuple[str, ...], words: str) -> None:
@@ -388,7 +388,7 @@ def test_lengths_side_by_side_that_differ_are_none_of_these() -> None:
 def test_a_length_begins_above_nothing(name: str) -> None:
     """Protects start_mm: a length cannot be shorter than nothing, where its square would begin elsewhere."""
     spec = read(tied_text("universal", "cylinder", (50, 40, 10)))
-    with pytest.raises(ConfigError, match=f"{name} cannot be 500 mm shorter: it is 1.* mm; allowed"):
+    with pytest.raises(ConfigError, match=f"{name} cannot start 500 mm shorter: .* only 1.* mm; allowed"):
         ForceDependentKinematics(build(spec), roles_of(spec), FdkSpec(dofs=(name,), start_mm={name: -500.0}))
 
 

@@ -107,6 +107,6 @@ def test_a_joint_names_contacts_of_its_own_body(spec) -> None:
     pairs = one.model.forces.pairs
     kept = pairs.body_a.copy(), pairs.body_b.copy()
     pairs.body_a[:], pairs.body_b[:] = 0, -1  # the skull on the ground
-    with pytest.raises(ConfigError, match="left does not press on mandible"):
+    with pytest.raises(ConfigError, match="left does not act on mandible"):
         JointForces(one, JOINTS)
     pairs.body_a[:], pairs.body_b[:] = kept

@@ -131,7 +131,7 @@ def test_forces_of_a_recording_become_moments(tmp_path):
     rows = np.isin(np.round(results.times, 9), np.round(table.column("time"), 9))
     assert 0.9 < rows.mean() < 1.0  # without those at the ends, of which OpenSim's Storage would take none
     np.testing.assert_allclose(table.column("joint_moments.knee_flexion"), moments[rows, 3], rtol=1e-11)
-    assert "Inverse dynamics of 72.0 kg" in done.output
+    assert "Inverse dynamics for a body mass of 72.0 kg" in done.output
 
 
 def test_without_a_mass_there_are_plates_and_no_moments(tmp_path):
@@ -176,11 +176,10 @@ def test_a_run_with_plates_is_told_in_figures_and_in_words():
     assert found["mass_kg"] == 72.0
     assert set(found["peaks"]) == {"ankle plantarflexors", "knee extensors"}
     said = analyse(*options).stdout
-    assert "the centre of pressure lies under the foot in 100.0 % of the readings" in said
-    assert (
-        f"ankle plantarflexors: at most {found['peaks']['ankle plantarflexors']['value']:.2f} N m/kg" in said
-    )
-    assert "residual at the pelvis in body weights" in said
+    assert "the centre of pressure lies under the foot in 100.0 % of all readings" in said
+    most = found["peaks"]["ankle plantarflexors"]["value"]
+    assert f"peak moment of the ankle plantarflexors: {most:.2f} N m/kg" in said
+    assert "residual force at the pelvis in body weights" in said
 
 
 @pytest.mark.own_kernels
@@ -233,7 +232,7 @@ def test_choices_that_cannot_be_are_told(arguments, words):
 def test_a_comparison_tells_what_its_runs_say(monkeypatch):
     """Protects from a table of a jaw without markers, and of runs in which nothing was solved, in silence."""
     frames = np.array([int(Status.DEGRADED), int(Status.NOT_CONVERGED)])
-    said = ["No marker determined mandible: held near the last pose, degraded."]
+    said = ["No marker determined mandible: its pose stays near the last one; degraded."]
 
     def solved(run, anyway, console):
         session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=())

@@ -82,9 +82,12 @@ def test_the_report_stands_beside_the_thesis(gait, capsys):
         ),
         (("walk1.trc", "--forces", "a.mot", "--forces", "b.mot"), "2 files of forces are given for 1 trials"),
         (("walk1.trc", "--validate", "foot", "--out", "a.toml"), "--out: the option applies only to a fit"),
-        (("walk1.trc", "--validate", "knee"), "this is no model of a foot"),
+        (("walk1.trc", "--validate", "knee"), "this model lacks bodies or contacts of a foot"),
         (("walk1.trc", "--pressure", "MDwalk2.apd"), "an image of peak pressures has no frames"),
-        (("walk1.trc", "--lab", "mcgill"), "no frame shows heel and forefoot by the marker map mcgill"),
+        (
+            ("walk1.trc", "--lab", "mcgill"),
+            "no frame shows the heel and forefoot markers of the marker map mcgill",
+        ),
         (("walk1.trc", "walk1.trc"), "TRIALS: a trial is given twice"),
         (("walk1.trc", "--plate", "plate_6", "--plate", "plate_6"), "--plate: a plate is given twice"),
         (("walk1.trc", "--seed", "-1"), "-1 is not in the range x>=0"),
@@ -139,4 +142,4 @@ def test_a_static_trial_lends_its_marks(shared, capsys):
     walk = [folder / "overground_17.trc", "--mass", 80, "--static", folder / "static1.trc"]
     code, _, said = run(capsys, *walk)
     assert code == 1
-    assert "does not show it beside 3 markers that follow the foot" in said
+    assert "has no frame with this marker and 3 other markers of the foot" in said

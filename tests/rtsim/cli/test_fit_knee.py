@@ -108,7 +108,7 @@ def changed(columns, column, value):
         (lambda c: changed(c, 1, 10.0), (), ("MOTION: the knee bends by only 0.0 degrees in the motion",)),
         (lambda c: changed(c, 4, 5.0), (), ("5 m from the femur", "displacements in metres")),
         (lambda c: changed(c, 2, 400.0), (), ("an angle is 400 degrees",)),
-        (lambda c: changed(c, 3, np.nan), (), ("no pose of the knee is known",)),
+        (lambda c: changed(c, 3, np.nan), (), ("no row of the file has all angles",)),
         (lambda c: c, ("--bound-mm", "0"), ("--bound-mm: 0 mm", "above 0 to 50 mm")),
         (lambda c: c, ("--bound-deg", "nan"), ("--bound-deg", "above 0 to 45 degrees")),
         (lambda c: c, ("--out", "knee.txt"), ("--out: knee.txt cannot be written as a model", ".toml")),
@@ -130,7 +130,7 @@ def test_bad_input_is_one_sentence(here, tmp_path, columns, change, options, wor
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("walk.txt", "", ("is not a suffix of files of knee motion", ".mot, .sto, .csv")),
+        ("walk.txt", "", ("cannot be read as a knee motion", ".mot, .sto, .csv")),
         ("nowhere.mot", None, ("nowhere.mot",)),
         ("hip.csv", "time [s],hip_flexion [deg]\n0,1\n1,2\n", ("the file has no column knee_flexion",)),
     ],

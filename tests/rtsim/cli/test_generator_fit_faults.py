@@ -52,11 +52,11 @@ def test_one_that_was_not_fitted_is_not_drawn_as_another(here, tmp_path):
     asked = ("--muscle", f"{KNEE}_extensor", "--plot", str(plot))
     done = here(*FIT, str(motion), *narrow, *asked)
     assert done.code == 1
-    assert f"{KNEE}_extensor is not drawn: it was not fitted, no generator within the bounds" in done.err
+    assert f"{KNEE}_extensor is not drawn: it was not fitted, no parameters within the bounds" in done.err
     assert not plot.exists()
     assert "before the fit: too weak first at" in done.out
     fault = json.loads(here(*FIT, str(motion), *narrow, "--json").out)["generators"][f"{KNEE}_extensor"]
-    assert "no generator within the bounds" in fault["fault"]
+    assert "no parameters within the bounds" in fault["fault"]
     assert fault["before"]["words"] == "too weak"
     assert fault["before"]["activation"][1] > 1.2
 
@@ -119,7 +119,7 @@ def test_a_set_without_anything_is_told_as_a_set(here, tmp_path):
 def test_an_activation_of_hardly_anything_is_no_violation(here, tmp_path):
     """Protects the sentence of a fit that was not finished: a row within what counts as fulfilled is none."""
     done = here(*FIT, str(knee_and_hip(tmp_path)), "--a-max", f"{KNEE}_extensor=1e-6")
-    assert "no fit was finished: parameters that fulfil all constraints were found" in done.out
+    assert "the fit did not converge: parameters that fulfil all constraints were found" in done.out
     assert "stays violated" not in done.out
 
 

@@ -128,8 +128,8 @@ def test_live_it_gives_the_same_numbers(model: Path, make_trial: Callable[..., P
         (("--ik-setup", "{task}"), ("'knee'", "forward, up, tilt, swing")),
         (("--ik-setup", "nothing.xml"), ("nothing.xml",)),
         (("--lab", "gait"), ("no person is calibrated", "leave it out")),
-        (("--subject", "walker"), ("--subject", "boom has its own markers", "remove the option")),
-        (("--static", "{other}"), ("--static", "boom has its own markers", "rtsim scale")),
+        (("--subject", "walker"), ("--subject", "boom defines its own markers", "remove the option")),
+        (("--static", "{other}"), ("--static", "boom defines its own markers", "rtsim scale")),
         (("--side", "left"), ("no person is calibrated", "leave it out")),
         (("--method", "minimised"), ("unknown method 'minimised'", "default")),
     ],
@@ -198,7 +198,7 @@ def test_a_setup_is_for_such_models_alone(tmp_path: Path) -> None:
     path = tmp_path / "setup.xml"
     path.write_text(SETUP.format(marker="C1", coordinate="tilt"))
     done = run("analyse", "walker", "--ik-setup", path)
-    assert "a model with its own markers" in str(done.exception)
+    assert "a model that defines its own markers" in str(done.exception)
 
 
 def test_check_tells_what_a_setup_asks_for(model: Path, tmp_path: Path) -> None:

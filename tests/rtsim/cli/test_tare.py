@@ -65,7 +65,7 @@ def test_the_plates_of_a_running_estimator_are_tared_from_another_terminal(start
         time.sleep(0.05)
     done = rtsim("command", "tare", "seconds=1.2", "--control", control)
     assert done.code == 0, done.err
-    assert done.out.startswith("The zero of right is gathered from the next 1.2 s")
+    assert done.out.startswith("The zero of right is measured during the next 1.2 s")
     while "no plate was empty" not in (said := request(control, "status", timeout_s=1.0)[1]):
         assert time.monotonic() < due, said
         time.sleep(0.05)

@@ -123,7 +123,9 @@ def test_loads_on_bodies_that_are_no_feet_are_told(walk, here, tmp_path):
         )
         done = here(*arguments, "loads.xml")
         assert done.code == 0, done.err
-        assert (f"The loads act on {body}, none of which has the name of a foot" in done.err) == told
+        assert (
+            f"The forces of the file act on {body}, none of which has the name of a foot" in done.err
+        ) == told
 
 
 def test_help_says_what_units_are_of(here):

@@ -33,8 +33,8 @@ TORQUES: dict[str, tuple[str, Forge]] = {
         "actuator applies",
         but(more(15.0, 15.0), 0.9, lambda m: replace(m, actuator=[])),
     ),
-    "all of it, right in one tick of fifty": ("mechanics allow", but(more(0.0, 25.0), 0.98, of=50)),
-    "all of it, right in half of the ticks": ("mechanics allow", but(more(0.0, 25.0), 0.5)),
+    "all of it, right in one tick of fifty": ("mechanics explain", but(more(0.0, 25.0), 0.98, of=50)),
+    "all of it, right in half of the ticks": ("mechanics explain", but(more(0.0, 25.0), 0.5)),
 }
 
 

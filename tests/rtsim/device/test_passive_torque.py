@@ -28,10 +28,10 @@ def test_torque_that_nothing_makes_is_a_fault(name: str, armed: bool) -> None:
     course.armed(1.0) if armed else course.go(1.0)
     course.port.forge = TORQUES[name]
     assert course.until_fault(1.0) <= 0.25
-    assert "its mechanics allow" in course.exchange.arming.reason
+    assert "its declared mechanics explain" in course.exchange.arming.reason
     assert course.exchange.torque() == 0.0
     course.go(0.5)
-    assert "mechanics allow" in course.exchange.refusal
+    assert "mechanics explain" in course.exchange.refusal
     course.port.forge = lambda message: message
     course.go(0.5)
     assert course.exchange.refusal == ""

@@ -72,7 +72,7 @@ def test_what_ends_torque_wins_over_arm_in_its_tick(ending: str, first: bool) ->
     state = stages.tick(3)
     assert state == ("fault" if ending == EMERGENCY else "disarmed")
     assert "arm" not in stages.heard  # nor does a record have it
-    assert any("of the same tick" in told for told in stages.heard)
+    assert any("in the same time step" in told for told in stages.heard)
     if ending == "pause":
         stages.ask("resume")
     stages.tick(200)

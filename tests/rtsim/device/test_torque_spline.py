@@ -61,5 +61,5 @@ def test_it_has_no_jump_and_no_kink(phase: float, at: float, rise: float, fall: 
 @pytest.mark.parametrize(("rise", "fall"), [(0.0, 0.1), (0.1, 0.0), (0.7, 0.4), (float("nan"), 0.1)])
 def test_times_that_cannot_be_are_refused(rise: float, fall: float) -> None:
     """Protects against a division by zero and a peak that runs into itself."""
-    with pytest.raises(ValueError, match="at most 1 together"):
+    with pytest.raises(ValueError, match="whose sum is at most 1"):
         torque(0.3, 1.0, 0.5, rise, fall)

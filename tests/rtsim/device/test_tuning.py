@@ -58,7 +58,7 @@ def test_undo_and_snapshots_bring_values_back() -> None:
         assert tuning.refusal("undo", {}) == ""
         tuning.apply("undo", {})
         assert tuning.targets["stiffness"] == expected
-    assert tuning.refusal("undo", {}) == "There is nothing to undo."
+    assert tuning.refusal("undo", {}) == "There is no change of parameters to undo."
 
 
 @given(

@@ -90,7 +90,9 @@ def hil_or_fault(*arguments: str) -> tuple[int, str]:
         [sys.executable, "-m", "rtsim.cli.main", "hil", *arguments, "--json", *ANY],
         capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
     )  # fmt: skip
-    fault = re.search(r"a fault that latched at .*: the stream of motion is silent", done.stderr)
+    fault = re.search(
+        r"a fault that latched at .*: the stream of motion .--motion. sends nothing", done.stderr
+    )
     assert done.returncode == (1 if fault else 0), done.stderr
     return done.returncode, fault[0] if fault else ""
 

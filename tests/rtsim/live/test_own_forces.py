@@ -67,7 +67,7 @@ def test_the_quantities_are_those_of_the_model(analysed: tuple[Result, Results])
     assert {specs[name].unit for name in ("coordinate_moments", "reaction_moments_parent")} == {"N m"}
     assert results.session.meta["mass_kg"] == pytest.approx(MASS)
     assert "feet for force plates: right sole_r" in done.output
-    assert f"Inverse dynamics of {MASS:.1f} kg, the model's own" in done.output
+    assert f"Inverse dynamics for the model's mass of {MASS:.1f} kg" in done.output
 
 
 def test_each_foot_has_its_plate_and_the_root_no_more_than_is_missing(analysed) -> None:
@@ -209,7 +209,7 @@ def test_an_arm_and_a_lying_ground_are_refused(folder: Path, shared: Path, tmp_p
         assert done.exit_code != 0
         assert words in str(done.exception)
     done = run("analyse", "walker", "--forces", "walker", "--feet", "foot")
-    assert "a model with its own markers" in str(done.exception)
+    assert "a model that defines its own markers" in str(done.exception)
 
 
 def test_plates_that_a_source_may_bring_are_left_out_without_feet(folder: Path, shared: Path) -> None:

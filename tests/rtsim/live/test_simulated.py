@@ -217,7 +217,7 @@ def test_commands(start):
     """Protects the control of a run: it holds, says so, goes on from there, starts anew, and ends."""
     run = start()
     run.read(2)
-    assert run.ask("pause") == (True, "The simulation is paused from the next tick on.")
+    assert run.ask("pause") == (True, "The simulation is paused from the next time step on.")
     run.read(2, STALE)
     assert run.ask("status")[1].startswith("Holding, ")
     assert run.telemetry[-1].gauges["paused"] == 1.0

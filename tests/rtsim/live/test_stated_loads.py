@@ -70,7 +70,7 @@ def test_a_plate_that_nothing_bears_is_told(folder: Path) -> None:
     """Protects from a plate that is forgotten in silence."""
     done = analyse(folder, f"{FIRST} = {{ sole_r = 1.0 }}")
     assert done.exit_code == 0, done.output
-    assert f"The force of {SECOND} acts on no body by plates.borne_by: it is not used." in done.output
+    assert f"plates.borne_by gives no body for {SECOND}: the force of it is not used." in done.output
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_persons_feet_are_found_not_stated(folder: Path) -> None:
     config.write_text(STATED.format(f"{FIRST} = {{ foot_r = 1.0 }}"), encoding="utf-8")
     fault = run("analyse", "walker", "--forces", "walker", "--config", config).exception
     assert isinstance(fault, ConfigError)
-    assert "only for a model with its own markers" in str(fault)
+    assert "only for a model that defines its own markers" in str(fault)

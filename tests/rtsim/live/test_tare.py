@@ -174,7 +174,7 @@ def test_a_running_estimator_takes_the_zero_off_by_command():
         assert asked(live.control, "tare", s="1") == (False, "tare accepts only seconds, not s.")
         ok, text = asked(live.control, "tare", seconds="1.2")  # longer than a cycle: right is loaded, too
         assert ok, text
-        assert "right, second, third is gathered from the next 1.2 s" in text
+        assert "right, second, third is measured during the next 1.2 s" in text
         said = "zero subtracted for second -9 N; plates that were loaded or not measured: right, third"
         assert said in awaited(live.control, said)
     assert f"Force plates: {said}." in live.kept.sentences
@@ -196,7 +196,7 @@ def test_without_plates_the_command_is_refused():
     stages = make_stages(RUN, SPEC, SUBJECT, ForceFeed(), MASS_KG)
     ok, text = stages[1].orders["tare"].answer({})
     assert not ok
-    assert "No stream of forces has come yet" in text
+    assert "No stream of forces has arrived yet" in text
     assert stages[1].orders["tare"].apply({}) is False
 
 

@@ -186,7 +186,7 @@ def test_a_session_without_a_rate_does_not_arm(tmp_path: Path) -> None:
     worn.walker.begin(0.0)
     with worn:
         until(lambda: len(worn.port.outputs) > 50)
-        assert worn.ask("arm") == (False, "Not armed: the session of the markers states no rate.")
+        assert worn.ask("arm") == (False, "Not armed: the stream of markers does not state its frame rate.")
 
 
 def test_dense_frames_do_not_give_torque_sooner(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ CHANGES = {
     "another session": (other_session, ""),  # which watch is first depends on when it begins
     "another rate": (other_rate, ""),
     "a leap of the person": (elsewhere, "the person leaps by 3 m"),
-    "a pause": (paused, "no markers for"),
+    "a pause": (paused, "no markers have come for"),
 }
 
 

@@ -43,7 +43,7 @@ def test_a_second_fit_begins_where_the_first_ended():
         panels_of_fit(extensor)[0],
         panels_of_fit(fit_all(pair(KNEE), harder, FitSettings())[0])[0],
     )
-    most, of_fresh = (np.nanmax(panel.curves["active and passive, at rest"]) for panel in (before, whole))
+    most, of_fresh = (np.nanmax(panel.curves["active plus passive, speed 0"]) for panel in (before, whole))
     assert most == pytest.approx(first[0].fit[4] * of_fresh, rel=1e-6)
     easier = fit_all(first, made_up(activation=0.4), FitSettings())[0]
     assert not easier.changed
@@ -77,7 +77,10 @@ def test_bounds_below_what_the_set_has_are_told():
     one = pair(KNEE)[0]._replace(fit=(1.2, 1.0, 0.0, 0.0, 1.4))
     low, high = (1.0, 1.0, -1.0, 0.0, 1.0), (1.1, 2.0, 1.0, 1.0, 2.0)
     (fit,) = fit_all([one], made_up(), FitSettings(low=low, high=high))
-    assert "the bounds of angle_scale contradict each other or the values of the set: 1.2 to 1.1" in fit.fault
+    assert (
+        "the bounds of angle_scale contradict each other or the generator's own value: 1.2 to 1.1"
+        in fit.fault
+    )
     assert fit.x == pytest.approx(one.fit)
     supple = one._replace(fit=(0.9, 1.0, 1.8, 0.0, 1.4))
     (fit,) = fit_all([supple], made_up(), FitSettings())

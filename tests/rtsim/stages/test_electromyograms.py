@@ -91,5 +91,5 @@ def test_notes_are_told_once():
 
 def test_a_rate_below_that_of_raw_signals_is_refused():
     """Protects from envelopes of envelopes: they are told by their rate."""
-    with pytest.raises(ConfigError, match="electromyogram of 50 Hz"):
+    with pytest.raises(ConfigError, match="electromyogram, 50 Hz, is too low"):
         envelopes_of(recorded(bursts(), 50.0))

@@ -129,16 +129,16 @@ def test_a_rate_that_no_filter_can_have_is_told(rate: float) -> None:
               rates=SavitzkyGolaySpec(window_s=0.2))  # fmt: skip
     stage = make_stages(run, SPEC, None)[1]
     stage.begin(marker_session(("nose",), rate=rate, t_start=0), anew=True)
-    assert "no joint equilibrium: the session's rate: " in stage.sentences[-1]
+    assert "the joint equilibrium are not computed: the session's rate: " in stage.sentences[-1]
 
 
 @pytest.mark.own_kernels
 def test_runs_that_cannot_be_are_told() -> None:
     """Protects configs: unknown elements, contacts and criteria, each in one sentence."""
     for fdk, recruitment, words in (
-        (FdkSpec(dofs=("hinge",)), None, "has no constraint by an element 'hinge'"),
+        (FdkSpec(dofs=("hinge",)), None, "'hinge' names no constraint of the method"),
         (FdkSpec(joints={"left": JointForceSpec("nowhere")}), None, "unknown 'nowhere'"),
-        (FdkSpec(), RecruitmentSpec(criterion="min_max"), "by a power"),
+        (FdkSpec(), RecruitmentSpec(criterion="min_max"), "by the sum of a power"),
     ):
         run = RunConfig(
             name="jaw", model="mandible", method="pop", stages=("kinematics", "fdk"), fdk=fdk,

@@ -149,7 +149,7 @@ def test_a_lost_search_begins_anew_in_every_second_frame(monkeypatch) -> None:
 def test_a_person_needs_the_load_before(tmp_path: Path) -> None:
     """Protects runs without plates: one sentence says what is missing."""
     run = msgspec.structs.replace(RUN, stages=("kinematics", "fdk"))
-    with pytest.raises(ConfigError, match="where inverse dynamics come before"):
+    with pytest.raises(ConfigError, match="needs inverse dynamics before it"):
         make_stages(run, SPEC, SUBJECT)
 
 

@@ -119,7 +119,7 @@ def test_strikes_that_a_file_marks_are_taken_as_they_come(spec, subject, walked,
     steady = walked.times > 3.5 * CYCLE_S
     off = (found["gait_phase"] - own["gait_phase"] + 0.5)[steady, 0] % 1.0 - 0.5
     assert off.mean() == pytest.approx(-late / CYCLE_S, abs=0.015)
-    assert any("4 foot strikes of the file" in said for said in stages[1].collect()[1])
+    assert any("4 foot strikes marked in the file" in said for said in stages[1].collect()[1])
 
 
 def test_strikes_of_files_without_events(tmp_path):
@@ -151,4 +151,4 @@ def test_foot_offs_that_a_file_marks_are_taken_and_none_counts_twice(spec, subje
     assert found["toe_offs"][-1, 0] == counted[-1]
     first = [int(np.flatnonzero(x > 0.0)[0]) for x in (counted, found["toe_offs"][:, 0])]
     assert first[1] < first[0]  # as the file has it, not as late as the foot shows
-    assert any(f"{len(at)} foot offs of the file" in said for said in stages[1].collect()[1])
+    assert any(f"{len(at)} foot offs marked in the file" in said for said in stages[1].collect()[1])

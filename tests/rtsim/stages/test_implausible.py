@@ -185,7 +185,11 @@ def test_a_run_far_from_its_markers_is_told(make_frame) -> None:
     for scale, n in ((1.0, 0), (1.6, 1)):
         for k in range(20):
             solving.solve(make_frame(solving.session, scale * solving.at(10.0), k))
-        told = [sentence for sentence in solving.kinematics.collect()[1] if "marker RMS" in sentence]
+        told = [
+            sentence
+            for sentence in solving.kinematics.collect()[1]
+            if "RMS of the marker residuals" in sentence
+        ]
         assert len(told) == n
 
 

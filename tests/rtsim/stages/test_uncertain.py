@@ -129,7 +129,7 @@ def test_angles_that_these_markers_leave_uncertain_are_told_before_the_first_fra
     stage = Solving(spec, estimator, lean, session).kinematics
     (said,) = stage.collect()[1]
     assert said.startswith(
-        "With these markers the method free leaves angles uncertain in every frame, and more markers on "
+        "With these markers the method free leaves angles uncertain in every frame; more markers on "
         "the adjacent segments, or another method, would help: hip_internal_rotation ("
     )  # what would do before the list: of both legs the sentence is longer than may be told
     assert "zero" not in said

@@ -205,5 +205,5 @@ def test_a_list_that_cannot_be_used_lets_nobody_new_in_and_keeps_who_was(team: T
     shutil.rmtree(team.clients)
     listed.refresh()
     assert not listed.askers
-    with pytest.raises(StreamError, match="it is no folder"):
+    with pytest.raises(StreamError, match="it is not a folder"):
         read_roles(team.clients)

@@ -256,7 +256,7 @@ def test_infinities_clock_jumps_and_misfits_are_counted(joined, read_until):
     assert counted(subscriber) == {"received": 4, "non_finite": 1, "clock_jump": 2, "wrong_shape": 2}
     assert said(subscriber, "infinite values")
     assert said(subscriber, "sender's clock")
-    assert said(subscriber, "other fields or shapes")
+    assert said(subscriber, "whose fields or shapes differ")
 
 
 def test_unusable_messages_are_counted_and_named(joined, read_until):

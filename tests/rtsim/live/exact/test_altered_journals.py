@@ -47,10 +47,10 @@ def test_an_entry_with_a_value_that_it_cannot_have_is_not_computed_with(
             continue  # which are times
         found = read_run(altered(run, tmp_path / f"{key}.mcap", "frame", key, value))
         assert found.n_frame == 4, key
-        assert "(frame) cannot be understood" in found.cut
+        assert "(frame) cannot be read" in found.cut
     for entry, key in OTHERS:
         found = read_run(altered(run, tmp_path / f"{entry}.{key}.mcap", entry, key, value))
-        assert f"({entry}) cannot be understood" in found.cut
+        assert f"({entry}) cannot be read" in found.cut
 
 
 def test_a_file_whose_name_no_file_can_have_is_not_looked_for(run: Path, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_file_whose_name_no_file_can_have_is_not_looked_for(run: Path, tmp_pat
             recorder.write(*encode(replace(first, seq=1, entry="file", values=part, data=data)), 2)
         found = read_run(path)
         assert not found.files
-        assert "entry 1 of the run log (file) cannot be understood" in found.cut
+        assert "entry 1 of the run log (file) cannot be read" in found.cut
 
 
 @pytest.mark.parametrize("kept", [0, 1], ids=["without it", "cut"])

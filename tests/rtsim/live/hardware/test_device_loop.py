@@ -132,7 +132,7 @@ def test_a_device_for_another_joint_is_told() -> None:
     """Protects from a knee brace at an ankle: it runs, and a sentence says what does not go together."""
     brace = load_toml(find_config("knee_brace", "devices"), DeviceSpec)
     spec = load_toml(find_config("ankle", "hil"), HilSpec)
-    assert "is for the joint 'knee' and acts on ankle" in of_another_joint(spec, brace)
+    assert "is for the joint 'knee', but acts on ankle" in of_another_joint(spec, brace)
     for name in ("ankle", "ankle_spline", "leg_stance", "leg_swing", "knee_brace", "worn_ankle"):
         shipped = load_toml(find_config(name, "hil"), HilSpec)
         own = load_toml(find_config(shipped.device, "devices"), DeviceSpec)
@@ -241,7 +241,7 @@ def test_parameters_are_tuned_while_it_runs(tmp_path: Path) -> None:
             [sys.executable, "-m", "rtsim.cli.main", "tune", "--control", rig.control, "--set",
              "stiffness_N_m_rad=24", "--over", "0.1"], capture_output=True, text=True, check=True, cwd=ROOT,
         )  # fmt: skip
-        assert "next tick" in told.stdout
+        assert "next time step" in told.stdout
         assert "12 -> 24, over 0.1 s" in rig.heard("12 -> 24")
         assert rig.ask("save", name="stiff")[0]
         until(lambda: "stiff." in rig.ask("list")[1])
@@ -323,7 +323,7 @@ def test_a_free_limb_is_not_paused(tmp_path: Path) -> None:
         assert torque.orders["reset"].answer({})[0]
         answers = [torque.orders["set"].answer({"stiffness_N_m_rad": 1.0}) for _ in range(100)]
         assert sum(ok for ok, _ in answers) == MOST_ASKED - 1  # those that wait for a tick are bounded
-        assert "waiting for the next tick" in answers[-1][1]
+        assert "waiting for the next time step" in answers[-1][1]
         assert torque.orders[EMERGENCY].answer({})[0]  # and this one is taken whatever waits
 
 
@@ -337,7 +337,7 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
             capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
         )  # fmt: skip
         assert done.returncode == 1
-        assert "no device came" in done.stderr
+        assert "no device has connected" in done.stderr
         assert "rtsim device" in done.stderr
 
 

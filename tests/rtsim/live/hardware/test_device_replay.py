@@ -157,7 +157,7 @@ def test_a_command_without_its_tick_is_left_out(args: dict, unarmed: Messages, t
     command = Command(session="", name="arm", args=args)
     repeated, notes = again(written(tmp_path / "run.mcap", beside(unarmed, command)))
     assert outputs(repeated) == outputs(unarmed)
-    assert "1 message left out, commands without a tick" in notes[0]
+    assert "1 message left out, commands without the time step" in notes[0]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_device_of_other_joints_is_no_traceback(joints: tuple, armed: Messages
     ]  # fmt: skip
     repeated, notes = again(written(tmp_path / "run.mcap", messages))
     assert outputs(repeated)[:60] == outputs(armed)[:60]
-    assert notes or "the device has 2 joints" in told(repeated)
+    assert notes or "the device reports 2 joints" in told(repeated)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_flood_in_one_tick_is_bounded(unarmed: Messages, tmp_path: Path) -> No
         written(tmp_path / "run.mcap", beside([*unarmed[:at], *[device] * 20_000, *unarmed[at:]], *flood))
     )
     assert time.monotonic() - began < 60.0
-    assert any("more than a tick takes" in words for words in notes)
+    assert any("more than one time step can take" in words for words in notes)
 
 
 def cuts_and_flips(whole: bytes, seed: int) -> Iterator[bytes]:
@@ -300,4 +300,4 @@ def test_the_command_line_says_what_it_left_out(unarmed: Messages, tmp_path: Pat
     said = capsys.readouterr().err
     assert over.value.code == 0
     assert "output 71 is not the one after 69: the run ends there" in said
-    assert "1 message left out, commands without a tick" in said
+    assert "1 message left out, commands without the time step" in said

@@ -133,7 +133,7 @@ def test_an_estimate_that_fails_latches_at_the_device(tmp_path, walker, monkeypa
     _, port, said = followed(worn(tmp_path))
     assert any(output.armed for output in port.outputs)
     assert (port.outputs[-1].armed, port.outputs[-1].torque) == (False, [0.0])
-    assert any("-> fault: the model fails: no estimate" in text for text in said)
+    assert any("-> fault: the simulation failed: no estimate" in text for text in said)
 
 
 def test_the_moment_of_the_joint_reaches_the_controller(tmp_path, walker):
@@ -193,7 +193,7 @@ def test_a_stream_that_falls_silent_latches(tmp_path):
         rig.arm()
         until(lambda: any(abs(output.torque[0]) > 0.5 for output in rig.outputs))
         player.send_signal(signal.SIGSTOP)
-        until(lambda: any("no markers for" in text for text in rig.said))
+        until(lambda: any("no markers have come for" in text for text in rig.said))
         until(lambda: rig.outputs[-1].torque == [0.0] and not rig.outputs[-1].armed)
         assert not rig.ask("arm")[0]
         player.send_signal(signal.SIGCONT)

@@ -70,7 +70,10 @@ def test_a_subject_that_is_named_comes_first(tmp_path, subject):
 
 def test_a_stream_without_subject_is_told_how_to_get_one():
     """Protects the user of a stream: the command that makes a subject is named."""
-    with pytest.raises(ConfigError, match=r"--subject: a stream needs a subject model; .*rtsim calibrate"):
+    with pytest.raises(
+        ConfigError,
+        match=r"--subject: a live stream of markers needs a calibrated subject; .*rtsim calibrate",
+    ):
         resolve_subject(RunConfig(name="r", source="tcp://127.0.0.1:1"))
 
 

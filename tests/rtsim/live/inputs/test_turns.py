@@ -150,7 +150,10 @@ def test_the_end_of_another_session_is_not_that_of_the_walker(start, trial, make
     run.source.end()
     results = [seen for seen in run.finish() if not seen.status & STALE]
     assert len(results) == AHEAD + 2
-    assert "Another session, beside the one that is read, ended after 0 frames: all is over" in run.text
+    assert (
+        "Another session on this stream, not the one that is read, ended after 0 frames: all is over"
+        in run.text
+    )
 
 
 def test_the_next_trial_is_followed_at_once(start, trial, make_session, clock):

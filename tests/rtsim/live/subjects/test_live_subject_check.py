@@ -96,7 +96,7 @@ def test_another_size_is_told_flagged_and_forgiven(stream):
     (said,) = stream.told()
     assert said.startswith(f"{WHERE}: the distances between its markers differ from those of the subject")
     assert "7 % larger" in said
-    assert "frames are suspect until it fits" in said
+    assert "the frames are suspect until the markers fit" in said
     assert stream.stage.unsettled
     assert set(stream.play(1.4)) == {Status.SUSPECT}
     stream.play(0.6)  # judged again meanwhile, of frames of both kinds
@@ -196,7 +196,7 @@ def test_it_is_told_over_real_sockets(start, estimator, subject, make_session, t
     first = int(np.argmax(suspect))
     assert seen[first].t_received - seen[0].t_received >= FIRST_NS - 100_000_000
     assert suspect[first:].all()
-    assert "frames are suspect until it fits" in run.text
+    assert "the frames are suspect until the markers fit" in run.text
     assert run.final.counters["suspect"] == suspect.sum()
     assert run.final.gauges["subject_misfit_mm"] > 10.0
 

@@ -78,7 +78,7 @@ def test_a_marker_that_is_not_seen_is_named() -> None:
 def test_labels_that_no_map_has_and_a_label_too_few() -> None:
     """Protects strangers' streams: why their labels cannot be used, and a label that is lacking."""
     other = Stream(names=tuple(f"M{k}" for k in range(len(STANDS.names)))).play(0.1)
-    assert "no shipped marker map fits" in str(refusal(other.standing.look(), 1.0, "here"))
+    assert "no marker map of the program fits" in str(refusal(other.standing.look(), 1.0, "here"))
     names = tuple("STRANGE" if name == "RANK" else name for name in STANDS.names)
     assert Stream(names=names).play(1.2).standing.look().missing == ("RANK",)
 

@@ -199,7 +199,10 @@ def test_only_volumetric_contacts_make_a_foot(tmp_path) -> None:
     text, other = find_config("foot", "models").read_text(), tmp_path / "other.toml"
     text = text.replace("rolling = true\nspinning = true\n", 'law = "kelvin_voigt"\n')
     other.write_text(text.replace(", transition_angular_velocity_rad_s = 0.01", ""))
-    with pytest.raises(ConfigError, match="another force law; allowed: volumetric ellipsoids and spheres"):
+    with pytest.raises(
+        ConfigError,
+        match="a force law that is not supported for feet; allowed: volumetric ellipsoids and spheres",
+    ):
         contact_foot(FootSpec(model=str(other)), LENGTH, 0)
 
 

@@ -117,7 +117,7 @@ def test_a_plate_that_no_foot_bears_is_told():
     press(some, 0, 20, 80)
     some.share[20:81, 0] = NONE
     (step,) = find_steps(some, ("a", "b"))
-    assert "loaded away from the foot in 61 of 61 frames" in step.fault
+    assert "not under the foot in 61 of 61 frames" in step.fault
 
 
 def test_a_foot_that_is_not_seen_is_told():
@@ -141,8 +141,8 @@ def test_weight_is_the_mean_of_a_stride():
     some = loads(300, 4)
     for k in range(4):
         press(some, k, 20 + 60 * k, 20 + 60 * k + 59)
-    assert body_weight(some, None, "a trial") == (pytest.approx(700.0), "of 1 whole stride")
-    assert body_weight(some, 70.0, "a trial") == (pytest.approx(686.7), "of the mass")
+    assert body_weight(some, None, "a trial") == (pytest.approx(700.0), "from the forces of 1 whole stride")
+    assert body_weight(some, 70.0, "a trial") == (pytest.approx(686.7), "from the mass given by --mass")
     some.force[:] *= 1e3
     with pytest.raises(ConfigError, match="which cannot be the weight of a person; allowed: 20 to 3924 N"):
         body_weight(some, None, "a trial")
@@ -157,7 +157,8 @@ def test_a_stride_with_a_gap_tells_no_weight():
         press(some, k, 20 + 60 * k, 20 + 60 * k + 59)
     lose(some, 1, slice(90, 95))
     assert body_weight(some, None, "a trial") == (
-        pytest.approx(700.0), "of 1 whole stride, without 1 in which a force is not known"
+        pytest.approx(700.0),
+        "from the forces of 1 whole stride; left out for unknown forces: 1",
     )  # fmt: skip
     lose(some, 3, slice(230, 235))
     with pytest.raises(

@@ -77,7 +77,7 @@ def test_what_stands_in_for_missing_markers_is_named():
 
 def test_a_foot_without_its_markers_is_refused():
     """Protects the sentence for a foot that cannot be placed."""
-    with pytest.raises(ConfigError, match="the foot lacks the marker metatarsal_1"):
+    with pytest.raises(ConfigError, match="the trial lacks the marker metatarsal_1 of the foot"):
         foot_frame({k: x for k, x in FLAT.items() if k != "metatarsal_1"}, "a foot")
     line = {name: np.array([0.0, 0.05 * k, 0.0]) for k, name in enumerate(FLAT)}
     with pytest.raises(ConfigError, match="lie on one line"):

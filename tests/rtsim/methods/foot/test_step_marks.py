@@ -53,7 +53,9 @@ def test_a_static_trial_lends_a_mark():
     assert found.keys() == {"metatarsal_1", "hallux"}
     np.testing.assert_allclose(found["metatarsal_1"], WALKED["RD1M"], atol=1e-12)
     np.testing.assert_allclose(found["hallux"], WALKED["RHLX"], atol=1e-12)
-    assert notes == ("metatarsal_1, hallux from static.trc, transferred with the other markers of the foot",)
+    assert notes == (
+        "metatarsal_1, hallux taken from static.trc, positioned by the other markers of the foot",
+    )
     few = {"calcaneus": WALKED["RHEE"]}
     assert carried_marks(static_of(STOOD), lab, "right", few, "a step") == ({}, ())
     assert carried_marks(None, lab, "right", MEAN, "a step") == ({}, ())
@@ -68,7 +70,7 @@ def test_each_mark_is_lent_by_itself():
     found, notes = carried_marks(static_of(gaps), lab, "right", MEAN, "a step")
     assert found.keys() == {"metatarsal_1"}
     np.testing.assert_allclose(found["metatarsal_1"], WALKED["RD1M"], atol=1e-12)
-    assert notes == ("metatarsal_1 from static.trc, transferred with the other markers of the foot",)
+    assert notes == ("metatarsal_1 taken from static.trc, positioned by the other markers of the foot",)
 
 
 def test_a_static_trial_of_another_session_lends_nothing():
@@ -82,8 +84,8 @@ def test_a_static_trial_of_another_session_lends_nothing():
     found, notes = carried_marks(static_of(moved), lab, "right", whole, "a step")
     assert found == {}
     assert (
-        "hallux not taken from static.trc: there the distances of the foot's other markers differ by"
-        in notes[0]
+        "hallux not taken from static.trc: the distances between the foot's other markers differ between "
+        "the two trials by" in notes[0]
     )
 
 

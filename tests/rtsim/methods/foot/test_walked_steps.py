@@ -101,7 +101,7 @@ def test_a_static_trial_makes_a_walk_usable(shared):
     assert [step.side for step in steps.values()] == ["right", "left"]
     for step in steps.values():
         assert "hallux" in step.frame.names
-        assert any("metatarsal_1 from HC030A_static.c3d" in note for note in step.notes)
+        assert any("metatarsal_1 taken from HC030A_static.c3d" in note for note in step.notes)
     right, left = (step.frame for step in steps.values())
     np.testing.assert_allclose(left.toe_origin, right.toe_origin, atol=0.008)
     with pytest.raises(ConfigError, match=r"metatarsal_1 of the right foot.*give --static"):

@@ -178,7 +178,7 @@ def test_results_without_a_file_tell_why(tmp_path) -> None:
     """Protects a run whose recording is gone: events that were found are there, and a sentence."""
     gait = gait_of(walk(), tmp_path / "gone.c3d")
     assert gait.found
-    assert "gait events were not read" in gait.notes[0]
+    assert "gait events of the recording were not read" in gait.notes[0]
     assert gait.lacking == gait.found
     assert recorded_with(walk(), gait).session.meta["gait_events"]
 

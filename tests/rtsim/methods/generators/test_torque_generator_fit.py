@@ -107,7 +107,7 @@ def test_what_is_stronger_than_its_emg_is_told():
     fit = fit_all(stronger, motion, FitSettings(caps=caps, floors=floors, co_contraction=both))[0]
     assert fit.before is not None
     assert fit.before.words == "too stiff or too strong"
-    assert "no generator within the bounds can do this motion" in fit.fault
+    assert "no parameters within the bounds allow the torque of this motion" in fit.fault
 
 
 def contracted() -> tuple[JointMotion, dict[str, np.ndarray], np.ndarray]:
@@ -177,7 +177,10 @@ def test_angles_in_degrees_are_told():
 def test_activations_of_another_motion_are_told():
     """Protects EMG over time: as many values as frames."""
     settings = FitSettings(caps={f"{KNEE}_extensor": np.ones(7)})
-    assert fit_all(pair(KNEE), made_up(), settings)[0].fault == "there are 7 activations for 60 frames"
+    assert (
+        fit_all(pair(KNEE), made_up(), settings)[0].fault
+        == "the number of activations, 7, differs from the number of frames, 60"
+    )
 
 
 def test_bounds_that_contradict_each_other_are_told():
@@ -187,7 +190,7 @@ def test_bounds_that_contradict_each_other_are_told():
     assert "bounds of angle_scale contradict" in fit_all(pair(KNEE), motion, wrong)[0].fault
     weak = FitSettings(high=(1.0, 1.0, 0.0, 0.0, 1.05))
     found = fit_all(pair(KNEE), motion, weak)[0]
-    assert "no generator within the bounds can do this motion" in found.fault
+    assert "no parameters within the bounds allow the torque of this motion" in found.fault
     assert found.before is not None
     assert found.before.words == "too weak"
 
@@ -225,9 +228,9 @@ def test_a_file_of_other_joints_is_refused(tmp_path):
     """Protects from silence: none of the joints, an unknown suffix, a table without names."""
     path = tmp_path / "moments.sto"
     path.write_text("m\nversion=1\nnRows=3\nnColumns=2\ninDegrees=no\nendheader\ntime\tx\n0\t1\n1\t1\n2\t1\n")
-    with pytest.raises(ConfigError, match="none of the joints"):
+    with pytest.raises(ConfigError, match="no joint of the model"):
         read_joint_motion(path, [KNEE])
-    with pytest.raises(ConfigError, match="not a suffix of files of joint moments"):
+    with pytest.raises(ConfigError, match="cannot be read as joint moments"):
         read_joint_motion(tmp_path / "moments.xlsx", [KNEE])
     (tmp_path / "q_a.csv").write_text("1,2\n3,4\n")
     with pytest.raises(ConfigError, match="the table has no header"):

@@ -135,7 +135,7 @@ def test_markers_are_put_where_they_were(chain):
 
 def test_names_that_do_not_meet(chain):
     """Protects from a pose of nothing: no common marker, and an unknown coordinate, are told."""
-    with pytest.raises(ConfigError, match="no marker of the model both is measured"):
+    with pytest.raises(ConfigError, match="the static trial shows no marker of the model"):
         fit_pose(chain, Wanted({"x": np.zeros(3)}, {"x": 1.0}, {}))
     with pytest.raises(ConfigError, match="unknown coordinate 'knee'"):
         fit_pose(chain, Wanted({"a0": np.zeros(3)}, {"a0": 1.0}, {"knee": (0.0, 1.0)}))

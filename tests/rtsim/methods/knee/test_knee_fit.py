@@ -56,7 +56,7 @@ def test_a_sphere_and_a_plane_are_found() -> None:
 @pytest.mark.parametrize(
     ("points", "words"),
     [
-        (np.eye(3), "3 points do not determine a sphere"),
+        (np.eye(3), "3 points are too few to determine a sphere"),
         (np.array([[x, y, 0.0] for x in range(3) for y in range(3)], float), "in a plane"),
     ],
 )
@@ -92,7 +92,9 @@ def test_coefficients_of_eq_1_come_back() -> None:
     np.testing.assert_allclose(again, lengths, atol=1e-13)
     printed = [one.length.polynomial for one in load_model("lower_limb").ligaments[:4]]
     np.testing.assert_allclose(found, printed, rtol=1e-6)
-    with pytest.raises(ConfigError, match="4 angles of flexion do not determine 7 coefficients"):
+    with pytest.raises(
+        ConfigError, match="4 different flexion angles are too few for polynomials of 7 coefficients"
+    ):
         length_polynomials(extension[:5], lengths[:5], neutral)
 
 

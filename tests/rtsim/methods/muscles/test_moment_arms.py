@@ -79,7 +79,7 @@ def test_an_angle_that_nothing_turns_is_refused(shipped):
 def test_a_value_out_of_reach_is_told(model_file):
     """Protects against a pose that does not satisfy the constraints: an infeasible set has a clear error."""
     arms = arms_of(str(model_file(LOOP)))
-    with pytest.raises(ModelError, match=r"no coordinates satisfy the constraints.*left over"):
+    with pytest.raises(ModelError, match=r"no pose that satisfies the constraints.*remaining error"):
         arms.assembled()
     locked = arms_of(str(model_file(LOCKED)))
     with pytest.raises(ModelError, match="with theta_2 at 45 deg"):
@@ -196,5 +196,5 @@ def test_rolling_couples_a_wheel_to_its_hub(wheel):
 
 def test_differences_refuse_what_no_position_has(wheel):
     """Protects against a wrong answer: moving q along differences would not roll, and names what it is."""
-    with pytest.raises(ModelError, match=r"rolls\.ground_contact.*constraint of velocity"):
+    with pytest.raises(ModelError, match=r"rolls\.ground_contact.*constrains velocities"):
         wheel.at(wheel.assembled(), DIFFERENCES)

@@ -323,9 +323,9 @@ def test_an_origin_of_the_other_sign_is_named(stand, alone, depth):
         changed["feet"][:, 1] = np.nan
     findings = [finding for finding in stand.check(**changed, origins=origins) if finding.plate == 0]
     assert findings[0].name == "origin"
-    within = " in x and y" if depth else ""
+    within = " in its x and y components" if depth else ""
     assert f"ORIGIN of first seems to have the wrong sign{within}." in findings[0].sentence
-    assert "100 % of its frames are under a foot" in findings[0].sentence
+    assert "is under a foot in 100 % of its frames" in findings[0].sentence
 
 
 def test_two_feet_on_a_plate_and_a_wrong_side_are_told(stand):

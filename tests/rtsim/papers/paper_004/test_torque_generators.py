@@ -57,7 +57,7 @@ def test_a_recording_that_is_no_lift_is_refused(tmp_path: Path) -> None:
     """Protects users who give markers, or joints of others: one sentence that says what is missing."""
     markers = tmp_path / "walk.trc"
     markers.write_text("no table")
-    with pytest.raises(ConfigError, match="not a suffix of files of joint moments"):
+    with pytest.raises(ConfigError, match="cannot be read as joint moments"):
         lift_of(markers)
     knees = tmp_path / "knees.csv"
     rows = [f"{0.1 * k},{0.1 * k},{k}.0" for k in range(5)]

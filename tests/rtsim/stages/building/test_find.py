@@ -117,7 +117,7 @@ def test_a_stage_declares_what_it_needs_and_its_options(package, spec, subject):
         return make_stages(run, spec, subject)[-1].stage
 
     assert (made("rates").sign, made("rates", sign=-1.0).sign) == (1.0, -1.0)
-    with pytest.raises(ConfigError, match=r"'knee_above' needs 'rates' before it"):
+    with pytest.raises(ConfigError, match=r"'knee_above' needs the stage 'rates' before it"):
         made()
     with pytest.raises(ConfigError, match=r"options.knee_above: .*unknown field `sing`; allowed: sign"):
         made("rates", sing=1.0)
@@ -152,7 +152,7 @@ def test_our_own_stages_are_found_by_folder():
 
 def test_recruitment_that_cannot_be_is_told(spec, subject):
     """Protects whoever asks for activations: without plates there are none, and that is no silence."""
-    with pytest.raises(ConfigError, match="muscles can be recruited where inverse dynamics tells the load"):
+    with pytest.raises(ConfigError, match="muscle recruitment needs joint moments of inverse dynamics"):
         make_stages(RunConfig(name="test", recruitment=RecruitmentSpec()), spec, subject)
 
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_is_told(package, spec, subject):
         find_stage("magic")
     with pytest.raises(ConfigError, match="unknown stage 'forward'"):  # a module without make
         find_stage("forward")
-    with pytest.raises(ConfigError, match="the stage 'number' is not a function"):
+    with pytest.raises(ConfigError, match="the stage 'number' is neither a StageDeclaration nor a function"):
         find_stage("number")
     with pytest.raises(ConfigError, match="the stage 'lost' cannot be loaded"):
         find_stage("lost")

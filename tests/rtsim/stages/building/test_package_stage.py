@@ -178,7 +178,7 @@ def test_a_command_that_fails_is_answered() -> None:
     guarded = PackageStage("lab", FaultyStage())
     assert guarded.orders["turn"].answer({}) == (
         False,
-        "turn has failed in the stage 'lab' of another package.",
+        "The command turn has failed in the stage 'lab' of another package.",
     )
     assert guarded.orders["turn"].apply({}) is False
     assert guarded.collect()[0]["stage_failed"] == 2
@@ -190,7 +190,7 @@ def test_what_cannot_be_built_is_refused_before_the_run():
     def broken(setting):
         raise KeyError("trial")
 
-    for make, words in ((broken, "cannot be built (KeyError: 'trial')"), (lambda setting: 3, "is a int")):
+    for make, words in ((broken, "cannot be built (KeyError: 'trial')"), (lambda setting: 3, "returned int")):
         with pytest.raises(ConfigError) as told:
             made_by_package("lab", StageDeclaration(make=make), None)
         assert words in str(told.value)

@@ -34,15 +34,18 @@ def asked(model: str, *, forces: bool = True, of_model: bool = True, **keys: obj
         ({"recruitment": {"reserves": {"knee": 20.0}}}, r"reserves: unknown coordinate 'knee'.*knee_r"),
         ({"recruitment": {}, "forces": False}, "give --forces"),
         ({"recruitment": {}, "stages": ["kinematics"]}, 'add "recruitment" to stages'),
-        ({"stages": ["kinematics", "recruitment"]}, "'recruitment' needs 'inverse_dynamics' before it"),
+        (
+            {"stages": ["kinematics", "recruitment"]},
+            "'recruitment' needs the stage 'inverse_dynamics' before it",
+        ),
         ({"fdk": {"dofs": ["knee"]}}, r"fdk: the table has no effect.*\"kinematics\", \"fdk\""),
         (
             {"fdk": {"dofs": ["knee"]}, **BALANCED},
-            r"fdk.dofs: the method has no constraint by an element 'knee'",
+            r"fdk.dofs: 'knee' names no constraint of the method",
         ),
         (
             {"fdk": {"dofs": ["knee_r"], "start_mm": {"knee_r": 1.0}}, **BALANCED},
-            "fdk.start_mm: knee_r is an angle; give the coordinate in start_deg",
+            "fdk.start_mm: the FDK degree of freedom knee_r is an angle; give its start value in fdk",
         ),
     ],
 )
@@ -72,14 +75,14 @@ def test_what_can_be_is_no_matter(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"fdk": {"dofs": ["anteror"]}}, "an element 'anteror'.*allowed: medial, lateral"),
+        ({"fdk": {"dofs": ["anteror"]}}, "'anteror' names no constraint.*allowed: medial, lateral"),
         ({"fdk": {"borne": ["foo"]}}, "unknown body 'foo'; allowed: pelvis, thigh, shank, foot"),
         ({"fdk": {"joints": {"medial": {**JOINT, "point": "medal"}}}}, "medial.point: unknown 'medal'"),
         (
             {"recruitment": {"reserves": {"thigh_turn_q": 100.0}}},
             "unknown coordinate 'thigh_turn_q'.*thigh_turn_x",
         ),
-        ({"stages": ["kinematics", "fdk"]}, "where inverse dynamics come before.*give --forces and --mass"),
+        ({"stages": ["kinematics", "fdk"]}, "needs inverse dynamics before it.*give --forces and --mass"),
         ({"stages": [*OF_PERSON, "recruitment"], "recruitment": {}}, 'put "fdk" in place of'),
         ({"forces": False}, "stages of this run need force plates.*give --forces"),
     ],
@@ -185,7 +188,7 @@ def test_the_command_compiles_nothing_for_a_wrong_name(tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        (f'model = "mandible"\n{STAGES}[fdk]\ndofs = ["leftt"]\n', "an element 'leftt'"),
+        (f'model = "mandible"\n{STAGES}[fdk]\ndofs = ["leftt"]\n', "'leftt' names no constraint"),
         ('stages = ["kinematics", "fdc"]\n', "unknown stage 'fdc'"),
     ],
 )

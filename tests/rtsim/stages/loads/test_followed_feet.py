@@ -94,7 +94,7 @@ def test_a_body_has_its_own_markers(stands):
 
 def test_two_feet_of_one_side_are_refused():
     """Protects results by sides: no two feet write into the same row."""
-    with pytest.raises(ConfigError, match="r_foot and foot_r are feet of one side"):
+    with pytest.raises(ConfigError, match="r_foot and foot_r are feet of the same side"):
         found({"r_foot": foot("R", "right"), "foot_r": foot("R", "right")})
 
 

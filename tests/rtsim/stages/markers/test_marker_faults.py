@@ -40,5 +40,5 @@ def test_labels_put_right_for_certain_are_told_apart():
     health.certain[1:3] = 1
     (right, said), (other, suspect) = faults_in_words(health, NAMES)
     assert (right, other) == (PUT_RIGHT, "labels_exchanged")
-    assert said == "Labels at each other's places, put right: M1, M2."
-    assert suspect == "Labels at each other's places: M3, M4: suspect."
+    assert said == "Exchanged labels, put right: M1, M2."
+    assert suspect == "Exchanged labels: M3, M4: suspect."

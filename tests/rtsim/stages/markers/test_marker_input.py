@@ -138,7 +138,7 @@ def test_missing_markers_are_named_and_the_rest_is_solved(subject, trial, make_s
     (sentence,) = solving.marker_input.sentences
     assert "2 of the subject's 17 markers" in sentence
     assert "RTH1, RSH1" in sentence
-    assert "RTH1X, RSH1X instead?" in sentence
+    assert "do RTH1X, RSH1X of the stream mean the same markers?" in sentence
     measured = solving.fields.arrays["markers_measured"]
     gaps = [trial.names[m] for m in np.flatnonzero(np.isnan(measured).any(axis=1))]
     assert gaps == ["RTH1", "RSH1"]

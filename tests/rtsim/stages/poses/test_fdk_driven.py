@@ -123,7 +123,7 @@ def test_drivers_that_are_not_as_many_as_the_model_leaves_are_told(motion) -> No
     """Protects configs: one driver too few, one too many, and a joint that holds nothing, in one sentence."""
     run = run_of(motion)
     for drivers in (NAMES[:2], (*NAMES, "shift")):
-        with pytest.raises(ConfigError, match="no pose where the motion starts"):
+        with pytest.raises(ConfigError, match="no pose was found for the start of the motion"):
             stage_of(replace(run, fdk=replace(run.fdk, drivers=drivers)), lambda said: None)
     with pytest.raises(ConfigError, match="the method free holds 0 elements"):
         stage_of(run_of(motion, "markers"), lambda said: None)
@@ -143,7 +143,10 @@ def test_what_a_motion_cannot_have_is_told_before_anything_is_compiled(motion, t
         ),
         (replace(run, source=str(tmp_path / "none.mot")), "there is no file"),
         (replace(run, mass_kg=70.0), "for markers or force plates"),
-        (replace(run, stages=("kinematics", "fdk", "muscles")), "'muscles' cannot follow a motion"),
+        (
+            replace(run, stages=("kinematics", "fdk", "muscles")),
+            "'muscles' cannot run on a prescribed motion",
+        ),
     ):
         with pytest.raises(ConfigError, match=words):
             check_driven(changed)

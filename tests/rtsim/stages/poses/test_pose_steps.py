@@ -42,7 +42,7 @@ def test_joints_that_step_as_a_marker_goes_and_returns_are_suspect(make_solving,
         assert large.any()
         assert (joints[frame, large] & Status.SUSPECT).all()
     assert kinematics.counters[POSE_STEPPED] == 2
-    assert any("RTH1" in said and "the pose jumps" in said for said in kinematics.sentences)
+    assert any("RTH1" in said and "The pose jumps" in said for said in kinematics.sentences)
 
 
 def test_a_marker_that_fits_comes_and_goes_unseen(make_solving, make_frame, session, trial):

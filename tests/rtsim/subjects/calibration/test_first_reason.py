@@ -27,7 +27,7 @@ def test_the_map_of_another_marker_set_is_told_with_one_that_fits(
     fault = refused.value
     assert fault.where == Path(trial.source).name
     assert f"markers of the map {lab}: " in fault.what
-    assert fault.remedy == "--lab bmc, or no --lab"
+    assert fault.remedy == "give --lab bmc, or leave --lab out"
 
 
 def test_a_wrong_axis_up_comes_before_what_follows_from_it(person: Person, tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_a_map_is_found_without_its_pelvis() -> None:
     for name in ("bmc", "gait2392", "lenhart", "mcgill", "opencap", "rajagopal", "condyles"):
         tracking = load_lab(name).right.tracking
         assert find_lab((*tracking.thigh, *tracking.shank, *tracking.foot)).name == name
-    with pytest.raises(ConfigError, match="no shipped marker map"):
+    with pytest.raises(ConfigError, match="no marker map of the program"):
         find_lab(("R.Knee", "R.Ankle"))
 
 

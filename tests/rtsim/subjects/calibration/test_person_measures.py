@@ -56,7 +56,9 @@ def test_a_file_of_vicon(tmp_path: Path) -> None:
     _, stored = all_measures(AskedMeasures(str(tmp_path / "Anna.vsk"), PersonMeasures()))
     assert stored == {"LKneeWidth": pytest.approx(0.1)}
     (tmp_path / "static.c3d").write_bytes(b"")
-    assert near_measures(str(tmp_path / "static.c3d")) == " (next to it: Anna.vsk)"
+    assert (
+        near_measures(str(tmp_path / "static.c3d")) == " (files of measures in the trial's folder: Anna.vsk)"
+    )
 
 
 def test_measures_go_before_those_of_the_trial() -> None:

@@ -151,7 +151,7 @@ def test_nobody_of_that_name(tmp_path: Path) -> None:
         RunConfig(name="r", source=str(alone), person="anna"),
         (),
     )
-    with pytest.raises(ConfigError, match="no marker's name begins with Zoe"):
+    with pytest.raises(ConfigError, match="no marker name has the prefix Zoe"):
         with_person(RunConfig(name="r", source=str(file_of(tmp_path, WALKER, "none.trc")), person="Zoe"))
     with pytest.raises(ConfigError, match="one person"):
         with_person(RunConfig(name="r", person="Anna"))
