@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from io import FileIO
@@ -105,7 +105,7 @@ class ChunkedFile:
         self._channels: dict[str, Channel] = {}
         self._schemas: list[Schema] = []
         self._chunk: _OpenChunk | None = None
-        self._chunks: list[ChunkIndex] = []
+        self._chunks, self._n_chunk = bytearray(), 0  # their index as in the file: an hour takes about 1 MB
         self._metadata: list[MetadataIndex] = []
         self._counts: dict[int, int] = {}
         self._first_ns = self._last_ns = 0
@@ -211,7 +211,7 @@ class ChunkedFile:
     def _begin_chunk(self, record: bytes, t_ns: int) -> _OpenChunk:
         """Begin a chunk with one message and all channels, so that it can be read without the file before
         it."""
-        chunk = _OpenChunk(self._at, b"".join(map(packed, self._channels.values())), t_ns)
+        chunk = _OpenChunk(self._at, all_packed(self._channels.values()), t_ns)
         self._write([(self._at, chunk.head(record, t_ns) + chunk.records + record)])
         self._at += CHUNK_HEAD.size + len(chunk.records)
         self._chunk = chunk
@@ -236,7 +236,8 @@ class ChunkedFile:
         for part in (chunk.head(b"", chunk.last_ns), chunk.records, indexes):
             self._crc = zlib.crc32(part, self._crc)
         self._at += len(indexes)
-        self._chunks.append(whole)
+        self._chunks += packed(whole)
+        self._n_chunk += 1
         self._chunk = None
 
     def _append(self, data: bytes) -> None:
@@ -264,25 +265,24 @@ class ChunkedFile:
         statistics = Statistics(
             message_count=self.n_message, schema_count=len(self._schemas),
             channel_count=len(self._channels), attachment_count=0,
-            metadata_count=len(self._metadata), chunk_count=len(self._chunks),
+            metadata_count=len(self._metadata), chunk_count=self._n_chunk,
             message_start_time=self._first_ns, message_end_time=self._last_ns,
             channel_message_counts=self._counts,
         )  # fmt: skip
-        groups: list[tuple[Opcode, list[McapRecord]]] = [
-            (Opcode.SCHEMA, [*self._schemas]), (Opcode.CHANNEL, [*self._channels.values()]),
-            (Opcode.STATISTICS, [statistics]), (Opcode.CHUNK_INDEX, [*self._chunks]),
-            (Opcode.METADATA_INDEX, [*self._metadata]),
+        groups: list[tuple[Opcode, bytes | bytearray]] = [
+            (Opcode.SCHEMA, all_packed(self._schemas)), (Opcode.CHANNEL, all_packed(self._channels.values())),
+            (Opcode.STATISTICS, packed(statistics)), (Opcode.CHUNK_INDEX, self._chunks),
+            (Opcode.METADATA_INDEX, all_packed(self._metadata)),
         ]  # fmt: skip
         text, offsets = b"", []
-        for opcode, records in groups:
-            group = b"".join(map(packed, records))
+        for opcode, group in groups:
             if group:
                 offsets.append(
                     SummaryOffset(group_opcode=opcode, group_start=at + len(text), group_length=len(group))
                 )
             text += group
         begin = at + len(text)
-        text += b"".join(map(packed, offsets))
+        text += all_packed(offsets)
         crc = zlib.crc32(FOOTER_HEAD.pack(Opcode.FOOTER, 20, at, begin), zlib.crc32(text))
         footer = Footer(summary_start=at, summary_offset_start=begin, summary_crc=crc)
         return text + packed(footer) + MAGIC
@@ -297,6 +297,11 @@ def packed(record: McapRecord) -> bytes:
     builder = RecordBuilder()
     record.write(builder)
     return builder.end()
+
+
+def all_packed(records: Iterable[McapRecord]) -> bytes:
+    """Encode records one after the other."""
+    return b"".join(map(packed, records))
 
 
 def message_record(channel: int, sequence: int, t_ns: int, payload: bytes) -> bytes:
