@@ -66,7 +66,10 @@ class Arming:
         after = args.get("after", self.words)
         if after == self.words:
             return ""
-        return f"the device is {self.words}, but the command asks to arm it after {plain(str(after), 64)}"
+        return (
+            f"the arm command names the state {plain(str(after), 64)!r}, but the device is now {self.words}; "
+            "look at the device, then arm it again"
+        )
 
     def arm(self, reason: str) -> None:
         """Begin the ramp from zero torque; do nothing if armed already."""

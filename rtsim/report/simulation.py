@@ -170,10 +170,12 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
         said += f"{'ies' if spare == 1 else 'y'} no force: {some_of(held['left_out'])}"
     if held["slight"]:
         part = max(held["slight"].values())
-        said += f"\n{some_of(list(held['slight']))}: constrained by at most {part:.1g} of what the parts "
-        said += "could move:"
-        said += " if the cause is that axes or positions are rounded, an intended motion is blocked; "
-        said += "place the axes exactly in one plane"
+        said += f"\n{some_of(list(held['slight']))}: almost redundant, as the direction that is locked is at "
+        said += f"most {part:.1g} of a unit motion away from those that other constraints lock; if axes or "
+        said += (
+            "positions of the model are rounded, this blocks a motion that should be free: give them with "
+        )
+        said += "more digits, so that the axes lie exactly in one plane"
     if held["gap_m"] > LOST:
         turned, shifted = math.degrees(held["turned_rad"]), MM * held["shifted_m"]
         moved = (

@@ -275,7 +275,7 @@ class Kinematics(Stage):
                     LARGE_RMS,
                     f"The RMS of the marker residuals is {1e3 * rms:.0f} mm so far, while up to "
                     f"{1e3 * self._most_rms:.0f} mm is usual: the model, its size or its joint ranges do not "
-                    "fit this person, or markers are not where the model has them.",
+                    "fit this person, or markers are placed elsewhere than in the model.",
                 )
         if self.estimator.passed and (said := self._ranges.passed()):
             self.count(

@@ -109,7 +109,7 @@ def balanced(of: RunConfig) -> TimedBalances:
     Loop(RecordingInput(trial, lambda n: None, forces, feed), stages, kept, {}).run()
     results = kept.results()
     if results is None or not ms:
-        raise RtsimError(f"bench knee-fdk: no frame of {of.source} has a load")
+        raise RtsimError(f"bench knee-fdk: no frame of {of.source} has a ground reaction force")
     return TimedBalances(ms, sum(status not in (BALANCED, NOT_BORNE) for status in statuses), results)
 
 

@@ -228,9 +228,7 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
             raise ConfigError(f"{value}", where=option, allowed=f"more than 0 {unit}")
     if split and not (0.0 < split[0] <= 1.0 and 0.0 < split[1] < math.inf):
         told = f"{split[0]} {split[1]}"
-        raise ConfigError(
-            told, where="--split", allowed="a fraction above 0 and up to 1, then a lower limit above 0"
-        )
+        raise ConfigError(told, where="--split", allowed="FRACTION above 0 and up to 1, FLOOR above 0")
     given = {
         "method": options["method"],
         "step_ms": step_ms,

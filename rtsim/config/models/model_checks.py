@@ -97,7 +97,7 @@ def check_inertias(spec: ModelTables, note: Note) -> None:
         where = f"model {spec.name}: bodies.{body.name}.inertia_kg_m2"
         xx, yy, zz, xy, xz, yz = (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
         if any(body.inertia_kg_m2) and not body.mass_kg:
-            raise ConfigError("a body without mass has no inertia", where=where, remedy="add mass_kg")
+            raise ConfigError("the body has an inertia but no mass", where=where, remedy="add mass_kg")
         size, half = abs(xx) + abs(yy) + abs(zz), 0.5 * (xx + yy + zz)
         if not is_semidefinite(xx, yy, zz, xy, xz, yz, size):
             raise ConfigError(

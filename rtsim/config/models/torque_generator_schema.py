@@ -144,4 +144,6 @@ class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
         if twice:
             raise ValueError(f"joints: {twice[0]} is listed twice; remove one entry")
         if not (self.base or self.generators):
-            raise ValueError("generators: no generators are given; add [generators.NAME], or a base")
+            raise ValueError(
+                "generators: no generators are given; add [generators.NAME], or base = the set to start from"
+            )

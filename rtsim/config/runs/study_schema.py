@@ -97,7 +97,7 @@ class Design(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 f"design.n: {self.n} is not a power of two, and a Sobol sequence needs a power of two"
             )
         if self.kind == "morris" and self.levels % 2:
-            raise ValueError(f"design.levels: {self.levels} is odd; allowed: even numbers")
+            raise ValueError(f"design.levels: {self.levels} is odd, but a Morris design needs an even number")
 
 
 class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

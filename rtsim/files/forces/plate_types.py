@@ -42,9 +42,11 @@ def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
 
 
 def with_moments(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Read the channels of a plate of type 2, or of type 4 after its calibration matrix: force Fx Fy Fz, and
-    moment Mx My Mz about the sensors' origin. `origin` is the vector from there to the centre of the surface
-    (3,) [m].
+    """Return force, and moment about the centre of the surface, of a plate of type 2, or of type 4 after its
+    calibration matrix.
+
+    channels : force Fx Fy Fz, and moment Mx My Mz about the sensors' origin
+    origin : (3,) vector from the sensors' origin to the centre of the surface [m]
     """
     force = channels[:, :3]
     return force, channels[:, 3:6] + np.cross(force, origin)

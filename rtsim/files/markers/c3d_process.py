@@ -110,7 +110,9 @@ def failure(path: Path, code: int, words: str, memory: int) -> ConfigError:
     reason = " ".join(words.split())[:200]
     if code == -getattr(signal, "SIGXCPU", 0) != 0:
         return ConfigError(
-            "the C3D file is damaged; the reader used up its processor time", where=str(path), remedy=AGAIN
+            "the C3D file is probably damaged: reading it took more processor time than is allowed",
+            where=str(path),
+            remedy=AGAIN,
         )
     if code == c3d_child.NO_READER:
         return ConfigError(

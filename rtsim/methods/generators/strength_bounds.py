@@ -79,7 +79,7 @@ def weakened(
         if strength > MOST_STRENGTH_NM:
             raise ConfigError(
                 f"{one.name} would have a strength of {strength:.4g} N m",
-                where="a lower strength before the fit",
+                where="factor of the strength before the fit",
                 allowed=f"up to {MOST_STRENGTH_NM:g} N m", remedy="give a smaller factor",
             )  # fmt: skip
         found.append(with_strength(one, strength) if own != 1.0 else one)

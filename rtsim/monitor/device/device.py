@@ -231,9 +231,11 @@ class DevicePanel(QFrame):
             label.setText(f"{gauges[key]:.0f}" if math.isfinite(gauges.get(key, math.nan)) else NO_VALUE)
         ticks, in_time = counters.get("ticks", 0), counters.get("in_time", 0)
         share = f"{100.0 * in_time / (ticks - 1):.2f} %" if ticks > 1 else NO_VALUE
-        told = {"ticks": ticks, "missed": counters.get("missed", 0), "faults": counters.get("faults", 0)}
-        words = [f"{name} {n}" for name, n in told.items()]
-        self.counts.setText(f"commands in time {share} · {' · '.join(words)}")
+        # in a narrow window the end is cut, so that faults come first
+        n_fault, n_missed = counters.get("faults", 0), counters.get("missed", 0)
+        self.counts.setText(
+            f"faults {n_fault} · commands in time {share} · missed {n_missed} · ticks {ticks}"
+        )
         self.counts.setToolTip(tip([self.counts.text()]))
 
     def _arrange(self) -> None:

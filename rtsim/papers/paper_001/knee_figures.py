@@ -108,7 +108,7 @@ def motion_panels(spec: ModelSpec, traces: dict[str, Trace]) -> list[FigurePanel
             by_push[f"{name}, {words}"] = force
     return [
         panel(
-            "knee rotations, moved by the weight of the shank alone",
+            "knee rotations while the weight of the shank alone moves the knee",
             "deg",
             "time [s]",
             times(first, step),
@@ -140,7 +140,7 @@ def figure_3_5(given: ItemInput) -> ItemResult:
         groups.setdefault(group_of(own.name), {})[name] = force
         rows.append(
             Comparison(
-                f"{name}: peak force, moved by the weight of the shank alone", "N",
+                f"{name}: peak force while the weight of the shank alone moves the knee", "N",
                 None, float(force[flexion <= 90.0].max()),
                 reason=f"the thesis has curves and no numbers, and {PULSE}",
             )

@@ -197,5 +197,5 @@ ITEMS = (
         "strengths before the fit and fitted parameters of the torque generators, right leg",
         table_b_3,
     ),
-    item("table", "B.4", "least strengths that the walk requires, right leg", table_b_4),
+    item("table", "B.4", "minimum strengths required for the walk, right leg", table_b_4),
 )

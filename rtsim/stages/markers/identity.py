@@ -245,8 +245,11 @@ class Identity:
 
 
 def identity_of(model: Model) -> Identity:
-    """Return the check for the markers of a model; without a body named pelvis, gaps are checked by distances
-    only."""
+    """Return the check whether the markers of a model still belong to the same person.
+
+    After a gap of all markers it compares distances between markers, and how far the pelvis has moved;
+    without a body named pelvis the distances only.
+    """
     bodies = model.names.bodies
     pelvis = bodies.index(PELVIS) if PELVIS in bodies else -1
     return Identity(model.markers.body, model.markers.position, pelvis)

@@ -47,11 +47,12 @@ class SteppedSegments:
         self._waited = 0.0
 
     def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
-        """Check a frame; return whether a segment is displaced.
+        """Check a frame; return whether the markers of a segment have jumped, all at once and faster than a
+        person moves, and have not jumped back.
 
         rotation : (n_body, 3, 3) axes of the bodies in ground
         dt : time since the previous frame [s], 0 = unknown
-        solved : whether there is a new pose of new markers
+        solved : whether this frame has a pose that was computed from its own markers
         """
         if not solved:
             self._waited += dt

@@ -77,7 +77,7 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
             f"({name_some(strangers)}), so every role is unsure; if another person or an object has "
             "markers, export only this person"
         )
-        roles = [doubted(role, "other markers are beside the person") for role in roles]
+        roles = [doubted(role, "there are markers that do not belong to the person") for role in roles]
     followed, left_out = followed_markers(names, readings, roles, pose, points, found.exchanged)
     roles += lateral_roles(names, roles, followed, pose, points, found.exchanged)
     told += [*standing.notes, *found.told, *left_out]

@@ -245,7 +245,9 @@ class ViconConnection:
             self._counters["refused_packets"] += 1
             if str(fault) != self._refusal:  # a flood of one kind is told once
                 self._refusal = str(fault)
-                self._sentences.append(f"A block was refused: {fault}.")
+                self._sentences.append(
+                    f"A data block of the server could not be read and was left out: {fault}."
+                )
             self._n_refused += 1
             if self._n_refused > MOST_REFUSED:
                 self._fault = CaptureError(

@@ -113,7 +113,10 @@ def test_a_set_without_anything_is_told_as_a_set(here, tmp_path):
     """Protects writers of sets: one that has neither a base nor generators is no run config."""
     (tmp_path / "me.toml").write_text('name = "me"\nsource = "me"\n')
     done = here(*FIT, str(knee_and_hip(tmp_path)), "--model", str(tmp_path / "me.toml"))
-    assert "generators: no generators are given; add [generators.NAME], or a base" in done.err
+    assert (
+        "generators: no generators are given; add [generators.NAME], or base = the set to start from"
+        in done.err
+    )
 
 
 def test_an_activation_of_hardly_anything_is_no_violation(here, tmp_path):

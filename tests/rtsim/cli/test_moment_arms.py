@@ -196,7 +196,7 @@ def test_nothing_but_failures_is_an_error(here, two, sweep):
             "[0.01, 0.01, 0.01, 0.0, 0.02, 0.0]",
             "a principal moment of inertia is negative",
         ),
-        ("mass_kg = 1.0\n", "", "a body without mass has no inertia"),
+        ("mass_kg = 1.0\n", "", "the body has an inertia but no mass"),
     ],
 )
 def test_inertias_are_checked_by_what_uses_them(here, two, right, wrong, word):
