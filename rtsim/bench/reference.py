@@ -1,11 +1,11 @@
-"""A fixed kernel that every benchmark times in its own run, so that results from two machines can be
+"""One fixed kernel that every benchmark times in its own run, so that results from two machines can be
 compared.
 
-The kernel solves SIZE linear equations: it copies the matrix and computes its Cholesky factors and two
-triangular solves, in plain loops like those of the kernels. These are about 6000 operations on doubles; they
-take a microsecond or a few on one thread, with all data in the first cache. Data are fixed, and every solve
-starts from the result of the one before, so that the compiler cannot leave any out. A time divided by
-reference_us depends far less on the machine than the time itself.
+A solve of SIZE linear equations: copy the matrix, Cholesky factors, two triangular solves, in plain loops
+like those of the kernels; about 6000 operations on doubles, a microsecond or a few on one thread, all of it
+in the first cache. Data are fixed, and every solve starts from the result of the one before, so that the
+compiler cannot leave any out. A time divided by reference_us depends far less on the machine than the time
+itself.
 
 The kernel, its data and SIZE never change: any change needs a new VERSION, which is printed with the
 results; results of two versions are not compared. This kernel shares no code with `kernels`, whose loops may
@@ -29,14 +29,7 @@ N_SOLVE, N_BATCH = 100, 1000  # a tenth of a second together
 
 @entry
 def repeat_solve(A, b, L, x, n_solve):
-    """Repeat n_solve times x <- A^-1 (b + x / 2), by Cholesky factors.
-
-    A : (n, n) - symmetric, positive definite matrix
-    b : (n,) - right-hand side
-    L : (n, n) - Cholesky factor of A, written
-    x : (n,) - solution, which is also the start of the first repetition, written
-    n_solve : int - number of repetitions
-    """
+    """n_solve times x : (n,) <- A^-1 (b + x / 2), A : (n, n), by Cholesky factors in L : (n, n)."""
     n = A.shape[0]
     for _ in range(n_solve):
         for i in range(n):
@@ -67,17 +60,15 @@ def repeat_solve(A, b, L, x, n_solve):
 
 
 def problem() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the matrix (SIZE, SIZE), symmetric and positive definite, and the right-hand side (SIZE,) of the
-    equations.
-    """
+    """The matrix (SIZE, SIZE), symmetric and positive definite, and the right side (SIZE,)."""
     k = np.arange(SIZE)
     A = 1.0 / (1.0 + abs(k[:, None] - k[None, :])) + 2.0 * np.eye(SIZE)
     return A, np.cos(k)
 
 
 def time_solves(n_batch: int = N_BATCH) -> NDArray[np.float64]:
-    """Return the time of one solution of the reference kernel in each batch, (n_batch,) [us]: the mean over
-    N_SOLVE solutions in one call.
+    """Time solves; return the microseconds of one solve in each batch, (n_batch,), the mean over N_SOLVE
+    solves in one call.
     """
     A, b = problem()
     L, x = np.zeros_like(A), np.zeros_like(b)

@@ -40,7 +40,7 @@ def test_a_walk_with_its_results_is_solved_as_the_walk_itself(here, tmp_path: Pa
     )
     assert done.code == 0, done.err
     told = json.loads(done.out)["gait"]
-    assert "by the file" in told["cycles_by"]
+    assert "from the file" in told["cycles_by"]
     assert len([event for event in told["events"] if event["by"] == "file"]) == 12
     offsets = told["found_less_file_ms"]
     assert max(abs(row["mean"]) for row in offsets.values()) < 60.0

@@ -44,7 +44,7 @@ WRONG = {
     "segments in a row": ('name = "x"\nsource = "y"\nsegments = [1]\n', ("segments", "Expected `table`")),
     "a stage before what it needs": (
         'name = "mine"\nsource = "walker"\nstages = ["kinematics", "muscle_speeds"]\n',
-        ("'muscle_speeds' needs 'rates' before it",),
+        ("'muscle_speeds' needs the stage 'rates' before it",),
     ),
     "a lab's marker twice": (
         instead(LAB, 'asis_opposite = "L.ASIS"', 'asis_opposite = "R.ASIS"'),

@@ -159,7 +159,7 @@ def test_a_run_is_stopped_by_command(start, rtsim, any_ports):
     assert (done.code, done.out) == (0, "The method is zero from the next frame on.\n")
     done = rtsim("command", "set_method", "method=best", "--control", control)
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("rtsim: command set_method: No method 'best'; this run offers ")
+    assert done.err.startswith("rtsim: command set_method: There is no method 'best'; this run offers ")
     assert rtsim("command", "stop", "--control", control).out == "Stopping.\n"
     assert account(live.wait())["method"] == "zero"
 

@@ -230,7 +230,7 @@ BAD = [
     (("simulate", "impact", "--split", "0.4"), ("--split", "2 arguments")),
     (("simulate", "impact", "--split", "1.5", "1"), ("--split: 1.5 1.0", "up to 1", "above 0")),
     (("simulate", "impact", "--split", "nan", "1"), ("--split: nan 1.0", "up to 1")),
-    (("simulate", "impact", "--split", "0.4", "inf"), ("--split: 0.4 inf", "a lower limit")),
+    (("simulate", "impact", "--split", "0.4", "inf"), ("--split: 0.4 inf", "FLOOR above 0")),
     (("simulate", "knee", "--kinks", "secant", "--split", "0.4", "1"), ("--split", "add --kinks split")),
     (("simulate", "knee", "--load", "pulse"), ("--load: 'pulse'", "NAME=GAIN")),
     (("simulate", "knee", "--load", "pulse=much"), ("--load: 'pulse=much'", "NAME=GAIN")),
@@ -311,7 +311,7 @@ def test_what_is_given_twice_is_told(here):
 
 
 @pytest.mark.parametrize(("word", "said"), [
-    ("biceps=0.5", "no muscle 'biceps' has a force; allowed: extensor, profundus, interosseous"),
+    ("biceps=0.5", "no muscle 'biceps' with a force; allowed: extensor, profundus, interosseous"),
     ("profundus=1.5", "profundus=1.5; allowed: 0 to 1"),
     ("profundus", "'profundus' lacks a number; allowed: NAME=PART"),
 ])  # fmt: skip

@@ -86,7 +86,7 @@ def test_exchanged_labels_are_named(refused, mcgill, quick, command, labels):
     """Protects the user from looking for the two names among forty."""
     write(exchanged(read_markers(mcgill / "HC002D_straight.c3d"), *labels), mcgill / "walk.trc")
     said = refused(*words_of(command, "walk.trc", "--static", "HC002D_static.c3d"))
-    named = said.split("the labels ")[1].split(" seem exchanged")[0]
+    named = said.split("exchanged labels: ")[1].split(" seem exchanged")[0]
     assert set(named.replace(" and ", ", ").split(", ")) == set(labels)
     assert "exchange these labels in the file" in said
 

@@ -157,7 +157,7 @@ def test_what_cannot_be_done_is_refused_in_words(start, trial, make_session):
     run.read(1, fresh)
     assert run.ask("set_method", method="best") == (
         False,
-        "No method 'best'; this run offers minimised, zero, prescribed.",
+        "There is no method 'best'; this run offers minimised, zero, prescribed.",
     )
     for method, on in (({}, {}), ({"method": 3}, {"on": "perhaps"})):
         assert run.ask("set_method", **method)[0] is False

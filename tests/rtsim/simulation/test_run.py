@@ -175,12 +175,12 @@ def test_what_does_nothing_is_noted(build):
 @pytest.mark.parametrize(
     ("right", "wrong", "words"),
     [
-        ("mass_kg = 0.5\n", "mass_kg = 0.0\n", "no inertia"),
+        ("mass_kg = 0.5\n", "mass_kg = 0.0\n", "an inertia but no mass"),
         ("mass_kg = 0.5\ninertia_kg_m2 = [5.0e-4, 5.0e-4, 5.0e-4]", "", "ball.mass_kg: its joint does not"),
         ("inertia_kg_m2 = [5.0e-4, 5.0e-4, 5.0e-4]", "", "ball.mass_kg: its joint does not move any mass"),
-        ('joint = "slider"', 'joint = "slider"\nin_child = { origin = "distal" }', "anatomy gives; add"),
+        ('joint = "slider"', 'joint = "slider"\nin_child = { origin = "distal" }', "landmarks of a subject"),
         ('a = { segment = "block" }\nb = { segment = "ball" }',
-         'a = { segment = "block", point = "knee" }\nb = { segment = "ball" }', "anatomy gives; add"),
+         'a = { segment = "block", point = "knee" }\nb = { segment = "ball" }', "landmarks of a subject"),
     ],
 )  # fmt: skip
 def test_models_that_cannot_move_are_refused(build, right, wrong, words):

@@ -163,7 +163,7 @@ def test_what_does_not_fit_is_told(tmp_path, walker):
     """Protects the author of a config: the angle, the rate, the phase and the damping, in sentences."""
     walker()
     spec = worn(tmp_path)
-    with pytest.raises(ConfigError, match=r"no angle 'elbow'; allowed: hip_flexion"):
+    with pytest.raises(ConfigError, match=r"no joint angle or coordinate 'elbow'; allowed: hip_flexion"):
         followed(replace(spec, coordinate="elbow"))
     with pytest.raises(ConfigError, match=r"come at 100 Hz; remedy|come at 100 Hz.*give --rate 100"):
         followed(replace(spec, exchange=replace(spec.exchange, rate_hz=500.0)))

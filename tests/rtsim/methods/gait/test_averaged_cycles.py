@@ -63,7 +63,7 @@ def test_turns_are_left_out_of_steps_everywhere() -> None:
     assert sum(cycle["averaged"] for cycle in as_figures(gait)["cycles"]) == len(gait.straight)
     assert sum("strides left out, in which the pelvis turns" in note for note in gait.notes) == 1
     n = sum(cycle.side == "right" for cycle in gait.straight)
-    assert any(f"right: {n} cycle" in line for line in in_sentences(gait))
+    assert any(f"right leg: {n} cycle" in line for line in in_sentences(gait))
 
 
 @pytest.mark.parametrize("lift", [0.05, 0.2])

@@ -152,7 +152,7 @@ def test_what_a_motion_cannot_have_is_told_before_anything_is_compiled(motion, t
             check_driven(changed)
     plates = motion.read_text(encoding="utf-8").replace("opening", "ground_force_vx")
     motion.write_text(plates, encoding="utf-8")
-    with pytest.raises(ConfigError, match="no column 'opening'"):
+    with pytest.raises(ConfigError, match="no column for the coordinate 'opening'"):
         stage_of(run, lambda said: None)
 
 
