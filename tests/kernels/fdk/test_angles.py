@@ -338,7 +338,10 @@ def test_angles_that_cannot_be_are_told() -> None:
             lambda: block("hinge", ("more",), PLANE, start_deg={"more": 1.0}),
             "more is a length; give its start value in fdk.start_mm",
         ),
-        (lambda: block("ball", ("swing",)), "'swing', and no coordinate, .* bend, tilt, twist"),
+        (
+            lambda: block("ball", ("swing",)),
+            "'swing' names no constraint of the method, and no coordinate, .* bend, tilt, twist",
+        ),
         (lambda: build_askew(askew), "cannot free the coordinate 'twist'"),
     ):
         with pytest.raises(ConfigError, match=words):

@@ -93,7 +93,7 @@ def test_the_shipped_run_bears_the_walkers_leg() -> None:
 def test_what_muscles_cannot_bear_is_named() -> None:
     """Protects a knee that nothing holds: frames are degraded, and the freedoms that lack most are told."""
     found, sentences, _ = recruited(with_keys(method="free", methods=("free",)), seconds=0.6)
-    assert any(re.search(r"unbalanced remain: shank_y -\d\S* N, ", sentence) for sentence in sentences)
+    assert any(re.search(r"what remains unbalanced: shank_y -\d\S* N, ", sentence) for sentence in sentences)
     assert (found.status[-10:] & Status.DEGRADED).all()
 
 
@@ -111,7 +111,7 @@ def test_bodies_that_nothing_works_on_need_not_be_borne() -> None:
 def test_soft_elements_are_no_joint() -> None:
     """Protects from loads that nobody bears: a method with soft ligaments is refused before anything runs."""
     run = with_keys(method="minimised", methods=("minimised",))
-    with pytest.raises(ConfigError, match=r"ACL, PCL, MCL, LCL are soft .* give --method zero"):
+    with pytest.raises(ConfigError, match=r"ACL, PCL, MCL, LCL as soft .* give --method zero"):
         check_run(run, SPEC, of_model=False, forces=True)
     check_run(RUN, SPEC, of_model=False, forces=True)
     with pytest.raises(ConfigError, match="give --forces"):

@@ -125,7 +125,7 @@ def test_drivers_that_are_not_as_many_as_the_model_leaves_are_told(motion) -> No
     for drivers in (NAMES[:2], (*NAMES, "shift")):
         with pytest.raises(ConfigError, match="no pose was found for the start of the motion"):
             stage_of(replace(run, fdk=replace(run.fdk, drivers=drivers)), lambda said: None)
-    with pytest.raises(ConfigError, match="the method free holds 0 elements"):
+    with pytest.raises(ConfigError, match="the method free has 0 hard constraints"):
         stage_of(run_of(motion, "markers"), lambda said: None)
 
 
