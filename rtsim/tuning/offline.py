@@ -23,8 +23,9 @@ from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import LONGEST_MS, HilSpec
 from rtsim.config.runs.tuning_schema import LONGEST_CYCLE_S
 from rtsim.device.tuning import OVER_S
-from rtsim.live.hardware.device_loop import DeviceClock, hil_loop, simulator_for
+from rtsim.live.hardware.device_loop import DeviceClock, hil_loop
 from rtsim.live.hardware.in_process import InProcessPort
+from rtsim.live.hardware.limb_parts import simulator_for
 from rtsim.live.loop import Loop
 from rtsim.live.processes.gc_control import gc_paused
 from rtsim.live.processes.signals import REQUESTS

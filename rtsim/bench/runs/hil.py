@@ -24,7 +24,8 @@ from rtsim.config.load import check_record, load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.device.exchange import DeviceExchange
-from rtsim.live.hardware.device_loop import TICK_PARTS, DeviceClock, hil_loop, simulator_for
+from rtsim.live.hardware.device_loop import TICK_PARTS, DeviceClock, hil_loop
+from rtsim.live.hardware.limb_parts import simulator_for
 from rtsim.live.latency import PERCENTILES, LatencyHistogram
 from rtsim.live.processes.children import Child
 from rtsim.live.processes.gc_control import gc_paused

@@ -254,7 +254,8 @@ def check_hil(spec: HilSpec, path: Path) -> str:
 
     from rtsim.cli.terminal.ports import check_twins
     from rtsim.cli.terminal.types import checked
-    from rtsim.live.hardware.device_loop import fields_of, parts_of
+    from rtsim.live.hardware.device_loop import fields_of
+    from rtsim.live.hardware.limb_parts import parts_of
     from rtsim.live.hardware.wearable_run import run_of
     from rtsim.tuning.costs import places_of
     from rtsim.tuning.problem import parameters_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from rtsim.cli.terminal.lines import tell
-from rtsim.cli.terminal.options import PRIORITY_OPTION
+from rtsim.cli.terminal.options import PRIORITY_OPTION, check_of_use
 from rtsim.cli.terminal.security import connect_options, connect_security
 from rtsim.cli.terminal.types import Address, Config
 from rtsim.config.paths import find_config
@@ -64,6 +64,7 @@ def command(
 
     if log is not None:
         check_folder(log, "--log", in_place=True)
+    check_of_use("--priority", not (priority and urgently), "runs without --urgent")
     device_spec = load_toml(find_config(spec, "devices"), DeviceSpec)
     security = connect_security(client_key, server_key)
     first = priority != "ordinary" and not urgently
@@ -79,7 +80,7 @@ def command(
             urgent(urgently),
             with_priority(first),
         ):
-            device.run(shares=first)
+            device.run((lambda text: tell(f"rtsim: {text}")) if first else None)
         say({"state": "over", "ticks": device.n_tick})
     if device.unlogged:
         tell(

@@ -120,8 +120,9 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     from rtsim.config.load import load_toml
     from rtsim.config.runs.hil_schema import HilSpec
     from rtsim.live.compiled.group_table import groups_of_limb
-    from rtsim.live.hardware.device_loop import hil_loop, moved, parts_of, simulator_for
+    from rtsim.live.hardware.device_loop import hil_loop
     from rtsim.live.hardware.hil_summary import summary_of
+    from rtsim.live.hardware.limb_parts import moved, parts_of, simulator_for
 
     spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
@@ -141,8 +142,13 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     if keys is not None:
         click.get_current_context().call_on_close(keys.close)
     of_options = {key: options[key] for key in WAYS}
-    in_time = spec.exchange.paced or spec.exchange.mode == "free"
-    first = options["priority"] != "ordinary" and in_time
+    in_time = again is None and (spec.exchange.paced or spec.exchange.mode == "free")
+    given = options["priority"]
+    check_of_use("--priority", not (given and options["urgently"]), "runs without --urgent")
+    check_of_use(
+        "--priority", in_time or given != "first", "new runs in step with the clock (without --fast)"
+    )
+    first = in_time and given != "ordinary"
     ways = HilOptions(device != NO_DEVICE, arm_s, first, again=again, signal=press, keys=keys, **of_options)
     if spec.markers is not None:
         run_worn(spec, options["source"] or "", ways)
@@ -184,7 +190,7 @@ def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
     """Print a note if the simulated device that is started with the run is made for another joint than the
     one on which it acts.
     """
-    from rtsim.live.hardware.device_loop import of_another_joint
+    from rtsim.live.hardware.limb_parts import of_another_joint
 
     if ways.with_device and (text := of_another_joint(spec, device)):
         tell(f"note: {text}")

@@ -30,7 +30,8 @@ from rtsim.device.tuning import LONGEST_RAMP_S
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
 from rtsim.live.compiled.group_table import groups_of_limb
-from rtsim.live.hardware.device_loop import fields_of, parts_of
+from rtsim.live.hardware.device_loop import fields_of
+from rtsim.live.hardware.limb_parts import parts_of
 from rtsim.live.processes.signals import exit_code
 from rtsim.tuning.bayesian import Bayesian
 from rtsim.tuning.cma import Cma

@@ -330,7 +330,7 @@ def call_held() -> None:
 
 def call_energy() -> None:
     """Call the kernels of the energy monitor, with which `rtsim hil` checks the limb that it simulates."""
-    from rtsim.live.hardware.device_loop import simulator_for
+    from rtsim.live.hardware.limb_parts import simulator_for
     from rtsim.stages.device.energy import EnergyAccount
 
     spec, exchange = _device_exchange()

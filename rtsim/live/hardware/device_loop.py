@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from kernels.dynamics.system import new_dynamics_work
-from rtsim.config.load import load_toml
-from rtsim.config.models.model_schema import ModelSpec
-from rtsim.config.paths import find_config
-from rtsim.config.runs.device_schema import DeviceSpec, Mechanics
 from rtsim.config.runs.hil_schema import HilSpec
-from rtsim.device.controller import law_of
 from rtsim.device.exchange import DeafPort, DeviceExchange, Port, never
-from rtsim.device.limits import check_fit
 from rtsim.device.requests import WATCHED
-from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.compiled.warm_up import warm_up
 from rtsim.live.hardware.device_replay import MOVED, RecordedPort
+from rtsim.live.hardware.limb_parts import mechanics_of, moved, parts_of
 from rtsim.live.inputs.inputs import TIME_UP, ApplyCommands, ClockInput, Input
 from rtsim.live.inputs.motion_stream import MotionStream
 from rtsim.live.latency import LatencyHistogram
 from rtsim.live.loop import Loop, ResultSink
-from rtsim.models.load import Note, load_model
 from rtsim.models.model import build
 from rtsim.quantity import Fields
-from rtsim.simulation.load import check_mass, check_settings, check_spec
-from rtsim.simulation.motion import awaiting, check_motion, moved_names, with_motion, with_prescribed, within
+from rtsim.simulation.motion import moved_names
 from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.quantities import SimulatedQuantities
 from rtsim.simulation.simulator import Simulator, Still
-from rtsim.stages.device.device_element import with_device
 from rtsim.stages.device.energy import LABELS, EnergyAccount, balance_of
 from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.device.limb import LimbStep
-from rtsim.stages.device.misaligned import joint_of, with_straps
+from rtsim.stages.device.misaligned import joint_of
 from rtsim.stages.device.simulated_gait import SimulatedGait
 from rtsim.stages.stage import Args, Stage
 from streams.account import Sentences, account
@@ -53,80 +42,13 @@ from streams.receiving.ring import ReceivedFrame
 NOBODY = "no device has connected"
 LOOK_MS = 50
 """Interval at which the wait for a device looks at commands [ms]."""
-WHOLE = 1e-9
 TICK_PARTS = ("round_trip", "receive", "step", "send", "compute", "slack")
 """Parts of a tick: output to answer; reading the device's message; the forward step alone; writing and
-sending the output; from the message's bytes to those of the command, without sockets; what is left."""
+sending the output; from the message's bytes to those of the command, without sockets; what is left.
+"""
 
 
 SILENT = "the stream of motion (--motion) sends nothing"
-
-
-def simulator_for(spec: HilSpec) -> Simulator:
-    """Return a config's limb at its start; ConfigError for contradictory or unstable settings."""
-    model, _ = parts_of(spec)
-    tick_ms = 1e3 / spec.exchange.rate_hz
-    step_ms = tick_ms / math.ceil(tick_ms / model.simulation.step_ms - WHOLE)
-    built = build(model)
-    check_settings(model, built)
-    check_mass(model, built)
-    return Simulator(built, replace(model.simulation, step_ms=step_ms))
-
-
-def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, ModelSpec]:
-    """Return the config and its model. If the config names a motion file, the model's coordinates follow it,
-    and the duration of the run is limited to its length; if it names a stream, they await its frames.
-    note : function called with notes on irregularities of the motion file"""
-    model = with_prescribed(load_model(spec.model), spec.prescribed)
-    check_motion(model, spec.motion)
-    if is_stream(spec.motion):
-        return spec, awaiting(model)
-    if not spec.motion:
-        return spec, model
-    model, length = with_motion(model, spec.motion, note)
-    return replace(spec, duration_s=within(length, spec.duration_s or None, spec.motion)), model
-
-
-def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
-    """Return the model, with a force element for the device, and the device's config, both checked."""
-    device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
-    check_fit(spec, device)
-    _, model = moved(spec)
-    given = [coupler.coordinate for coupler in model.couplers]
-    names = [c.name for body in model.bodies for c in body.coordinates if c.name not in given]
-    if spec.coordinate not in names:
-        raise ConfigError(
-            f"model {spec.model} has no coordinate {spec.coordinate!r} that forces can move",
-            where=f"{spec.name}: coordinate", allowed=", ".join(names) or "none",
-        )  # fmt: skip
-    if spec.gait is not None and spec.gait.coordinate not in (*names, *given):
-        raise ConfigError(
-            f"model {spec.model} has no coordinate {spec.gait.coordinate!r}",
-            where=f"{spec.name}: gait.coordinate", allowed=", ".join((*names, *given)),
-        )  # fmt: skip
-    law_of(spec.controller)
-    check_spec(model, None, {})
-    springs = [spring for spring in model.springs if spring.coordinate == spec.coordinate]
-    damping = sum(spring.damping or 0.0 for spring in springs)
-    check_stable(spec, device, damping, joint_of(model, spec))
-    if spec.exchange.valid_for_ms < 1e3 / spec.exchange.rate_hz:
-        raise ConfigError(
-            f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next command",
-            where="exchange.valid_for_ms", allowed=f"{1e3 / spec.exchange.rate_hz:g} ms (time step) or more",
-        )  # fmt: skip
-    return with_device(with_straps(model, spec), spec.coordinate), device
-
-
-def mechanics_of(spec: HilSpec) -> Mechanics:
-    """Return the passive mechanics of a config's device, from the device's own config file."""
-    return load_toml(find_config(spec.device, "devices"), DeviceSpec).mechanics
-
-
-def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
-    """Return a note if the device is made for another joint than the one on which it acts; else ""."""
-    if device.joint in spec.coordinate or spec.coordinate in device.joint or device.joint in spec.model:
-        return ""
-    return f"{device.name} is for the joint {device.joint!r}, but acts on {spec.coordinate} of {spec.model}"
 
 
 class DeviceClock(ClockInput):
@@ -141,7 +63,8 @@ class DeviceClock(ClockInput):
     ends : function that returns whether a command ends the torque, so that the tick stops waiting
     ask : function called in a replay with name and arguments of each recorded command
     watched : in a replay, the reason of the newest recorded fault that was found by a clock; "" = none
-    motion, feed : stream that moves coordinates, if there is one, and the receiver of its motion"""
+    motion, feed : stream that moves coordinates, if there is one, and the receiver of its motion
+    """
 
     def __init__(
         self, exchange: DeviceExchange, duration_s: float = 0.0, again: RecordedPort | None = None
@@ -213,7 +136,8 @@ class DeviceClock(ClockInput):
 
     def period_ns(self, session: Session) -> int:
         """Return the time limit of a tick [ns]: its period, or 0 = none in lockstep, in which results and
-        flags do not depend on clocks and late answers are only counted."""
+        flags do not depend on clocks and late answers are only counted.
+        """
         return 0 if self.exchange.lockstep else super().period_ns(session)
 
     def counters(self) -> Mapping[str, int]:
@@ -260,7 +184,8 @@ class DeviceClock(ClockInput):
 
 class DeviceOutput:
     """Passes results to the publisher. Before it ends the results, it sends zero torque and disarms the
-    device."""
+    device.
+    """
 
     def __init__(self, publisher: ResultSink, command: TorqueCommand) -> None:
         self._publisher, self._command = publisher, command
@@ -305,7 +230,8 @@ def hil_loop(
     ----------
     arm_s : simulated time at which the device is armed automatically [s]; None = it is armed only by command
     urgently, first : run at real-time priority; run before ordinary programs, where the system permits it
-    again : port that replays a recording to its end; None for a new run"""
+    again : port that replays a recording to its end; None for a new run
+    """
     _, model = moved(spec)
     session = again.session if again else new_session_id()
     exchange = DeviceExchange(spec, DeafPort(), session, joint_of(model, spec), mechanics_of(spec))
@@ -365,7 +291,8 @@ def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
 
 def record_motion(loop: Loop, exchange: DeviceExchange, told: Mapping[str, Any]) -> None:
     """Publish the motion that a stream prescribed in this tick, for a replay of the run; told : its values by
-    name; exchange : the device exchange, which numbers the ticks"""
+    name; exchange : the device exchange, which numbers the ticks
+    """
     loop.output.send(Command(session=exchange.session, name=MOVED, args={**told, "tick": exchange.seq}))
 
 

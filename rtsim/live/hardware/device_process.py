@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -106,12 +107,13 @@ class SimulatedDevice(Closing):
             with suppress(OSError):  # told by `unlogged`
                 self._log.close()
 
-    def run(self, shares: bool = False) -> None:
+    def run(self, tell: Callable[[str], object] | None = None) -> None:
         """Operate the device until `stop` is called.
 
-        shares : give up priority over other programs while the device needs most of a processor
+        tell : receives a sentence when priority over other programs is given up because the device needs most
+            of a processor; None = priority is not given up
         """
-        sharing = PrioritySharing() if shares else None
+        sharing = PrioritySharing() if tell is not None else None
         period_ns = round(1e9 * self.orthosis.period_s)
         due_ns = now_ns() + period_ns
         asked_ns: int | None = None  # when the model asked, while its next question is waited for
@@ -122,8 +124,9 @@ class SimulatedDevice(Closing):
             found = self._link.newest(min(left_ms, SLICE_MS))
             t_ns = now_ns()
             self.watchdog.look(t_ns, self.orthosis.actuator, self.orthosis.angle)
-            if sharing is not None:
-                sharing.look()
+            if sharing is not None and tell is not None:
+                for text in sharing.look():
+                    tell(text)
             if found is not None:
                 self._take(*found)
                 output = found[0]

@@ -24,9 +24,10 @@ from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_forces, forces_of
-from rtsim.live.hardware.device_loop import LOOK_MS, NOBODY, device_loop, mechanics_of
+from rtsim.live.hardware.device_loop import LOOK_MS, NOBODY, device_loop
 from rtsim.live.hardware.device_replay import RecordedPort
 from rtsim.live.hardware.hil_summary import of_exchange
+from rtsim.live.hardware.limb_parts import mechanics_of
 from rtsim.live.inputs.inputs import TIME_UP, ApplyCommands, Input, StreamInput
 from rtsim.live.inputs.paired import PairedInput
 from rtsim.live.inputs.recorded import RecordingInput

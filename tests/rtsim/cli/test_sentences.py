@@ -73,6 +73,21 @@ def test_a_number_that_cannot_be_is_told_by_its_option(refused, option: str, val
     assert words in refused("hil", "ankle", option, value)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("hil", "ankle", "--urgent", "--priority", "ordinary"), "runs without --urgent"),
+        (("hil", "ankle", "--fast", "--priority", "first"), "new runs in step with the clock (without --fast)"),
+        (("device", "ankle_orthosis", "--urgent", "--priority", "first"), "runs without --urgent"),
+    ],
+)
+def test_priorities_that_contradict_each_other_are_refused(refused, arguments, words: str) -> None:
+    """Protects who states a priority from a run that has another one."""
+    said = refused(*arguments)
+    assert "--priority: the option applies only to" in said
+    assert words in said
+
+
 @pytest.mark.parametrize("command", [("live", "--config"), ("estimate", "--config")])
 def test_two_equal_ports_are_told_whatever_the_offset(refused, tmp_path: Path, command) -> None:
     """Protects from the search for an offset that makes two of one port, and from what it then says."""
@@ -129,8 +144,9 @@ def test_names_of_costs_are_those_of_the_run() -> None:
     from rtsim.config.paths import find_config
     from rtsim.config.runs.device_schema import DeviceSpec
     from rtsim.config.runs.hil_schema import HilSpec
-    from rtsim.live.hardware.device_loop import fields_of, hil_loop, simulator_for
+    from rtsim.live.hardware.device_loop import fields_of, hil_loop
     from rtsim.live.hardware.in_process import InProcessPort
+    from rtsim.live.hardware.limb_parts import simulator_for
     from rtsim.tuning.offline import Measuring, OfflineRuns
 
     spec = load_toml(find_config("ankle", "hil"), HilSpec)

@@ -14,7 +14,7 @@ from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import Controller, HilSpec, MisalignmentSpec
 from rtsim.device.exchange import DeviceExchange
-from rtsim.live.hardware.device_loop import parts_of
+from rtsim.live.hardware.limb_parts import parts_of
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator

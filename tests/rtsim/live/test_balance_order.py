@@ -12,7 +12,8 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import HilSpec
-from rtsim.live.hardware.device_loop import hil_loop, simulator_for
+from rtsim.live.hardware.device_loop import hil_loop
+from rtsim.live.hardware.limb_parts import simulator_for
 from rtsim.stages.device.energy import EnergyAccount
 from rtsim.stages.stage import StageOutcome
 from streams.messages import AnyMessage, Output, Session

@@ -13,7 +13,8 @@ from kernels.compiler.jit import allow_compilation
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
-from rtsim.live.hardware.device_loop import SILENT, hil_loop, simulator_for
+from rtsim.live.hardware.device_loop import SILENT, hil_loop
+from rtsim.live.hardware.limb_parts import simulator_for
 from streams.publisher import Publisher
 from tests.rtsim.device.straight import IDEAL, StraightPort
 from tests.rtsim.live.inputs.test_motion_stream import GUARD_S, LOCAL, Sender

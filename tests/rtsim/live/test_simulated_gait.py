@@ -11,7 +11,8 @@ from rtsim.config.paths import find_config
 from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import GaitSpec, HilSpec
 from rtsim.errors import ConfigError
-from rtsim.live.hardware.device_loop import hil_loop, parts_of, simulator_for
+from rtsim.live.hardware.device_loop import hil_loop
+from rtsim.live.hardware.limb_parts import parts_of, simulator_for
 from rtsim.live.inputs.recorded import KeptResults
 from rtsim.stages.device.simulated_gait import SimulatedGait
 from streams.messages import Command

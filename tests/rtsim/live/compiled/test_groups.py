@@ -17,7 +17,7 @@ from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.live.compiled.group_kernels import KERNELS
 from rtsim.live.compiled.group_table import ALL, GROUPS, groups_of_limb
 from rtsim.live.compiled.groups import compile_groups, n_kernel_of
-from rtsim.live.hardware.device_loop import parts_of
+from rtsim.live.hardware.limb_parts import parts_of
 from tests.rtsim.live.rig import until
 
 ROOT = Path(__file__).resolve().parents[4]

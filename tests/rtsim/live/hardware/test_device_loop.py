@@ -21,8 +21,9 @@ from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.device.exchange import DeafPort, DeviceExchange
 from rtsim.errors import ConfigError
-from rtsim.live.hardware.device_loop import hil_loop, of_another_joint, simulator_for
+from rtsim.live.hardware.device_loop import hil_loop
 from rtsim.live.hardware.device_process import SimulatedDevice
+from rtsim.live.hardware.limb_parts import of_another_joint, simulator_for
 from rtsim.stages.device.exchange import EMERGENCY, MOST_ASKED, DeviceTorque
 from rtsim.stages.device.exchange_results import MEANINGS
 from streams.clock import now_ns

@@ -19,8 +19,9 @@ from rtsim.config.paths import find_config
 from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.errors import RtsimError
-from rtsim.live.hardware.device_loop import hil_loop, simulator_for
+from rtsim.live.hardware.device_loop import hil_loop
 from rtsim.live.hardware.device_replay import MOVED, RecordedPort
+from rtsim.live.hardware.limb_parts import simulator_for
 from streams.codec import encode
 from streams.errors import StreamError
 from streams.messages import AnyMessage, Command, Device, Output, Session, Telemetry
