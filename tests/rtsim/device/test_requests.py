@@ -198,7 +198,7 @@ def test_a_program_does_not_arm_what_a_person_has_ended_meanwhile(ending: str) -
         stages.ask("resume")
         stages.tick(2)
     ok, text = order.answer(after)
-    assert (ok, text.startswith("Not armed: the device is ")) == (False, True)
+    assert (ok, text.startswith("Not armed: the arm command names the state ")) == (False, True)
     assert stages.tick(20) in ("disarmed", "fault")
     stages.ask("arm")
     assert stages.tick() == "ramping"
