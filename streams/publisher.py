@@ -31,9 +31,12 @@ LONGEST_TOPIC = 64
 MORE, DONTWAIT, SRCFD = int(zmq.SNDMORE), int(zmq.DONTWAIT), int(zmq.SRCFD)
 PREFIXES = frozenset(topic[:n] for topic in TOPICS for n in range(len(topic) + 1))
 """What a subscription to a published topic may be."""
-MOST_AT_ONCE = 256
+MOST_EARLY = 256
 """Subscriptions and cancellations whose connection is not known yet that are kept for the next call of
 `service`."""
+EARLY_NS = 10_000_000_000
+"""Longest time for which they are kept [ns]; the guard knows a connection within milliseconds, on a machine
+that is busy otherwise within seconds."""
 SHARE = 0.05
 """Part of the time since its last call that `service` may spend on subscriptions."""
 LEAST_AT_ONCE = 16
@@ -79,7 +82,7 @@ class Publisher(Closing):
         self._announced_ns = -ANNOUNCE_NS
         self._drained_ns = self._served_ns = now_ns()
         self._cut, self._n_in_a_row = -1, 0
-        self._early: deque[tuple[int, bytes, str]] = deque(maxlen=MOST_AT_ONCE)
+        self._early: deque[tuple[int, bytes, str, int]] = deque(maxlen=MOST_EARLY)
         self._closed = False
 
     @property
@@ -125,8 +128,7 @@ class Publisher(Closing):
         began_ns, joined = now_ns(), False
         over_ns = began_ns + int(SHARE * (began_ns - self._served_ns))
         self._served_ns, self._cut = began_ns, -1
-        for _ in range(len(self._early)):
-            self._judge_early(*self._early.popleft())
+        self._judge_early(began_ns)
         for n in count():
             if n >= LEAST_AT_ONCE and now_ns() > over_ns:
                 self._n_in_a_row += n
@@ -176,35 +178,34 @@ class Publisher(Closing):
 
     def _hear(self, message: zmq.Frame) -> bool:
         """Handle a subscription or cancellation; return whether a subscriber waits for the descriptor."""
-        word = message.bytes
-        try:
-            fd = int(message.get(SRCFD))
-        except zmq.ZMQError:  # not a peer's word: libzmq cancels what a connection held that is over
-            return self._count(word)
-        if fd == self._cut:
-            return False
-        guard = self._bound.guard
+        word, guard = message.bytes, self._bound.guard
         if guard is None:
             return self._count(word)
+        try:
+            fd = int(message.get(SRCFD))
+        except zmq.ZMQError:
+            return False  # not a peer's word: libzmq cancels what a connection held that is over
+        if fd == self._cut:
+            return False
         connection = guard.connection(fd)
         if connection is not None:
-            return self._judge(connection, fd, word, key_of(message)) and self._count(word)
-        if guard.has_ended(fd, self._drained_ns):
+            return self._judge(connection, fd, word, key_of(message)) and _waits(word)
+        if guard.has_ended(fd):
             self._cut = fd
             return False
-        self._early.append((fd, word, key_of(message)))
-        return self._count(word)
+        self._early.append((fd, word, key_of(message), now_ns()))
+        return _waits(word)
 
-    def _judge_early(self, fd: int, word: bytes, key: str) -> None:
-        """Check a subscription that was counted before its connection was known.
-
-        fd : file descriptor of the connection
-        word : the subscription: a byte 1, or 0 for a cancellation, and the topic
-        key : public key of the client, "" without keys
-        """
-        connection = self._bound.guard.connection(fd) if self._bound.guard is not None else None
-        if connection is not None:
-            self._judge(connection, fd, word, key)
+    def _judge_early(self, now: int) -> None:
+        """Check the subscriptions that came before their connection was known; now : present time [ns]."""
+        guard = self._bound.guard
+        for _ in range(len(self._early)):
+            fd, word, key, came_ns = self._early.popleft()
+            connection = guard.connection(fd) if guard is not None else None
+            if connection is not None:
+                self._judge(connection, fd, word, key)
+            elif guard is not None and not guard.has_ended(fd) and not is_over(came_ns, EARLY_NS, now):
+                self._early.append((fd, word, key, came_ns))
 
     def _judge(self, connection: AcceptedConnection, fd: int, word: bytes, key: str) -> bool:
         """Check a subscription of a connection; return whether it changes what the connection is subscribed
@@ -217,15 +218,17 @@ class Publisher(Closing):
         word : the subscription: a byte 1, or 0 for a cancellation, and the topic
         key : public key of the client, "" without keys
         """
-        # What was read before may be of a former connection under this number.
+        topic, held = word[1:], connection.topics
+        adds = word[:1] == b"\x01"
+        # What was read before may be of a former connection under this number: nobody is guilty of it.
         if not connection.sent(self._drained_ns):
-            return True
+            if adds and topic in PREFIXES:
+                held.add(topic)
+            return adds
         if connection.guilty:
             self._cut = fd  # whatever else it sent is of no use
             return False
         connection.key = key
-        topic, held = word[1:], connection.topics
-        adds = word[:1] == b"\x01"
         if adds == (topic in held):
             return False
         if not adds:
@@ -238,15 +241,21 @@ class Publisher(Closing):
         return True
 
     def _count(self, word: bytes) -> bool:
-        """Count a subscription (first byte 1) or cancellation (0); return whether a subscriber waits for the
-        descriptor."""
-        prefix = word[1:]
+        """Count a subscription or cancellation where no guard knows the connections; return whether a
+        subscriber waits for the descriptor."""
+        topic = word[1:]
         # Only prefixes of real topics are kept, so that nobody can fill the memory with invented ones.
-        if word[:1] not in (b"\x00", b"\x01") or prefix not in PREFIXES:
-            return False
-        adds = word[:1] == b"\x01"
-        self._subscriptions[prefix] = max(0, self._subscriptions[prefix] + (1 if adds else -1))
-        return adds and b"session".startswith(prefix)
+        if word[:1] in (b"\x00", b"\x01") and topic in PREFIXES:
+            self._subscriptions[topic] += 1 if word[:1] == b"\x01" else -1
+        return _waits(word)
 
     def _n_listening(self, topic: bytes) -> int:
-        return sum(n for prefix, n in self._subscriptions.items() if topic.startswith(prefix))
+        if self._bound.guard is None:
+            return sum(n for one, n in self._subscriptions.items() if topic.startswith(one) and n > 0)
+        return sum(any(map(topic.startswith, held)) for held in self._bound.guard.topics)
+
+
+def _waits(word: bytes) -> bool:
+    """Return whether a message of a subscriber (a byte 1, or 0 for a cancellation, and the topic) subscribes
+    to the descriptor."""
+    return word[:1] == b"\x01" and b"session".startswith(word[1:])

@@ -81,6 +81,7 @@ class Guard:
         self._ended_ns: dict[
             int, int
         ] = {}  # when the last connection under a descriptor was known to be over
+        self._shut: dict[int, int] = {}  # inode of the last connection under a descriptor that was shut down
         self._ended_uid: dict[int, int | None] = {}  # whose they were, as `Connection.told`
         self._address = ""
         self._last, self._n_said, self._said_ns = "", 0, -SAY_NS
@@ -100,11 +101,17 @@ class Guard:
         found = self._connections.get(fd)
         return found if found is not None and found.inode == inode_of(fd) else None
 
-    def has_ended(self, fd: int, since_ns: int) -> bool:
-        """Return whether a connection under the file descriptor `fd` is known to have ended since the time
-        since_ns [ns].
+    def has_ended(self, fd: int) -> bool:
+        """Return whether the file descriptor `fd` is closed, or is that of a connection that was shut down;
+        False for a connection that is not known yet.
         """
-        return self._ended_ns.get(fd, 0) > since_ns
+        inode = inode_of(fd)
+        return not inode or self._shut.get(fd) == inode
+
+    @property
+    def topics(self) -> list[set[bytes]]:
+        """The topics of each present connection, as the owner of the socket has set them."""
+        return [connection.topics for connection in list(self._connections.values())]
 
     def pause(self) -> None:
         """Refuse new connections for a while; any thread may call it."""
@@ -188,6 +195,7 @@ class Guard:
         for fd in guilty:
             connection = self._connections.pop(fd)
             self._note_end(fd, connection)
+            self._shut[fd] = connection.inode
             self._last = f"{shut(connection.wire)}, which {connection.guilty}"
         self.n_cut += len(guilty)
         return len(guilty)

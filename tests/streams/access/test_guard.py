@@ -179,10 +179,47 @@ def test_who_cancels_what_he_never_had_hides_no_subscriber(eventually):
             with contextlib.closing(wire(publisher.address, b"SUB")) as peer:
                 eventually(lambda: publisher.service() or len(publisher._bound.guard._connections) == 2)
                 peer.sendall(frame(word) * 5 + frame(b"\x01end"))
-                eventually(lambda: publisher.service() or publisher._subscriptions[b"end"] == 1)
+                eventually(lambda: publisher.service() or publisher.is_heard("end"))
                 assert publisher.n_subscriber == expected
-            eventually(lambda: publisher.service() or publisher._subscriptions[b"end"] == 0)
+            eventually(lambda: publisher.service() or not publisher.is_heard("end"))
             assert publisher.n_subscriber == 1
+        honest.close()
+
+
+def test_visitors_who_leave_at_once_hide_no_subscriber(eventually):
+    """Protects the count from subscriptions that are read when their connection is over already."""
+    with Publisher(LOCAL) as publisher, zmq.Context() as context:
+        publisher.announce(marker_session(["LASI"], rate=100.0, t_start=0))
+        honest = client_socket(context, zmq.SUB, publisher.address, None, [b"session", b"markers"])
+        connect(honest, publisher.address)
+        assert publisher.wait_for_subscriber(GUARD_S)
+        for _ in range(20):
+            with contextlib.closing(wire(publisher.address, b"SUB")) as peer:
+                peer.sendall(frame(b"\x01session") + frame(b"\x01markers"))
+        eventually(lambda: publisher.service() or len(publisher._bound.guard._connections) == 1)
+        publisher.service()
+        assert publisher.n_subscriber == 1
+        honest.close()
+        eventually(lambda: publisher.service() or publisher.n_subscriber == 0)
+
+
+def test_who_is_not_known_yet_is_counted_once_he_is(monkeypatch, eventually):
+    """Protects a newcomer whose subscription comes before the guard has seen its connection, more than one
+    call before."""
+    with Publisher(LOCAL) as publisher, zmq.Context() as context:
+        publisher.announce(marker_session(["LASI"], rate=100.0, t_start=0))
+        guard, calls = publisher._bound.guard, []
+        known = guard.connection
+        monkeypatch.setattr(
+            guard, "connection", lambda fd: calls.append(fd) or (len(calls) > 9 and known(fd)) or None
+        )
+        # as if a former connection under the same descriptor had ended a moment ago
+        guard._ended_ns.update(dict.fromkeys(range(1024), 1 << 62))
+        honest = client_socket(context, zmq.SUB, publisher.address, None, [b"session", b"markers"])
+        connect(honest, publisher.address)
+        assert publisher.wait_for_subscriber(GUARD_S)
+        assert len(calls) > 9
+        eventually(lambda: publisher.service() or publisher.is_heard("markers"))
         honest.close()
 
 
