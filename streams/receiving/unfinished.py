@@ -8,11 +8,14 @@ unfinished one. Elsewhere, and for endpoints other than tcp://, it is not detect
 from __future__ import annotations
 
 from streams.access.wire import WATCHES, n_received, n_unread, open_wire, port_of, shut
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 from streams.codec import MAX_PAYLOAD
 
 MOST_UNFINISHED = MAX_PAYLOAD + (64 << 10)
 """More than any message of the protocol has before it is whole [bytes]."""
+DELIVERY_NS = 20_000_000
+"""Time for which bytes beyond that must have waited: libzmq's own thread may be stopped between reading the
+end of a message and delivering it [ns]."""
 HEARTBEAT_RATE = 1024
 """Heartbeats are no messages, and come while nothing is sent; more than they need [bytes/s]."""
 
@@ -31,11 +34,12 @@ class Unfinished:
         self._heard = True
         self._mark = self._n = 0
         self._mark_ns = 0
+        self._beyond_ns: int | None = None  # since when more bytes are known than a message can have
         self.grows = False
 
     def connected(self, fd: int) -> None:
         """Record a new connection under this file descriptor."""
-        self._fd, self._heard = fd, False
+        self._fd, self._heard, self._beyond_ns = fd, False, None
         self._mark = self._n = 0
         self._mark_ns = now_ns()
 
@@ -56,8 +60,8 @@ class Unfinished:
     def cut(self) -> bool:
         """Close the connection if it carries an endless message; return whether it did.
 
-        Call it when there was nothing to read. Bytes that had arrived before the previous call and have not
-        been read since then belong to an unfinished message, however long ago that call was.
+        Call it when there was nothing to read. Bytes that an earlier call, DELIVERY_NS ago or more, has
+        found and that have not been delivered since then belong to an unfinished message.
         """
         self.grows = False
         if self._fd is None or self._port is None:
@@ -68,11 +72,13 @@ class Unfinished:
         n_before, self._n = self._n, n_received(wire) - n_unread(wire)
         self.grows = not self._heard and self._n > n_before
         if self._heard:
-            self._heard = False
+            self._heard, self._beyond_ns = False, None
             self._mark, self._mark_ns = self._n, now_ns()
-        elif n_before - self._mark > MOST_UNFINISHED + self._heartbeats():
+        elif self._beyond_ns is not None and is_over(self._beyond_ns, DELIVERY_NS, now_ns()):
             shut(wire)
             self.gone()
             return True
+        elif self._beyond_ns is None and self._n - self._mark > MOST_UNFINISHED + self._heartbeats():
+            self._beyond_ns = now_ns()
         wire.close()
         return False

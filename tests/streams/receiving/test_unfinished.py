@@ -43,9 +43,27 @@ def test_what_comes_before_the_first_look_counts(ends, monkeypatch):
     """Protects memory from a sender who begins with the connection: its first bytes are not given to it."""
     monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
     monkeypatch.setattr(unfinished, "HEARTBEAT_RATE", 0)
+    monkeypatch.setattr(unfinished, "DELIVERY_NS", 0)
     count = watched(ends)
     brought(ends, 100)
     assert [count.cut(), count.cut()] == [False, True]
+
+
+def test_a_message_may_wait_for_its_delivery(ends, monkeypatch):
+    """Protects honest senders of large frames: bytes that have only just been read are no endless message."""
+    monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
+    clock = [1_000_000_000]
+    monkeypatch.setattr(unfinished, "now_ns", lambda: clock[0])
+    count = watched(ends)
+    brought(ends, 100)
+    assert not any(count.cut() for _ in range(50))
+    count.heard()
+    assert not count.cut()
+    brought(ends, 100)
+    clock[0] += unfinished.DELIVERY_NS
+    assert not count.cut()
+    clock[0] += unfinished.DELIVERY_NS
+    assert count.cut()
 
 
 def test_a_message_that_grows_is_looked_at_more_often(ends):
