@@ -231,7 +231,9 @@ def test_strangers_packets_and_damage_end_nothing(double):
         until(lambda: run.take() == 10, "the others")
         until(lambda: run.told.get("refused_packets", 0) >= 1, "the counter")
         assert run.relay.counters["reconnects"] == 0
-        words = "packet was refused" if isinstance(double, NatNetDouble) else "data block of the server could not"
+        words = (
+            "packet was refused" if isinstance(double, NatNetDouble) else "data block of the server could not"
+        )
         until(lambda: any(words in said for said in run.said), "the sentence")
 
 
