@@ -176,12 +176,12 @@ def stop_beside_arms(lab: RunningModels) -> Evidence:
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device():
         rig.arm()
+        flood_ns = now_ns()
         with Crowd(rig.control, flooding("arm")):
-            rig.arms.append(now_ns())
             began = now_ns()
             rig.ask("emergency_stop")
             until(lambda: any(t >= began and "emergency" in text for t, text in list(rig.listener.said)), 1.0)
-            rig.arms.append(now_ns())
+        rig.arms += range(flood_ns, now_ns(), 1_000_000)  # every tick of the flood is armed by the person
         rig.ask("emergency_stop")
         time.sleep(0.2)
         return rig.evidence(since, 0, math.nan, stop_ns=began)

@@ -114,7 +114,8 @@ def stopped(
             began = stop(rig)
             until(lambda: not rig.listener.on, 1.5)
             time.sleep(0.15)
-            wrong = () if on else ("the crowd of clients ended the torque before a stop was sent",)
+            why = " ".join(rig.listener.faults_since(since))
+            wrong = () if on else (f"the crowd of clients ended the torque before a stop was sent: {why}",)
             return rig.evidence(since, 0, 0.0, stop_ns=began, wrong=wrong)
 
     return act

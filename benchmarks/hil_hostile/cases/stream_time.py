@@ -20,6 +20,8 @@ from streams.clock import now_ns
 
 LOST = ("no markers", "no usable frame", "unreadable", "infinite", "ended")
 RATES = (*LOST, " hz", "another session")
+TOO_FAST = (*RATES, "more than 700 deg/s")
+"""A limb that is shown at twice its speed may turn too fast before its rate is measured."""
 FOOT = ("RHEE", "RMT1", "RMT5")
 TOLD_S = 3.0
 """Rates are told by two windows of a second."""
@@ -312,7 +314,7 @@ CASES = (
             "stream",
             f"The stream {what} while the device applies torque.",
             stream_lies("worn", lie, lambda d: d.pace, 3.0, pace),
-            RATES,
+            TOO_FAST if pace > RATE else RATES,
         )
         for name, what, lie, pace in PACES
     ),
