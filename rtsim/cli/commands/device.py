@@ -59,8 +59,9 @@ def command(
     from rtsim.config.runs.device_schema import DeviceSpec
     from rtsim.files.output import check_folder
     from rtsim.live.hardware.device_process import SimulatedDevice, listen_for_emergency
+    from rtsim.live.processes.awake import processor_awake
     from rtsim.live.processes.gc_control import gc_paused
-    from rtsim.live.processes.thread_priority import may_have_priority, urgent, with_priority
+    from rtsim.live.processes.thread_priority import may_have_priority, with_priority
 
     if log is not None:
         check_folder(log, "--log", in_place=True)
@@ -77,8 +78,8 @@ def command(
         with (
             noting_requests(lambda number: device.stop()),
             gc_paused(),
-            urgent(urgently),
-            with_priority(first),
+            processor_awake(urgently),
+            with_priority(urgently or first),
         ):
             device.run((lambda text: tell(f"rtsim: {text}")) if first else None)
         say({"state": "over", "ticks": device.n_tick})

@@ -1,0 +1,105 @@
+"""A processor kept from sleeping beside a loop with deadlines, and let go with it, however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from rtsim.live.processes import awake
+from rtsim.live.processes.awake import has_quota, processor_awake
+from rtsim.live.processes.thread_priority import processors
+from tests.rtsim.live.rig import until
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "SCHED_IDLE") or has_quota(), reason="this system keeps no processor awake"
+)
+CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
+KEPT = """
+import sys, time
+from rtsim.live.processes.awake import processor_awake
+with processor_awake():
+    print(open("/proc/self/task/%d/children" % __import__("os").getpid()).read(), flush=True)
+    time.sleep(600)
+"""
+
+
+def test_all_threads_stay_on_one_processor_beside_a_companion() -> None:
+    """Protects time steps and their sockets: one processor that is never idle, the former ones after."""
+    over, former = threading.Event(), os.sched_getaffinity(0)
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    native = thread.native_id
+    assert native is not None
+    try:
+        with processor_awake() as granted:
+            assert granted
+            last = {processors()[-1]}
+            assert os.sched_getaffinity(0) == os.sched_getaffinity(native) == last
+            (companion,) = map(int, CHILDREN.read_text(encoding="ascii").split())
+            until(lambda: os.sched_getscheduler(companion) == os.SCHED_IDLE)
+            until(lambda: os.sched_getaffinity(companion) == last)
+        assert os.sched_getaffinity(0) == os.sched_getaffinity(native) == former
+        assert not CHILDREN.read_text(encoding="ascii").split()
+        with processor_awake(wanted=False) as granted:
+            assert not granted
+            assert os.sched_getaffinity(0) == former
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_a_companion_ends_with_a_process_that_is_killed() -> None:
+    """Protects the machine: nothing goes on to use a processor after a run that could not clear up."""
+    run = subprocess.Popen([sys.executable, "-c", KEPT], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    with run.stdout:
+        companion = int(run.stdout.readline())
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+
+    def is_over() -> bool:
+        try:
+            return Path(f"/proc/{companion}/stat").read_text(encoding="ascii").split()[2] in "ZX"
+        except OSError:
+            return True
+
+    until(is_over)
+
+
+def test_a_limit_of_processor_time_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects runs in a container, whose limit would count the companion: in its group or one above."""
+    own = tmp_path / "own"
+    (tmp_path / "groups/above/mine").mkdir(parents=True)
+    monkeypatch.setattr(awake, "CGROUPS", tmp_path / "groups")
+    monkeypatch.setattr(awake, "OWN_CGROUP", own)
+    assert not has_quota()  # no such file
+    own.write_text("9:cpu:/\n0::/above/mine\n", encoding="ascii")
+    assert not has_quota()
+    limit = tmp_path / "groups/above/cpu.max"
+    limit.write_text("max 100000\n", encoding="ascii")
+    assert not has_quota()
+    limit.write_text("150000 100000\n", encoding="ascii")
+    assert has_quota()
+    with processor_awake() as granted:
+        assert not granted
+
+
+def test_what_the_system_refuses_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects runs on systems that say no: they go on without it."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(awake.subprocess, "Popen", refused)
+        with processor_awake() as granted:
+            assert not granted
+    monkeypatch.setattr("rtsim.live.processes.thread_priority.os.sched_setaffinity", refused)
+    with processor_awake() as granted:
+        assert not granted
