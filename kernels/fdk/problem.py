@@ -104,7 +104,10 @@ class FdkState(NamedTuple):
 
 
 class Smooth(NamedTuple):
-    """Quantities that are smooth functions of the pose: all except contacts, ligaments and recruitment."""
+    """Muscles and inverse dynamics of force-dependent kinematics at a pose, which vary smoothly with it.
+
+    Forces of contacts and ligaments, and the recruitment of muscles, do not, and stand elsewhere.
+    """
 
     v: Annotated[np.ndarray, Floats("n_v")]
     v_dot: Annotated[np.ndarray, Floats("n_v")]
@@ -206,7 +209,7 @@ def n_element_of(joint: FdkModel) -> int:
 
 
 def new_smooth(joint: FdkModel) -> Smooth:
-    """Allocate a Smooth: the quantities that depend smoothly on the pose."""
+    """Allocate the arrays of a Smooth for a joint: muscles and inverse dynamics at a pose."""
     return allocate(
         Smooth,
         n_v=len(joint.fit.hold),

@@ -155,9 +155,13 @@ def chain_twist_shift(tree, pose, b, d, e, w):
 
 @inlined
 def chain_jerks(tree, pose, b, q, v, v_dot, own):
-    """Write psi_ddot and sway of the dofs e of chain joint b, with which dA_i/dq_e = psi_ddot_e + psi_dot_e x
-    V_i + S_e x A_i for velocity V_i and acceleration A_i of every body i that dof e moves, and sway_e =
-    psi_dot_e + dS_e/dt; S_e is its twist (see kernels/dynamics/derivatives).
+    """Write two terms from which derivatives of accelerations are formed, for the dofs of chain joint b:
+    own.psi_ddot and own.sway.
+
+    With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
+    of the dof, they are defined by
+      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = sway_e = psi_dot_e + dS_e/dt
+    (kernels/dynamics/derivatives).
 
     psi_ddot is the sum, over the motions that a coordinate drives, of f' (A x s + V x (V x s)) + 2 f'' v V x
     s + (f'' v_dot + f''' v^2) s, with the motion's unit twist s, its function f, and the velocity V and

@@ -186,9 +186,13 @@ def ellipsoidal_shift(tree, pose, b, d, e, w):
 
 @njit
 def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
-    """Write psi_ddot and sway of the dofs e of ellipsoidal joint b, with which dA_i/dq_e = psi_ddot_e +
-    psi_dot_e x V_i + S_e x A_i for velocity V_i and acceleration A_i of every body i that dof e moves, and
-    sway_e = psi_dot_e + dS_e/dt; S_e is its twist.
+    """Write two terms from which derivatives of accelerations are formed, for the dofs of ellipsoidal joint
+    b: own.psi_ddot and own.sway.
+
+    With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
+    of the dof, they are defined by
+      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = sway_e = psi_dot_e + dS_e/dt
+    (kernels/dynamics/derivatives).
 
     They are those of a ball joint and, with m = w x n,
       sway += (0, K(c_e, w))

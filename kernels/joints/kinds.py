@@ -260,9 +260,13 @@ def joint_twist_shift(tree, pose, b, d, e, w):
 
 @inlined
 def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
-    """Write psi_ddot and sway of the dofs e of joint b, with which dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i +
-    S_e x A_i for velocity V_i and acceleration A_i of every body i that dof e moves, and sway_e = psi_dot_e +
-    dS_e/dt; S_e is its twist (see kernels/dynamics/derivatives).
+    """Write two terms from which derivatives of accelerations are formed, for the dofs of joint b:
+    own.psi_ddot and own.sway.
+
+    With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
+    of the dof, they are defined by
+      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = sway_e = psi_dot_e + dS_e/dt
+    (kernels/dynamics/derivatives).
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries

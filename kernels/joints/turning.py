@@ -59,15 +59,20 @@ def turning_step(q, k, delta, v, scale, q_out):
 
 @inlined
 def turning_jerks(tree, twist, velocity, b, own):
-    """Write psi_ddot and sway of the last three dofs of joint b, which are simultaneous rotations. With
-    these, dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i for velocity V_i and acceleration A_i of every
-    body i that dof e moves, and sway_e = psi_dot_e + dS_e/dt; S_e is its twist.
+    """Write two terms from which derivatives of accelerations are formed, for the last three dofs of joint b,
+    the simultaneous rotations of a ball or free joint: own.psi_ddot and own.sway.
+
+    With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
+    of the dof, they are defined by
+      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = sway_e = psi_dot_e + dS_e/dt;
+    psi_dot has been written by twist_rates. Source: kernels/dynamics/derivatives.py.
 
     tree : Tree - the joint tree
     twist : (n_v, 6) - twists of all dofs about the reference point
     velocity : (6,) - spatial velocity of the body that the joint carries [rad/s, m/s]
     b : int - index of the body that the joint carries
-    own : DerivativeWork - results, written; its before contains velocity and acceleration before these dofs
+    own : DerivativeWork - results, written; its field `before` contains the spatial velocity and acceleration
+        before these three dofs
     """
     V, A, stop = own.before[0], own.before[1], tree.v_start[b + 1]
     for d in range(stop - 3, stop):

@@ -101,10 +101,16 @@ def place_angles(tree, angles, q, work):
 
 @njit
 def couplings(n, row, factor, work):
-    """Write the coupling vector and the status of every angle into work.coupling and work.status.
+    """Compute, for every joint angle, how the whole system moves when the angle changes at unit rate and the
+    constraints hold.
 
-    n : int - number of constraint rows; row : (n, n_v) - constraint rows; factor : (n, n) - factor of G G' +
-        diag c, from factor_rows; work : AngleWork.
+    Its coupling vector, the speeds of all dofs, is written into work.coupling, and whether the angle can
+    change at all (OK, UNDETERMINED or LOCKED) into work.status.
+
+    n : int - number of constraint rows
+    row : (n, n_v) - the constraint rows G
+    factor : (n, n) - Cholesky factor of G G' + diag c with the compliances c of the rows, from factor_rows
+    work : AngleWork - value, gradient and alone as written by place_angles; the results are written
     """
     for a in range(work.value.shape[0]):
         work.status[a] = coupling(n, row, factor, work.gradient[a], work.alone[a], work, work.coupling[a])

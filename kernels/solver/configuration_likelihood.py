@@ -28,16 +28,16 @@ MOST_ODDS = 30.0
 
 @njit
 def evidence(model, problem, skin, variance, at, work):
-    """Return the logarithm of the odds of the published pose against the alternative configuration, from the
-    markers of one frame.
+    """Return the logarithm of the odds, by the markers of one frame, that the published pose is true and not
+    a second one that fits the markers nearly as well, such as one with a knee bent the other way.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     problem : FrameProblem - model, roles of its elements, and measured markers
-    skin : SkinMotion - errors that the markers of a segment share
+    skin : SkinMotion - errors that the markers of a segment share, by motion of the skin
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
-    at : Work - solver's working space at the alternative configuration
-    work : AlternativeWork - here contains the model markers of the published pose; drawn (weight times
-        difference of the markers) and vectors are written
+    at : Work - solver's working space at the second pose
+    work : AlternativeWork - its field `here` contains the model markers of the first pose; `drawn`, the
+        weights times the differences between the markers of both poses, and `vectors`, auxiliary, are written
     """
     markers, here, beyond, drawn = model.markers, work.here, at.marker.model, work.drawn
     more, apart, spread = 0.0, 0.0, 0.0

@@ -58,10 +58,13 @@ class Demands(NamedTuple):
 
 @njit
 def write_pieces(demands, x, k, out):
-    """Write the terms of the inequalities of one frame, and their derivatives, into out : (14,), columns A to
-    T_1.
+    """Write the factors of a generator's torque in one frame, of which its inequalities consist: the angle,
+    speed, passive and damping multipliers, and their derivatives by the fitted parameters.
 
-    demands : Demands - the motion; x : (5,) - fitted parameters; k : int - index of the frame.
+    demands : Demands - the motion, and the torque that it demands
+    x : (5,) - fitted parameters s_A, s_V, Delta_P, lambda_P, s_tau
+    k : int - index of the frame
+    out : (14,) - written, in the order of the constants A, A_1, ... T_1 of this module
     """
     p, curves = demands.parameter, demands.curves
     theta, omega = demands.theta[k], demands.omega[k]

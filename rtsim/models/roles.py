@@ -47,7 +47,7 @@ def check_fits_markers(spec: ModelSpec) -> None:
             "the element rolls, which is a constraint of velocity, and methods that fit a pose to "
             "markers cannot use such a constraint",
             where=f"rolls.{roll.name}",
-            remedy="use the model for dynamics and moment arms, or remove the rolling",
+            remedy="use the model for dynamics and moment arms, or remove `rolls`",
         )
 
 

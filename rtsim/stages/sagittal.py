@@ -1,6 +1,8 @@
-"""Sagittal: pelvis and thighs of a person as coordinates of a planar limb, which a stream can move.
+"""The stage `sagittal`: position and angle of a person's pelvis, and angles of the thighs, in the vertical
+plane of the direction of walking.
 
-They come from the filtered motion: `rtsim hil leg_swing --motion tcp://HOST:PORT` uses them (docs/limbs.md).
+They are computed from the filtered motion. A simulation of a leg in that plane can take its pelvis and thighs
+from them: `rtsim hil leg_swing --motion tcp://HOST:PORT` (docs/limbs.md).
 """
 
 from __future__ import annotations

@@ -153,7 +153,8 @@ class LiveRuns:
             if time.monotonic() > until:
                 raise LiveError(
                     f"no results for {SILENT_S:g} s", where=self._subscriber.address,
-                    remedy="start `rtsim hil CONFIG --arm`, or give --results",
+                    remedy="start the run with the device, armed: `rtsim hil CONFIG --arm`; or give "
+                    "the address of its results with --results",
                 )  # fmt: skip
         self._time = frame.time
         return frame

@@ -108,7 +108,10 @@ class Station(Place, forbid_unknown_fields=True, frozen=True):
                 "the key, or correct it"
             )
         if (self.yields or self.passing) and not self.over:
-            raise ValueError("yields and passing apply only to a station that goes over a surface")
+            raise ValueError(
+                "the keys `yields` and `passing` apply only to a station with `over`, at which the muscle "
+                "wraps over a surface; remove them"
+            )
 
 
 class Hill(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

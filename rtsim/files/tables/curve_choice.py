@@ -42,7 +42,7 @@ class CurveCell(NamedTuple):
         return self.spec.curves is not None and len(self.spec.shape) == 1
 
     def of_side(self, side: str) -> CurveCell:
-        """Return the cell with only the curve of one side."""
+        """Return this cell of the figure with one curve only, that of the given side (right or left)."""
         return self._replace(of={side: self.of[side]}, labels={side: self.labels[side]})
 
 

@@ -59,7 +59,7 @@ class Coordinates:
                 f"coordinate {name!r} does not exist with the joints of the method",
                 where=where,
                 allowed=", ".join(self.names) or "none",
-                remedy="choose a method that keeps the joint",
+                remedy="choose a method that does not leave this joint out",
             ) from None
 
 

@@ -79,7 +79,7 @@ def figure_1(given: ItemInput) -> ItemResult:
         stated("t^PE with lambda^P = 1", flat(2, passive=1.0), "eq. 6"),
         stated("t^A with s^A = 2, minus t^A at half of the angle", wide[:, 0] - narrow[:, 0], "eq. 4"),
         stated(
-            "t^PE with Delta^P, minus t^PE at the angle shifted by Delta^P",
+            "passive torque t^PE with the angle shift Delta^P, minus t^PE without it at the shifted angle",
             shifted[:, 2] - narrow[:, 2],
             "eq. 6",
         ),
