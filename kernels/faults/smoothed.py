@@ -28,7 +28,9 @@ MOVING = 3.0
 
 
 class Smoothing(NamedTuple):
-    """Means and second moments over the frames of each segment, and the smoothing that follows from them."""
+    """Acceleration and mean marker residual of each segment of the body: their means and second moments over
+    the last frames, and the evidence for smoothing that follows from these.
+    """
 
     limit: np.ndarray  # (n_body,) - evidence from which it was smoothed [s^2]; inf = not judged
     time: Annotated[np.ndarray, Floats("n_body")]  # that the means stand for [s]

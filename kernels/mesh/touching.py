@@ -146,11 +146,11 @@ def find_touching(meshes, contacts, e, k, source, target, R, p, work):
 
 @inlined
 def after(i, balls, wake):
-    """Return the node of a tree of balls to visit after node i if its children are left out; -1 after the
-    last one.
+    """Return the node of a tree of balls (bounding spheres) to visit after node i if its children are left
+    out; -1 after the last one.
 
-    The order is parents before children. Parents that are left for good get the smaller wake value of their
-    two children.
+    The order is parents before children. When all nodes below a parent have been visited, its value in wake
+    becomes the smaller one of its two children's.
 
     i : int - index of the node
     balls : int - position of the tree's root in wake

@@ -105,7 +105,7 @@ class CommandCompliance:
         wrong = self._state(newest, arming) or self._torque(newest, commanded, tick_s)
         self.disobeys = bool(wrong) and not arming.on
         if not wrong and self._deaf_s > self._patience_s:
-            return f"the device takes no commands: the newest that it has was {1e3 * late_s:.0f} ms old"
+            return f"the device receives no new commands: its latest command was {1e3 * late_s:.0f} ms old"
         return wrong
 
     def _wrong_between(self, message: Device) -> str:

@@ -85,7 +85,12 @@ def second(apart: Array) -> Array:
 
 
 def exchangeable(apart: Array, pairs: PairedPoints) -> NDArray[np.bool_]:
-    """Return whether a pair could be exchanged with another one, or with an unpaired point, (k,)."""
+    """Return for each of k pairs, (k,), whether it is ambiguous: its track fits the point of another pair, or
+    a point without a track, nearly as well.
+
+    apart : (n_track, n_point) distances between the predicted positions and the points [m]
+    pairs : the tracks, and the points with which they were paired
+    """
     square = apart[pairs.rows] ** 2
     own = square[np.arange(len(pairs.rows)), pairs.columns]
     among = square[:, pairs.columns]

@@ -127,7 +127,9 @@ class InverseDynamics:
 
     @property
     def residual_share_deviation(self) -> Array:
-        """(2, 3) standard deviations of `residual_share` [m, 1]."""
+        """(2, 3) standard deviations of the residual moment and force at the root, divided by the person's
+        weight [m, 1].
+        """
         return self.deviations.residual / self.weight
 
     def deviate(self) -> None:

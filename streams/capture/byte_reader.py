@@ -56,7 +56,7 @@ class ByteReader:
         """Advance by this many bytes; return the offset at which they begin."""
         start = self.at
         if n_byte < 0 or n_byte > self.end - start:
-            raise malformed(f"{n_byte} bytes are announced where {self.end - start} are left")
+            raise malformed(f"{n_byte} bytes should follow, but only {self.end - start} are left")
         self.at = start + n_byte
         return start
 

@@ -46,7 +46,9 @@ class LiveRows(NamedTuple):
 
 
 def messages_of(trial: MarkerTrial) -> tuple[Session, list[list[bytes]]]:
-    """Return the session of a trial, and its messages as they arrive from the socket."""
+    """Return the descriptor of the stream that a trial would be sent as (names of its markers, rate), and its
+    frames as the bytes that a receiver would get.
+    """
     session = marker_session(trial.names, rate=trial.rate, t_start=0)
     layout = FieldLayout(session)
     messages = [

@@ -37,9 +37,10 @@ def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
     if ways.again is not None:
         told.append("a replayed run takes its commands, and its emergency stops, from the recording alone")
     elif not server.stop_address:
+        by_signal = f", and by {ways.signal.name}" if ways.signal.name else ""
         told.append(
-            f"{server.address} receives no datagrams: the emergency stop comes by command, from the "
-            f"terminal, and by {ways.signal.name or 'no signal'}"
+            f"{server.address} receives no datagrams; the emergency stop can be given by `rtsim command "
+            f"emergency_stop`, by a key in this terminal{by_signal}"
         )
     if not server.askers.tells:
         told.append(

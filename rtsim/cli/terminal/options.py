@@ -94,7 +94,7 @@ RUN_OPTIONS = (
     click.option("--config", "--run", "config", type=Config("runs"), metavar="RUN",
                  help=f"Run config: {OF_NAME}."),
     click.option("--set", "choices", multiple=True, metavar="NAME=CHOICE",
-                 help="A choice that the run config offers (repeatable)."),
+                 help="Choose one of the alternatives in the run config's `choices` (repeatable)."),
     SOURCE_OPTION,
     click.option("--subject", type=Config("subjects"), help=f"Subject model: {OF_NAME}."),
     UNNAMED_OPTION,

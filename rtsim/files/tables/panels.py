@@ -219,8 +219,8 @@ def _is_step(row: object) -> bool:
 
 
 def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
-    """Return all cells if there are few, otherwise only those with the largest values on either side, in
-    order.
+    """Return the cells of a figure that are drawn: all if there are few, otherwise those with the largest
+    absolute values, of the right or the left side, in their former order.
     """
     if len(cells) <= MANY_CELLS:
         return cells

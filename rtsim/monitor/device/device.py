@@ -130,7 +130,7 @@ class DevicePanel(QFrame):
         )
         self.save, self.switch = {}, {}
         for name in SNAPSHOTS:
-            keeps, goes = f"Keep the parameters as {name}", f"Go to the parameters kept as {name}"
+            keeps, goes = f"Keep the parameters as {name}", f"Set the parameters saved as {name}"
             self.save[name] = self._commanding(f"Keep {name}", "save", keeps, name=name)
             self.switch[name] = self._commanding(f"To {name}", "switch", goes, name=name)
         self.sliders: dict[str, Slider] = {}

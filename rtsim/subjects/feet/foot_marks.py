@@ -49,7 +49,8 @@ def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], 
     if exchanged:
         said = ", ".join(f"{role} is labelled {other}" for role, other in exchanged)
         notes = (
-            f"labels of the metatarsals are exchanged; the markers were assigned by their positions: {said}",
+            "the labels of two metatarsal markers are swapped; the markers were assigned by their positions: "
+            f"{said}",
         )
     return {**{role: role for role in mean}, **dict(exchanged)}, notes
 

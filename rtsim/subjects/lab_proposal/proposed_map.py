@@ -40,7 +40,7 @@ WITHOUT = {
 NEEDED = {
     "asis": "without both ASIS the pelvis cannot be computed",
     "psis": "without both PSIS or a sacrum marker the pelvis cannot be computed",
-    "sacrum": "without this marker and both PSIS the pelvis cannot be computed",
+    "sacrum": "without this marker, or both PSIS in its place, the pelvis cannot be computed",
     "epicondyle_lateral": "without this marker the knee cannot be computed",
     "malleolus_lateral": "without this marker the ankle cannot be computed",
     "calcaneus": "without this marker the foot cannot be computed",

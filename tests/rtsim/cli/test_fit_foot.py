@@ -62,7 +62,7 @@ def test_the_report_stands_beside_the_thesis(gait, capsys):
     assert code == 0
     for words in (
         "walk2.trc, plate_5, left foot (fitted)", "table 5.5", "table 5.7", "table 5.8", "table 5.9",
-        "not validated", "those of table 5.6", "hardly determine", "labels of the metatarsals are exchanged",
+        "not validated", "those of table 5.6", "hardly determine", "metatarsal markers are swapped",
     ):  # fmt: skip
         assert words in text
 

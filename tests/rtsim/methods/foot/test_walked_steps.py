@@ -57,7 +57,7 @@ def test_exchanged_labels_of_a_real_foot_are_put_right(gait):
     """Protects walk2's left foot, whose metatarsals 1 and 2 are exchanged: it mirrors the right one."""
     walk = walked_steps(gait / "walk2.trc")
     left, right = walk.steps["plate_5"].frame, walk.steps["plate_6"].frame
-    assert any("labels of the metatarsals are exchanged" in note for note in walk.steps["plate_5"].notes)
+    assert any("labels of two metatarsal markers are swapped" in note for note in walk.steps["plate_5"].notes)
     np.testing.assert_allclose(left.toe_origin, right.toe_origin, atol=0.006)
 
 

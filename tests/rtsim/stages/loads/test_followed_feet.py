@@ -69,7 +69,7 @@ def test_exchanged_metatarsals_leave_a_foot_its_side(moved):
         left.axes.axes, np.diag(MIRROR) @ right.axes.axes @ np.diag(MIRROR), atol=1e-12
     )
     assert right.notes == ()
-    assert "labels of the metatarsals are exchanged" in left.notes[0]
+    assert "labels of two metatarsal markers are swapped" in left.notes[0]
 
 
 @pytest.mark.parametrize("stands", [False, True], ids=["trial", "static"])
