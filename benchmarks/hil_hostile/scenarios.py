@@ -43,7 +43,9 @@ def device_lies(
             rig.check_on()
             began = liar.begin(lie, of_angle)
             rig.watch(seconds, 0.15)
-            seen = rig.evidence(since, liar.lied_ns or began, declared(rig.declared))
+            seen = rig.evidence(
+                since, liar.lied_ns or began, declared(rig.declared), began_ns=began
+            )  # a lie may be told before its angle is as wrong as a lie has to be to count
         return seen._replace(wrong=check(rig, seen) if check is not None else ())
 
     return act
