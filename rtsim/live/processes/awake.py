@@ -41,8 +41,8 @@ def processor_awake(wanted: bool = True) -> Iterator[bool]:
 
     The processor is the last one on which this thread may run; `pinned` around this block chooses another
     one. The threads that serve its sockets are kept there, too, as another processor would have to wake up
-    for them. Nothing is done if a limit of processor time (cpu.max of a control group, as of a container)
-    would count the companion's.
+    for them. Nothing is done if a limit of processor time (of a control group, as of a container) would count
+    the companion's.
     """
     allowed = processors()
     if not wanted or not allowed or not hasattr(os, "SCHED_IDLE") or has_quota():
@@ -88,14 +88,23 @@ def all_pinned(cpu: int) -> Iterator[bool]:
 
 def has_quota() -> bool:
     """Return whether a control group of this process, or one above it, limits its processor time."""
-    with suppress(OSError, StopIteration):
-        lines = OWN_CGROUP.read_text(encoding="ascii").splitlines()
-        own = next(line for line in lines if line.startswith("0::")).removeprefix("0::/")
-        group = CGROUPS / own
-        for folder in (group, *group.parents):
-            if not folder.is_relative_to(CGROUPS):
-                break
-            with suppress(OSError):
-                if not (folder / "cpu.max").read_text(encoding="ascii").startswith("max"):
-                    return True
+    with suppress(OSError, ValueError):
+        for line in OWN_CGROUP.read_text(encoding="utf-8").splitlines():
+            _, controllers, own = line.split(":", 2)
+            if controllers and "cpu" not in controllers.split(","):
+                continue
+            root = CGROUPS / controllers  # of version 1; "" is the one root of version 2
+            group = root / own.lstrip("/")
+            if any(is_limited(folder) for folder in (group, *group.parents) if folder.is_relative_to(root)):
+                return True
+    return False
+
+
+def is_limited(group: Path) -> bool:
+    """Return whether the files of a control group, if it has any, limit its processor time."""
+    for name in ("cpu.max", "cpu.cfs_quota_us"):
+        with suppress(OSError):
+            limit = (group / name).read_text(encoding="ascii").split()
+            if limit and limit[0] not in ("max", "-1"):
+                return True
     return False

@@ -88,6 +88,13 @@ def test_a_limit_of_processor_time_is_seen(tmp_path: Path, monkeypatch: pytest.M
     assert has_quota()
     with processor_awake() as granted:
         assert not granted
+    limit.unlink()
+    assert not has_quota()
+    of_former_version = tmp_path / "groups/cpu/cpu.cfs_quota_us"  # in a container: its own group is the root
+    of_former_version.parent.mkdir()
+    for text, limits in (("-1\n", False), ("50000\n", True)):
+        of_former_version.write_text(text, encoding="ascii")
+        assert has_quota() == limits
 
 
 def test_what_the_system_refuses_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
