@@ -19,14 +19,18 @@ from tests.rtsim.live.rig import until
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "SCHED_IDLE") or has_quota(), reason="this system keeps no processor awake"
 )
-CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
 KEPT = """
-import sys, time
+import os, time
 from rtsim.live.processes.awake import processor_awake
 with processor_awake():
-    print(open("/proc/self/task/%d/children" % __import__("os").getpid()).read(), flush=True)
+    print(open(f"/proc/self/task/{os.getpid()}/children").read(), flush=True)
     time.sleep(600)
 """
+
+
+def children() -> set[int]:
+    """Return the processes that the main thread has started and that are there."""
+    return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()))
 
 
 def test_all_threads_stay_on_one_processor_beside_a_companion() -> None:
@@ -34,18 +38,18 @@ def test_all_threads_stay_on_one_processor_beside_a_companion() -> None:
     over, former = threading.Event(), os.sched_getaffinity(0)
     thread = threading.Thread(target=over.wait)
     thread.start()
-    native = thread.native_id
+    native, before = thread.native_id, children()
     assert native is not None
     try:
         with processor_awake() as granted:
             assert granted
             last = {processors()[-1]}
             assert os.sched_getaffinity(0) == os.sched_getaffinity(native) == last
-            (companion,) = map(int, CHILDREN.read_text(encoding="ascii").split())
+            (companion,) = children() - before
             until(lambda: os.sched_getscheduler(companion) == os.SCHED_IDLE)
             until(lambda: os.sched_getaffinity(companion) == last)
         assert os.sched_getaffinity(0) == os.sched_getaffinity(native) == former
-        assert not CHILDREN.read_text(encoding="ascii").split()
+        assert children() == before
         with processor_awake(wanted=False) as granted:
             assert not granted
             assert os.sched_getaffinity(0) == former
