@@ -261,10 +261,10 @@ def residuals(sharing, at, balance):
 
 @njit
 def remainder(at, balance):
-    """Write the load that remains along the constraint rows into balance.reaction : (n_held,), by least
-    squares.
+    """Write the reactions of the constraints that bear the load that the muscles leave, by least squares, into
+    balance.reaction : (n_held,).
 
-    at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
+    at : Smooth - muscles at the pose, and the rows of the constraints
     balance : MuscleBalance - activations and reactions that bear the load; its fields reaction and rhs are
         written
     """

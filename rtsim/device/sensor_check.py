@@ -102,10 +102,10 @@ class SensorCheck:
         self._compare = hold(compare, (*held, 0, 0, 0.0, 0.0, 0.0, 0.0), given=(3, 4, 5, 6, 7, 8))
 
     def look(self, newest: Device, awaited: int, passed_s: float, by_device_s: float = math.nan) -> None:
-        """Compare a new measurement with the angles sent.
+        """Compare a new measurement of the device with the joint angles that were sent to it.
 
-        awaited : number of the newest output
-        passed_s : time since the previous measurement, by the ticks [s]
+        awaited : sequence number of the newest output, to which the next measurement will be the answer
+        passed_s : time since the previous measurement, as a number of ticks times their period [s]
         by_device_s : time since the previous measurement by the device's clock [s]; NaN if that clock cannot
           be used
         """

@@ -24,7 +24,9 @@ class Allowance:
         self.spent_ns = 0
 
     def earn(self, passed_ns: int) -> None:
-        """Increase the budget by the `share` of a time that passed with other work, or without work [ns]."""
+        """Add to the budget: the part `share` of the time passed_ns [ns], in which everything else was done, or
+        nothing.
+        """
         self.left_ns = min(MOST_NS, self.left_ns + self._share * passed_ns)
 
     def spend(self, cost_ns: int) -> None:

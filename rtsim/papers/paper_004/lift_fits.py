@@ -280,7 +280,7 @@ def figure_5(given: ItemInput) -> ItemResult:
 
 
 def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
-    """Build the catalogue entry of a figure or table of the lift."""
+    """Build the entry of a figure or table on the lifting trial, in the list of all figures of the paper."""
     return PaperItem(
         kind=kind,
         number=number,
