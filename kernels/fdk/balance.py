@@ -261,8 +261,8 @@ def residuals(sharing, at, balance):
 
 @njit
 def remainder(at, balance):
-    """Write the reactions of the constraints that bear the load that the muscles leave, by least squares, into
-    balance.reaction : (n_held,).
+    """Write the reactions of the constraints that bear the load that the muscles leave, by least squares,
+    into balance.reaction : (n_held,).
 
     at : Smooth - muscles at the pose, and the rows of the constraints
     balance : MuscleBalance - activations and reactions that bear the load; its fields reaction and rhs are

@@ -24,8 +24,8 @@ class Allowance:
         self.spent_ns = 0
 
     def earn(self, passed_ns: int) -> None:
-        """Add to the budget: the part `share` of the time passed_ns [ns], in which everything else was done, or
-        nothing.
+        """Add a part `share` of the time passed_ns [ns], in which everything else was done or nothing, to the
+        budget.
         """
         self.left_ns = min(MOST_NS, self.left_ns + self._share * passed_ns)
 

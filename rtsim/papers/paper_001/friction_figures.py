@@ -387,7 +387,7 @@ ITEMS = (
     item("4.1", "the law of Andersson", figure_4_1),
     item("4.2", "the law of Hollars", figure_4_2),
     item("4.3", "the law of Specker", figure_4_3),
-    item("4.4", "the choice of v_d in the law of Specker", figure_4_4),
+    item("4.4", "the choice of the velocity v_d in the friction law of Specker", figure_4_4),
     item("4.5", "the proposed friction law and its terms", figure_4_5),
     item("4.6", "the proposed friction law as a function of the normal force", figure_4_6),
     item("4.8", "stick and slip, four laws", figure_4_8, ("simulation",)),

@@ -85,7 +85,8 @@ def figure_1(given: ItemInput) -> ItemResult:
         ),
     ]
     notes = (
-        "The authors' program blends t^V towards its eccentric maximum, not towards 1 as in eq. 5; "
+        "As its weight lambda^V rises, the torque-velocity factor t^V of the authors' program approaches its "
+        "eccentric maximum, and in eq. 5 the value 1; "
         "the panels show the curves of the program, the table those of eq. 5.",
     )
     return ItemResult(rows, panels_of_parameters(one), notes)
