@@ -186,12 +186,10 @@ SPIN_GRIP = 8
 def held_patch(patch, constants, row, Q, V):
     """Return twelve numbers of a contact's patch, which are computed once for all derivatives of its torques.
 
-    They are, with the symbols of the module: c1, c2 and the volume; their derivatives by the relative depth
-    d; tr(C) and r_g; for spinning friction F with the normal force N and the spin w_n, r_g dF/dN, F and
-    dF/dw_n; and the factor k_V |a_V| of rolling resistance.
+    With the symbols of the module: c1, c2 and the volume; their derivatives by the relative depth d; tr(C)
+    and r_g; of spinning friction F, r_g dF/dN, F and dF/dw_n; the factor k_V |a_V| of rolling resistance.
 
-    patch : (1 = rolling resistance, 1 = spinning friction, friction law, product a b c of the radii [m^3],
-        whether dF/dw_n is at least F/w_n, the slope of a line through the origin : bool)
+    patch : (1 = rolling resistance, 1 = spinning friction, friction law, a b c [m^3], secant : bool)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]

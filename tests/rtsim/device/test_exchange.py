@@ -206,7 +206,7 @@ def test_a_free_device_that_hears_nothing_is_a_fault() -> None:
         if k == 100:
             assert x.arming.state == "armed"
     assert x.arming.state == "fault"
-    assert "takes no commands" in x.arming.reason
+    assert "receives no new commands" in x.arming.reason
 
 
 def test_a_few_missing_answers_are_no_fault() -> None:
