@@ -169,13 +169,10 @@ def choose_rows(couplers, coupler_work, L, own):
 
 @njit
 def push_back(L, own, x):
-    """Correct x : (n_v,), speeds or accelerations, so that it satisfies the active constraints: add M^-1 G'
-    lambda, where lambda solves G M^-1 G' lambda = own.left, with the mass matrix M and the constraints'
-    Jacobian G.
+    """Correct x : (n_v,) by the active constraints: add M^-1 G' lambda, where G M^-1 G' lambda = own.left.
 
-    L : (n_v, n_v) - Cholesky factor of the mass matrix of the independent coordinates
-    own : HoldWork - prepared by spread_active; its field left contains what the constraints lack, and is
-        replaced by lambda; delta is written
+    L : (n_v, n_v) - Cholesky factor of the mass matrix M of the independent coordinates
+    own : HoldWork - after spread_active; left, what the constraints lack, becomes lambda; delta is written
     """
     n_v, k, delta = x.shape[0], own.n_active[0], own.delta
     solve_lower(own.rows.kernel, k, own.left)
