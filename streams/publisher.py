@@ -11,6 +11,7 @@ import zmq
 from streams.access.askers import key_of
 from streams.access.guard import SendingLimit
 from streams.access.security import Security
+from streams.access.wire import inode_of
 from streams.clock import is_over, now_ns
 from streams.closing import Closing
 from streams.codec import TOPICS, encode
@@ -81,7 +82,7 @@ class Publisher(Closing):
         self._open: dict[StreamName, _Open] = {}
         self._announced_ns = -ANNOUNCE_NS
         self._drained_ns = self._served_ns = now_ns()
-        self._cut, self._n_in_a_row = -1, 0
+        self._cut, self._n_in_a_row = (-1, 0), 0
         self._early: deque[tuple[int, bytes, str, int]] = deque(maxlen=MOST_EARLY)
         self._closed = False
 
@@ -127,7 +128,7 @@ class Publisher(Closing):
         """
         began_ns, joined = now_ns(), False
         over_ns = began_ns + int(SHARE * (began_ns - self._served_ns))
-        self._served_ns, self._cut = began_ns, -1
+        self._served_ns, self._cut = began_ns, (-1, 0)
         self._judge_early(began_ns)
         for n in count():
             if n >= LEAST_AT_ONCE and now_ns() > over_ns:
@@ -185,13 +186,13 @@ class Publisher(Closing):
             fd = int(message.get(SRCFD))
         except zmq.ZMQError:
             return False  # not a peer's word: libzmq cancels what a connection held that is over
-        if fd == self._cut:
+        if fd == self._cut[0] and inode_of(fd) == self._cut[1]:
             return False
         connection = guard.connection(fd)
         if connection is not None:
             return self._judge(connection, fd, word, key_of(message)) and _waits(word)
         if guard.has_ended(fd):
-            self._cut = fd
+            self._cut = fd, inode_of(fd)
             return False
         self._early.append((fd, word, key_of(message), now_ns()))
         return _waits(word)
@@ -226,7 +227,7 @@ class Publisher(Closing):
                 held.add(topic)
             return adds
         if connection.guilty:
-            self._cut = fd  # whatever else it sent is of no use
+            self._cut = fd, connection.inode  # whatever else it sent is of no use
             return False
         connection.key = key
         if adds == (topic in held):
@@ -246,12 +247,13 @@ class Publisher(Closing):
         topic = word[1:]
         # Only prefixes of real topics are kept, so that nobody can fill the memory with invented ones.
         if word[:1] in (b"\x00", b"\x01") and topic in PREFIXES:
-            self._subscriptions[topic] += 1 if word[:1] == b"\x01" else -1
+            held = self._subscriptions[topic] + (1 if word[:1] == b"\x01" else -1)
+            self._subscriptions[topic] = max(0, held)  # whoever cancels what nobody holds hides nobody later
         return _waits(word)
 
     def _n_listening(self, topic: bytes) -> int:
         if self._bound.guard is None:
-            return sum(n for one, n in self._subscriptions.items() if topic.startswith(one) and n > 0)
+            return sum(n for one, n in self._subscriptions.items() if topic.startswith(one))
         return sum(any(map(topic.startswith, held)) for held in self._bound.guard.topics)
 
 

@@ -186,6 +186,20 @@ def test_who_cancels_what_he_never_had_hides_no_subscriber(eventually):
         honest.close()
 
 
+def test_cancels_hide_no_subscriber_where_no_guard_knows_the_connections(monkeypatch, eventually):
+    """Protects the count on other systems and local sockets: it never falls below nobody."""
+    with Publisher(LOCAL) as publisher, zmq.Context() as context:
+        monkeypatch.setattr(publisher._bound, "guard", None)
+        publisher.announce(marker_session(["LASI"], rate=100.0, t_start=0))
+        with contextlib.closing(wire(publisher.address, b"SUB")) as peer:
+            peer.sendall(frame(b"\x00session") * 50 + frame(b"\x01end"))
+            eventually(lambda: publisher.service() or publisher.is_heard("end"))
+            honest = client_socket(context, zmq.SUB, publisher.address, None, [b"session", b"markers"])
+            connect(honest, publisher.address)
+            assert publisher.wait_for_subscriber(GUARD_S)
+        honest.close()
+
+
 def test_visitors_who_leave_at_once_hide_no_subscriber(eventually):
     """Protects the count from subscriptions that are read when their connection is over already."""
     with Publisher(LOCAL) as publisher, zmq.Context() as context:
