@@ -63,7 +63,7 @@ class Loop:
     ----------
     source, stages, output : input of frames, computation on each frame, destination of the results
     meta : metadata of the run for the descriptors
-    urgently : run at real-time priority, where the system permits it, and keep processors from sleeping
+    urgently : run at real-time priority, where the system permits it, on one processor that does not sleep
     first : run before ordinary programs, where the system permits it, while this leaves them enough time
     takes_marks : whether events can be marked by command
 

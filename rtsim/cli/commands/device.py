@@ -31,7 +31,7 @@ from streams.sockets import DEVICE_ADDRESS
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Like --priority first, but without its limit on processor time, and with processors kept awake.",
+    help="Like --priority first, but without its limit on processor time, and on one processor kept awake.",
 )
 @PRIORITY_OPTION
 @click.option(

@@ -7,14 +7,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rtsim.live.processes.thread_priority import pinned, processors, threads
+from rtsim.live.processes.thread_priority import pinned, processors
 
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUP = Path("/proc/self/cgroup")
+FASTEST = "/sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq"
+END_S = 1.0
+"""Longest wait for the end of the companion [s]; it needs its processor to end, which others may hold."""
 BUSY = """
 import os, sys
 parent, cpu = map(int, sys.argv[1:])
@@ -24,66 +27,60 @@ while os.getppid() == parent:
     for _ in range(100_000):
         pass
 """
-"""What the companion process does: nothing, as the very last on its processor, as long as its parent lives,
+"""What the companion process does: nothing, after all others on its processor, as long as its parent lives,
 which it looks up every few milliseconds."""
 
 
 @contextmanager
 def processor_awake(wanted: bool = True) -> Iterator[bool]:
-    """Within the `with` block, keep all threads of this process on one processor that does not sleep; yield
-    whether the system permits this. Do nothing if it is not `wanted`.
+    """Within the `with` block, keep this thread, and threads that it starts, on one processor that does not
+    sleep; yield whether that was tried and not refused. Do nothing if it is not `wanted`.
 
     A processor that wakes up from a sleep takes tens of microseconds to do so, in a virtual machine more, and
-    finds its caches empty. So a companion process keeps it busy, with the policy SCHED_IDLE: whatever else
-    wants the processor interrupts it at once. It takes the power of one processor, so this is for threads
-    with deadlines of a millisecond. To keep all processors awake would be worse: a virtual machine that uses
-    all of the time that it may have is stopped by its host for milliseconds.
+    finds its caches empty. So a companion process keeps it busy, with the policy SCHED_IDLE: whatever else of
+    this session wants the processor goes before it. It takes the power of one processor, so this is for
+    threads with deadlines of a millisecond. To keep all processors awake would be worse: a virtual machine
+    that uses all of the time that it may have is stopped by its host for milliseconds.
 
-    The processor is the last one on which this thread may run; `pinned` around this block chooses another
-    one. The threads that serve its sockets are kept there, too, as another processor would have to wake up
-    for them. Nothing is done if a limit of processor time (of a control group, as of a container) would count
-    the companion's.
+    Other threads go where they like: those that read sockets or wait for an emergency stop must not depend on
+    a loop that may need all of its processor. Nothing is done if a limit of processor time (of a control
+    group, as of a container) would count the companion's.
     """
     allowed = processors()
-    if not wanted or not allowed or not hasattr(os, "SCHED_IDLE") or has_quota():
+    if not (wanted and allowed and sys.executable and hasattr(os, "SCHED_IDLE")) or has_quota():
         yield False
         return
+    cpu = best_of(allowed)
     try:
         companion = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", BUSY, str(os.getpid()), str(allowed[-1])],
+            [sys.executable, "-I", "-S", "-c", BUSY, str(os.getpid()), str(cpu)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C in the terminal is for the loop
+            # Ctrl-C in the terminal is for the loop; a session of its own would have a share of its own, too
+            process_group=0,
         )
     except OSError:
         yield False
         return
     try:
-        with all_pinned(allowed[-1]) as granted:
+        with pinned(cpu) as granted:
             yield granted
     finally:
         companion.kill()
-        companion.wait()
+        with suppress(subprocess.TimeoutExpired):
+            companion.wait(END_S)
 
 
-@contextmanager
-def all_pinned(cpu: int) -> Iterator[bool]:
-    """Within the `with` block, run the threads of this process, and those that they start, only on processor
-    `cpu`; yield whether this was granted for the calling thread.
-    """
-    former = {}
-    with pinned(cpu) as granted:
-        for thread in threads() if granted else ():
-            with suppress(OSError):  # a thread that has ended meanwhile
-                former[thread] = os.sched_getaffinity(thread)
-                os.sched_setaffinity(thread, {cpu})
-        try:
-            yield granted
-        finally:
-            for thread, processors_before in former.items():
-                with suppress(OSError):
-                    os.sched_setaffinity(thread, processors_before)
+def best_of(allowed: Sequence[int]) -> int:
+    """Return the last of those processors that can be fastest, as some are made to save power."""
+
+    def rank(cpu: int) -> tuple[int, int]:
+        with suppress(OSError, ValueError):
+            return int(Path(FASTEST.format(cpu)).read_text(encoding="ascii")), cpu
+        return 0, cpu
+
+    return max(allowed, key=rank)
 
 
 def has_quota() -> bool:

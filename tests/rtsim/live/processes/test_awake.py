@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from rtsim.live.processes import awake
-from rtsim.live.processes.awake import has_quota, processor_awake
-from rtsim.live.processes.thread_priority import processors
+from rtsim.live.processes.awake import best_of, has_quota, processor_awake
 from tests.rtsim.live.rig import until
 
 pytestmark = pytest.mark.skipif(
@@ -33,8 +32,10 @@ def children() -> set[int]:
     return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()))
 
 
-def test_all_threads_stay_on_one_processor_beside_a_companion() -> None:
-    """Protects time steps and their sockets: one processor that is never idle, the former ones after."""
+def test_the_loop_alone_stays_on_a_processor_beside_a_companion() -> None:
+    """Protects time steps, by a processor that is never idle, and emergency stops, whose threads must not
+    depend on a loop that needs all of it; whatever runs goes before the companion.
+    """
     over, former = threading.Event(), os.sched_getaffinity(0)
     thread = threading.Thread(target=over.wait)
     thread.start()
@@ -43,12 +44,15 @@ def test_all_threads_stay_on_one_processor_beside_a_companion() -> None:
     try:
         with processor_awake() as granted:
             assert granted
-            last = {processors()[-1]}
-            assert os.sched_getaffinity(0) == os.sched_getaffinity(native) == last
+            last = {best_of(sorted(former))}
+            assert os.sched_getaffinity(0) == last
+            assert os.sched_getaffinity(native) == former
             (companion,) = children() - before
             until(lambda: os.sched_getscheduler(companion) == os.SCHED_IDLE)
             until(lambda: os.sched_getaffinity(companion) == last)
-        assert os.sched_getaffinity(0) == os.sched_getaffinity(native) == former
+            assert os.getsid(companion) == os.getsid(0)  # of another session it would have an equal share
+            assert os.getpgid(companion) != os.getpgid(0)  # Ctrl-C is not for it
+        assert os.sched_getaffinity(0) == former
         assert children() == before
         with processor_awake(wanted=False) as granted:
             assert not granted
@@ -74,6 +78,17 @@ def test_a_companion_ends_with_a_process_that_is_killed() -> None:
             return True
 
     until(is_over)
+
+
+def test_a_fast_processor_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects time steps on machines some of whose processors are made to save power."""
+    monkeypatch.setattr(awake, "FASTEST", str(tmp_path / "cpu{}"))
+    assert best_of([0, 1, 2]) == 2
+    for cpu, frequency in enumerate((5_000_000, 5_000_000, 3_800_000)):
+        (tmp_path / f"cpu{cpu}").write_text(f"{frequency}\n", encoding="ascii")
+    assert best_of([0, 1, 2]) == 1
+    (tmp_path / "cpu1").write_text("<unknown>\n", encoding="ascii")
+    assert best_of([0, 1, 2]) == 0
 
 
 def test_a_limit_of_processor_time_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,6 +124,10 @@ def test_what_the_system_refuses_is_no_failure(monkeypatch: pytest.MonkeyPatch) 
 
     with monkeypatch.context() as patched:
         patched.setattr(awake.subprocess, "Popen", refused)
+        with processor_awake() as granted:
+            assert not granted
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", None)
         with processor_awake() as granted:
             assert not granted
     monkeypatch.setattr("rtsim.live.processes.thread_priority.os.sched_setaffinity", refused)
