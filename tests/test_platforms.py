@@ -15,7 +15,6 @@ from rtsim.cli.terminal import emergency
 from rtsim.cli.terminal.emergency import EmergencySignal, emergency_key
 from rtsim.files.markers import c3d_child
 from rtsim.live.processes import thread_priority
-from rtsim.live.processes.awake import processor_awake
 from tests.syntax_trees import ROOT, syntax_trees
 
 POSIX_MODULES = frozenset(["fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"])
@@ -65,7 +64,6 @@ POSIX_FUNCTIONS = frozenset(
     ]
 )
 LOOKED_BEFORE = {
-    "rtsim/live/processes/awake.py": 'hasattr(os, "SCHED_IDLE")',
     "kernels/compiler/private_folder.py": "HAS_OWNERS",
     "streams/access/ownership.py": 'os.name != "posix"',
     "streams/access/users.py": "TELLS",
@@ -252,6 +250,4 @@ def test_priority_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch
     assert thread_priority.may_have_priority() is False
     assert thread_priority.processors() == ()
     with thread_priority.pinned(0) as granted:
-        assert granted is False
-    with processor_awake() as granted:
         assert granted is False
