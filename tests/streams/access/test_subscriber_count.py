@@ -84,9 +84,12 @@ def test_who_is_not_known_yet_is_counted_once_he_is(publisher, come, monkeypatch
     """
     guard, calls = publisher._bound.guard, []
     known = guard.connection
-    monkeypatch.setattr(
-        guard, "connection", lambda fd: calls.append(fd) or (len(calls) > 9 and known(fd)) or None
-    )
+
+    def known_late(fd):
+        calls.append(fd)
+        return known(fd) if len(calls) > 9 else None
+
+    monkeypatch.setattr(guard, "connection", known_late)
     # as if a former connection under the same descriptor had ended a moment ago
     guard._ended_ns.update(dict.fromkeys(range(1024), 1 << 62))
     come()
