@@ -24,9 +24,10 @@ from rtsim.live.inputs.inputs import Input
 from rtsim.live.inputs.mailbox import Mailbox
 from rtsim.live.latency import StageTimes
 from rtsim.live.marks import Marks
+from rtsim.live.processes.awake import on_processor_awake
 from rtsim.live.processes.gc_control import gc_paused
 from rtsim.live.processes.memory_growth import MemoryGrowth
-from rtsim.live.processes.thread_priority import PrioritySharing, processors_awake, with_priority
+from rtsim.live.processes.thread_priority import PrioritySharing, with_priority
 from rtsim.live.result_session import FrameResult, ResultSession
 from rtsim.stages.stage import Stage, StageCommand
 from streams.account import LONGEST_NAME, Sentences, account, plain
@@ -62,7 +63,7 @@ class Loop:
     ----------
     source, stages, output : input of frames, computation on each frame, destination of the results
     meta : metadata of the run for the descriptors
-    urgently : run at real-time priority, where the system permits it, and keep processors from sleeping
+    urgently : run at real-time priority on a processor that does not sleep, where the system permits it
     first : run before ordinary programs, where the system permits it, while this leaves them enough time
     takes_marks : whether events can be marked by command
 
@@ -119,7 +120,7 @@ class Loop:
         """Process the frames of the input until it ends; return the reason of the end."""
         before = n_compiled()
         with (
-            processors_awake(self.urgently),
+            on_processor_awake(self.urgently),
             with_priority(self.urgently or self._first) as self.granted,
             gc_paused(),
             counting_collections(self.counters),

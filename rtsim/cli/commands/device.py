@@ -31,7 +31,7 @@ from streams.sockets import DEVICE_ADDRESS
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Like --priority first, but without its limit on processor time, and with processors kept awake.",
+    help="Like --priority first, but without its limit on processor time, and with a processor kept awake.",
 )
 @PRIORITY_OPTION
 @click.option(
@@ -59,8 +59,9 @@ def command(
     from rtsim.config.runs.device_schema import DeviceSpec
     from rtsim.files.output import check_folder
     from rtsim.live.hardware.device_process import SimulatedDevice, listen_for_emergency
+    from rtsim.live.processes.awake import urgent
     from rtsim.live.processes.gc_control import gc_paused
-    from rtsim.live.processes.thread_priority import may_have_priority, urgent, with_priority
+    from rtsim.live.processes.thread_priority import may_have_priority, with_priority
 
     if log is not None:
         check_folder(log, "--log", in_place=True)

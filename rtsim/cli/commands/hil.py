@@ -79,7 +79,7 @@ def _address(name: str, what: str) -> Any:
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Like --priority first, but without its limit on processor time, and with processors kept awake.",
+    help="Like --priority first, but without its limit on processor time, and on a processor kept awake.",
 )
 @PRIORITY_OPTION
 @click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Run the loop on this processor only.")

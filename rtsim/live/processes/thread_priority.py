@@ -7,18 +7,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 
 from streams.clock import now_ns
 
 PRIORITY = 50
 """Priority in the middle of 1 to 99, as of the threads that serve interrupts."""
-LATENCY_REQUEST = "/dev/cpu_dma_latency"
-"""File of Linux by which a process limits the time that processors may take to wake up; the limit holds
-until the file is closed.
-"""
-NO_LATENCY = bytes(4)
-"""A limit of 0 us, as a 32-bit integer: idle processors keep polling and do not sleep."""
 MOST_SHARE, LITTLE_SHARE = 0.8, 0.5
 """Parts of a processor: threads that need more than the first lose their priority, until they need less than
 the second."""
@@ -56,38 +50,6 @@ def with_priority(wanted: bool = True) -> Iterator[bool]:
         yield True
     finally:
         os.sched_setscheduler(0, *former)
-
-
-@contextmanager
-def urgent(wanted: bool = True) -> Iterator[bool]:
-    """Within the `with` block, give this thread priority and keep idle processors from sleeping; yield
-    whether the priority was granted. Do nothing if it is not `wanted`.
-    """
-    with with_priority(wanted) as granted, processors_awake(wanted):
-        yield granted
-
-
-@contextmanager
-def processors_awake(wanted: bool = True) -> Iterator[bool]:
-    """Within the `with` block, keep idle processors from sleeping; yield whether the system permits this.
-
-    A processor that wakes up from a sleep takes tens of microseconds to do so, in a virtual machine more, and
-    finds its caches empty. It takes more power to stay awake, so this is for threads with deadlines of a
-    millisecond. Linux permits it to those who may write LATENCY_REQUEST, usually root.
-    """
-    if not wanted:
-        yield False
-        return
-    with ExitStack() as stack:
-        try:
-            request = os.open(LATENCY_REQUEST, os.O_WRONLY)
-            stack.callback(os.close, request)
-            os.write(request, NO_LATENCY)
-        except OSError:
-            granted = False
-        else:
-            granted = True
-        yield granted
 
 
 class PrioritySharing:

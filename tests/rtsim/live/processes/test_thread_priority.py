@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -25,7 +24,6 @@ from rtsim.live.processes.thread_priority import (
     may_have_priority,
     pinned,
     processors,
-    processors_awake,
     with_priority,
 )  # fmt: skip
 
@@ -53,22 +51,6 @@ def test_what_is_not_permitted_is_no_failure(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(thread_priority.os, "sched_getaffinity", lambda pid: {0}, raising=False)
     with pinned(0) as granted:
         assert not granted
-
-
-def test_processors_are_asked_to_stay_awake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Protects loops with deadlines from processors that sleep: the request is 0 us as 32 bits."""
-    request = tmp_path / "latency"
-    monkeypatch.setattr(thread_priority, "LATENCY_REQUEST", str(request))
-    with processors_awake() as granted:
-        assert not granted  # no such file, as on other systems
-    with monkeypatch.context() as patched:
-        patched.setattr(thread_priority, "LATENCY_REQUEST", "/dev/full")
-        with processors_awake() as granted:
-            assert not granted  # opened, and refused
-    request.touch()
-    with processors_awake() as granted:
-        assert granted
-        assert request.read_bytes() == b"\0\0\0\0"
 
 
 def test_a_processor_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
