@@ -32,9 +32,8 @@ LONGEST_TOPIC = 64
 MORE, DONTWAIT, SRCFD = int(zmq.SNDMORE), int(zmq.DONTWAIT), int(zmq.SRCFD)
 PREFIXES = frozenset(topic[:n] for topic in TOPICS for n in range(len(topic) + 1))
 """What a subscription to a published topic may be."""
-MOST_EARLY = 256
-"""Subscriptions and cancellations whose connection is not known yet that are kept for the next call of
-`service`."""
+MOST_EARLY = 1024
+"""Connections that are not known yet whose subscriptions are kept for the next call of `service`."""
 EARLY_NS = 10_000_000_000
 """Longest time for which they are kept [ns]; the guard knows a connection within milliseconds, on a machine
 that is busy otherwise within seconds."""
@@ -56,6 +55,17 @@ class _Open:
         self.session = session
         self.parts = encode(session)
         self.n_sent = 0
+
+
+class _Early:
+    """What a connection that the guard does not know yet has said: whether it wants each published topic, its
+    key, and when the first word came [ns]."""
+
+    __slots__ = ("came_ns", "key", "wanted")
+
+    def __init__(self, key: str, came_ns: int) -> None:
+        self.key, self.came_ns = key, came_ns
+        self.wanted: dict[bytes, bool] = {}
 
 
 class Publisher(Closing):
@@ -83,7 +93,7 @@ class Publisher(Closing):
         self._announced_ns = -ANNOUNCE_NS
         self._drained_ns = self._served_ns = now_ns()
         self._cut, self._n_in_a_row = (-1, 0), 0
-        self._early: deque[tuple[int, bytes, str, int]] = deque(maxlen=MOST_EARLY)
+        self._early: dict[tuple[int, int], _Early] = {}  # by file descriptor and inode
         self._closed = False
 
     @property
@@ -94,8 +104,8 @@ class Publisher(Closing):
     @property
     def n_subscriber(self) -> int:
         """Number of subscribers to the descriptors and frames of some stream, as of the last `service`."""
-        n_listening = [self._n_listening(stream.encode()) for stream in self._open]
-        return min(self._n_listening(b"session"), max(n_listening, default=self._n_listening(b"session")))
+        wanted = [stream.encode() for stream in self._open] or [b"session"]
+        return max(self._n_listening(b"session", topic) for topic in wanted)
 
     def is_heard(self, topic: str) -> bool:
         """Return whether a subscriber receives the messages of a topic, as of the last `service`."""
@@ -190,23 +200,39 @@ class Publisher(Closing):
             return False
         connection = guard.connection(fd)
         if connection is not None:
+            self._judge_earlier(connection, fd)
             return self._judge(connection, fd, word, key_of(message)) and _waits(word)
         if guard.has_ended(fd):
             self._cut = fd, inode_of(fd)
             return False
-        self._early.append((fd, word, key_of(message), now_ns()))
+        return self._note_early((fd, inode_of(fd)), word, key_of(message))
+
+    def _note_early(self, place: tuple[int, int], word: bytes, key: str) -> bool:
+        """Keep a word for a published topic of a connection that is not known yet; return whether a
+        subscriber waits for the descriptor. place : its file descriptor and inode
+        """
+        if word[1:] not in PREFIXES or (place not in self._early and len(self._early) >= MOST_EARLY):
+            return False
+        self._early.setdefault(place, _Early(key, now_ns())).wanted[word[1:]] = word[:1] == b"\x01"
         return _waits(word)
 
+    def _judge_earlier(self, connection: AcceptedConnection, fd: int) -> None:
+        """Check what a connection said before it was known, under the file descriptor `fd`."""
+        early = self._early.pop((fd, connection.inode), None)
+        if early is None:
+            return
+        for topic, adds in early.wanted.items():
+            self._judge(connection, fd, (b"\x01" if adds else b"\x00") + topic, early.key)
+
     def _judge_early(self, now: int) -> None:
-        """Check the subscriptions that came before their connection was known; now : present time [ns]."""
+        """Check the words that came before their connection was known; now : present time [ns]."""
         guard = self._bound.guard
-        for _ in range(len(self._early)):
-            fd, word, key, came_ns = self._early.popleft()
+        for (fd, inode), early in list(self._early.items()):
             connection = guard.connection(fd) if guard is not None else None
             if connection is not None:
-                self._judge(connection, fd, word, key)
-            elif guard is not None and not guard.has_ended(fd) and not is_over(came_ns, EARLY_NS, now):
-                self._early.append((fd, word, key, came_ns))
+                self._judge_earlier(connection, fd)
+            if inode_of(fd) != inode or is_over(early.came_ns, EARLY_NS, now):
+                self._early.pop((fd, inode), None)
 
     def _judge(self, connection: AcceptedConnection, fd: int, word: bytes, key: str) -> bool:
         """Check a subscription of a connection; return whether it changes what the connection is subscribed
@@ -225,6 +251,7 @@ class Publisher(Closing):
         if not connection.sent(self._drained_ns):
             if adds and topic in PREFIXES:
                 held.add(topic)
+                connection.kept = True
             return adds
         if connection.guilty:
             self._cut = fd, connection.inode  # whatever else it sent is of no use
@@ -251,10 +278,14 @@ class Publisher(Closing):
             self._subscriptions[topic] = max(0, held)  # whoever cancels what nobody holds hides nobody later
         return _waits(word)
 
-    def _n_listening(self, topic: bytes) -> int:
+    def _n_listening(self, *topics: bytes) -> int:
+        """Return the number of connections that receive the messages of all these topics."""
         if self._bound.guard is None:
-            return sum(n for one, n in self._subscriptions.items() if topic.startswith(one))
-        return sum(any(map(topic.startswith, held)) for held in self._bound.guard.topics)
+            held = self._subscriptions.items()
+            return min(sum(n for one, n in held if topic.startswith(one)) for topic in topics)
+        return sum(
+            all(any(map(topic.startswith, held)) for topic in topics) for held in self._bound.guard.topics
+        )
 
 
 def _waits(word: bytes) -> bool:

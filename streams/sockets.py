@@ -14,7 +14,7 @@ from streams.access.admission import Admission
 from streams.access.allow_list import ListedKeys
 from streams.access.guard import Guard, SendingLimit
 from streams.access.security import ZAP_DOMAIN, Security, check_bind, secure_client, secure_server
-from streams.access.wire import WATCHES
+from streams.access.wire import WATCHES, allow_enough_files
 from streams.addresses import check_address
 from streams.errors import AddressInUseError, StreamError
 
@@ -103,6 +103,7 @@ class BoundSocket:
         return self.guard.sentences if self.guard is not None else deque()
 
     def _set_guard(self, allowance: SendingLimit) -> None:
+        allow_enough_files()
         # A pipe that is full while its peer hangs up makes libzmq abort the process at the next heartbeat
         # (out_event asserts that there was no error). The guard bounds what comes, so none need be full.
         self.socket.rcvhwm = 0

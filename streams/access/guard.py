@@ -18,7 +18,7 @@ import zmq
 from streams.access.admission import Admission
 from streams.access.allow_list import ListedKeys
 from streams.access.crowd import AcceptedConnection, condemn
-from streams.access.wire import EVENT_FORMAT, inode_of, open_wire, port_of, shut
+from streams.access.wire import EVENT_FORMAT, inode_of, open_wire, port_of, shut, turn_away
 from streams.clock import is_over, now_ns
 
 LOOK_MS, BUSY_LOOK_MS = 25, 2
@@ -27,6 +27,8 @@ new [ms]."""
 REST, LONGEST_REST_MS = 20, 50
 """Rest after a look, in multiples of the time that it took, and longest rest [ms], so that a crowd costs
 the others little."""
+MOST_EVENTS = 1024
+"""Events of connections that are followed before the next look."""
 SAY_NS = 1_000_000_000
 """Sentences come at most once in this time [ns]."""
 
@@ -78,11 +80,12 @@ class Guard:
         self.is_foreign: Callable[[AcceptedConnection], bool] = lambda connection: False
         self.ended: Callable[[], object] = lambda: None
         self._connections: dict[int, AcceptedConnection] = {}
-        self._ended_ns: dict[
-            int, int
-        ] = {}  # when the last connection under a descriptor was known to be over
-        self._shut: dict[int, int] = {}  # inode of the last connection under a descriptor that was shut down
-        self._ended_uid: dict[int, int | None] = {}  # whose they were, as `Connection.told`
+        # of the last connection under a descriptor: itself, when it was known to be over, the inode of one
+        # that was shut down, and whose it was, as `AcceptedConnection.told`
+        self._left: dict[int, AcceptedConnection] = {}
+        self._ended_ns: dict[int, int] = {}
+        self._shut: dict[int, int] = {}
+        self._ended_uid: dict[int, int | None] = {}
         self._address = ""
         self._last, self._n_said, self._said_ns = "", 0, -SAY_NS
         self._monitor = socket.get_monitor_socket(
@@ -146,11 +149,8 @@ class Guard:
             idle = not self._connections and self.n_cut == self._n_said
             ready = dict(poller.poll(None if idle else look_ms))
             if self._monitor in ready:
-                facts, endpoint = self._monitor.recv_multipart()
-                event, fd = EVENT_FORMAT.unpack(facts)
-                if event == zmq.EVENT_MONITOR_STOPPED:
+                if not self._follow_all():
                     return
-                self._follow(event, fd, endpoint.decode())
                 look_ms = min(look_ms, max(BUSY_LOOK_MS, rest_ms))
             if self._admission is not None and self._admission.socket in ready:
                 self._admission.answer()
@@ -161,28 +161,57 @@ class Guard:
                 rest_ms = min(LONGEST_REST_MS, REST * (looked_ns - began_ns) // 1_000_000)
                 look_ms = max(BUSY_LOOK_MS if busy else LOOK_MS, rest_ms)
 
+    def _follow_all(self) -> bool:
+        """Follow the events that wait, MOST_EVENTS at the most; return False when the last one was read."""
+        for _ in range(MOST_EVENTS):
+            try:
+                facts, endpoint = self._monitor.recv_multipart(zmq.DONTWAIT)
+            except zmq.Again:
+                break
+            event, fd = EVENT_FORMAT.unpack(facts)
+            if event == zmq.EVENT_MONITOR_STOPPED:
+                return False
+            self._follow(event, fd, endpoint.decode())
+        return True
+
     def _follow(self, event: int, fd: int, endpoint: str) -> None:
         """Update the list of connections after an event that libzmq's socket monitor reported for a file
         descriptor."""
         former = self._connections.pop(fd, None)
         if former is not None:
             former.wire.close()
+            self._left[fd] = former
             self._note_end(fd, former)
         elif event != zmq.EVENT_ACCEPTED:  # it was cut off, and its user noted then
             self._ended_ns[fd] = now_ns()
             self._ended_uid.setdefault(fd, None)
         if former is not None or event != zmq.EVENT_ACCEPTED:
             self.ended()
-        if event != zmq.EVENT_ACCEPTED:
-            return
-        # By now it may be closed, and its number be that of another file.
-        self._address = endpoint
-        wire = open_wire(fd, local_port=port_of(endpoint))
+        if event == zmq.EVENT_ACCEPTED:
+            self._address = endpoint
+            self._accept(fd, port_of(endpoint))
+
+    def _accept(self, fd: int, port: int | None) -> None:
+        """Add the connection that libzmq has accepted under a file descriptor. By now it may be closed, and
+        the descriptor be that of another file or of a later connection, whose event is still to come.
+        """
+        wire = open_wire(fd, local_port=port)
         if wire is None:
+            inode = inode_of(fd)
             self._ended_ns[fd], self._ended_uid[fd] = now_ns(), None
+            if turn_away(fd, port):  # without a second handle nobody would know what it sends
+                self._shut[fd] = inode
+                self._last = "accepted when this program could open no more files"
+                self.n_cut += 1
+                self.pause()
             return
         former_ns, former_uid = self._ended_ns.get(fd, 0), self._ended_uid.get(fd)
-        self._connections[fd] = AcceptedConnection(wire, self._allowance.burst, former_ns, former_uid)
+        connection = AcceptedConnection(wire, self._allowance.burst, former_ns, former_uid)
+        left = self._left.pop(fd, None)
+        if left is not None and left.inode == connection.inode:  # seen under an event of an earlier one
+            left.wire, left.former_ns, left.former_uid = wire, former_ns, former_uid
+            connection = left
+        self._connections[fd] = connection
 
     def _note_end(self, fd: int, connection: AcceptedConnection) -> None:
         """Record when a connection ended, and whose it was, as its last messages may not have been read

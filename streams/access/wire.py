@@ -22,6 +22,8 @@ EVENT_FORMAT = struct.Struct("=Hi")
 _STATE, _UNACKED, _BYTES, _UNSENT = (struct.Struct(kind) for kind in ("@B", "@I", "@QQ", "@I"))
 _STATE_AT, _UNACKED_AT, _BYTES_AT, _UNSENT_AT = 0, 24, 120, 144
 _ESTABLISHED = 1
+ENOUGH_FILES = 4096
+"""Open files that a program with four bound sockets may need: 256 connections to each, with two handles."""
 
 
 def port_of(endpoint: str) -> int | None:
@@ -126,3 +128,32 @@ def shut(wire: socket.socket) -> str:
     finally:
         wire.close()
     return f"{host}:{port}"
+
+
+def turn_away(fd: int, local_port: int | None) -> bool:
+    """Shut down the connection under libzmq's file descriptor `fd` without a second handle of it, for a
+    program that can open no more files; return whether there was one to this local port.
+    """
+    try:
+        borrowed = socket.socket(fileno=fd)
+    except (OSError, ValueError):
+        return False
+    try:
+        if borrowed.getsockname()[1] != local_port or not borrowed.getpeername():
+            return False
+        borrowed.shutdown(socket.SHUT_RDWR)
+    except (OSError, IndexError):
+        return False
+    finally:
+        borrowed.detach()  # libzmq closes it
+    return True
+
+
+def allow_enough_files() -> None:
+    """Raise this program's limit of open files to ENOUGH_FILES, as far as the system lets its user do so."""
+    import resource
+
+    present, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = ENOUGH_FILES if highest == resource.RLIM_INFINITY else min(ENOUGH_FILES, highest)
+    if present != resource.RLIM_INFINITY and present < enough:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (enough, highest))
