@@ -3,12 +3,12 @@ v_dot.
 
 Let p be the position of a point that is fixed in a body carried by dof e, and S the twist of the dof, with
 the angular part s. With V and A, the spatial velocity and acceleration of the body, psi_dot and psi_ddot are
-the parts of dV/dq_e and dA/dq_e that are left when the rotation by S itself is taken off, and sway = psi_dot
-+ dS/dt (kernels/dynamics/derivatives); psi_dot also stands for its angular part. The derivatives of p, its
-velocity and its acceleration are, with the cross product x, with respect to q_e,
+the parts of dV/dq_e and dA/dq_e that are left when the rotation by S itself is taken off, and psi_s_dot =
+psi_dot + dS/dt (kernels/dynamics/derivatives); psi_dot also stands for its angular part. The derivatives of
+p, its velocity and its acceleration are, with the cross product x, with respect to q_e,
   dp = S o p,   dp_dot = s x p_dot + psi_dot o p,   dp_ddot = s x p_ddot + psi_ddot o p + 2 psi_dot x p_dot
 and, with respect to v_e,
-  dp_dot = S o p,   dp_ddot = sway o p + 2 s x p_dot,
+  dp_dot = S o p,   dp_ddot = psi_s_dot o p + 2 s x p_dot,
 where (w, u) o p = u + w x p is the velocity of the point under a twist. For a direction in place of a point,
 u is left out. The chain rule gives the derivatives of Phi, which is a function of two such points and a
 normal (kernels/solver/constraints). A dof that moves both bodies changes nothing. This is our own derivation.
@@ -92,7 +92,7 @@ def changes(d, twist, rates, linear, x, out):
 
     d : int - index of the dof
     twist : (n_v, 6) - twists of all dofs, about the reference point
-    rates : DerivativeWork - its psi_dot, psi_ddot and sway of the dof are read
+    rates : DerivativeWork - its psi_dot, psi_ddot and psi_s_dot of the dof are read
     linear : float - 1 for a point, 0 for a direction
     x : (3, 3) - position or direction with its velocity and acceleration, rows of element_motion
     out : (4, 3) - derivatives of position, velocity and acceleration by the coordinate, and of acceleration
@@ -102,7 +102,7 @@ def changes(d, twist, rates, linear, x, out):
         (PLACE, twist[d]),
         (SPEED, rates.psi_dot[d]),
         (ONSET, rates.psi_ddot[d]),
-        (ONSET_BY_SPEED, rates.sway[d]),
+        (ONSET_BY_SPEED, rates.psi_s_dot[d]),
     ):
         cx, cy, cz = vector_product(part, x[0])
         out[row, 0] = cx + linear * part[3]
@@ -128,7 +128,7 @@ def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
     elements : Elements - geometry of the constraint elements
     e : int - index of the element, which is not an angle
     twist : (n_v, 6) - twists of all dofs, about the reference point
-    rates : DerivativeWork - its psi_dot, psi_ddot and sway are read
+    rates : DerivativeWork - its psi_dot, psi_ddot and psi_s_dot are read
     motion : (9, 3) - positions, velocities and accelerations, as element_motion writes them
     change : (8, 3) - working space, overwritten
     by_q_out : (n_v,) - dPhi-double-dot/dq

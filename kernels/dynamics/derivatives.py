@@ -35,7 +35,7 @@ class DerivativeWork(NamedTuple):
 
     psi_dot: Annotated[np.ndarray, Floats("n_v", 6)]  # see twist_rates
     psi_ddot: Annotated[np.ndarray, Floats("n_v", 6)]  # the same for accelerations
-    sway: Annotated[np.ndarray, Floats("n_v", 6)]  # psi_dot + dS/dt
+    psi_s_dot: Annotated[np.ndarray, Floats("n_v", 6)]  # psi_dot + dS/dt
     acceleration: Annotated[np.ndarray, Floats("n_body", 6)]  # ground accelerates against gravity
     # what the joint transmits to the body without external wrenches
     force: Annotated[np.ndarray, Floats("n_body", 6)]
@@ -106,7 +106,7 @@ def derivatives_after_rates(system, q, v, v_dot, work, own, tau_q_out, tau_v_out
 @inlined
 def accelerations(system, q, v, v_dot, work, own):
     """Compute the spatial accelerations of the bodies, and two derivatives for every dof: psi_ddot = A x S +
-    V x psi_dot, and sway = psi_dot + dS/dt.
+    V x psi_dot, and psi_s_dot = psi_dot + dS/dt.
 
     S is the twist of the dof; V and A are the velocity and the acceleration before its motion, and before
     that of all dofs that act at once with it.
@@ -116,7 +116,7 @@ def accelerations(system, q, v, v_dot, work, own):
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     work : DynamicsWork - its pose and velocities are read
-    own : DerivativeWork - its acceleration, psi_ddot and sway are written
+    own : DerivativeWork - its acceleration, psi_ddot and psi_s_dot are written
     """
     tree, twist, body = system.tree, work.pose.twist, work.velocities.body
     V, A = own.before[0], own.before[1]
@@ -176,7 +176,7 @@ def responses(tree, twist, own):
         wrench[3] += S[1] * f[5] - S[2] * f[4]
         wrench[4] += S[2] * f[3] - S[0] * f[5]
         wrench[5] += S[0] * f[4] - S[1] * f[3]
-        momentum(own.inertia, b, own.sway[d], own.wrench_v[d])
+        momentum(own.inertia, b, own.psi_s_dot[d], own.wrench_v[d])
         add_coriolis(B, S, own.wrench_v[d])
 
 
@@ -216,10 +216,10 @@ def respond(twist, own, d, e, tau_q_out, tau_v_out):
     subtree.
 
     A rotation of the subtree as a whole by dof e does not change tau_d, so that only the terms of psi_dot,
-    psi_ddot and sway are left.
+    psi_ddot and psi_s_dot are left.
 
     twist : (n_v, 6) - twists of all dofs, about the reference point
-    own : DerivativeWork - its psi_dot, psi_ddot, sway and lever are read
+    own : DerivativeWork - its psi_dot, psi_ddot, psi_s_dot and lever are read
     d, e : int - indices of the dofs
     tau_q_out : (n_v, n_v) - dtau/dq
     tau_v_out : (n_v, n_v) - dtau/dv
@@ -228,4 +228,4 @@ def respond(twist, own, d, e, tau_q_out, tau_v_out):
     tau_q_out[d, e] = (
         power(own.psi_ddot[e], lever) + lever[6] * psi_dot[0] + lever[7] * psi_dot[1] + lever[8] * psi_dot[2]
     )
-    tau_v_out[d, e] = power(own.sway[e], lever) + lever[6] * S[0] + lever[7] * S[1] + lever[8] * S[2]
+    tau_v_out[d, e] = power(own.psi_s_dot[e], lever) + lever[6] * S[0] + lever[7] * S[1] + lever[8] * S[2]

@@ -156,7 +156,7 @@ def chain_twist_shift(tree, pose, b, d, e, w):
 @inlined
 def chain_jerks(tree, pose, b, q, v, v_dot, own):
     """Write two terms from which derivatives of accelerations are formed, for the dofs of chain joint b:
-    own.psi_ddot and own.sway.
+    own.psi_ddot and own.psi_s_dot.
 
     With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
     of the dof, they are defined by
@@ -165,7 +165,7 @@ def chain_jerks(tree, pose, b, q, v, v_dot, own):
 
     psi_ddot is the sum, over the motions that a coordinate drives, of f' (A x s + V x (V x s)) + 2 f'' v V x
     s + (f'' v_dot + f''' v^2) s, with the motion's unit twist s, its function f, and the velocity V and
-    acceleration A before the motion. sway is 2 psi_dot.
+    acceleration A before the motion. psi_s_dot is 2 psi_dot.
 
     tree : Tree - the joint tree
     pose : Pose - positions and orientations of all bodies in ground
@@ -180,7 +180,7 @@ def chain_jerks(tree, pose, b, q, v, v_dot, own):
     for d in range(first, tree.v_start[b + 1]):
         for i in range(6):
             own.psi_ddot[d, i] = 0.0
-            own.sway[d, i] = 2.0 * own.psi_dot[d, i]
+            own.psi_s_dot[d, i] = 2.0 * own.psi_dot[d, i]
     for m in range(chains.start[b], chains.start[b + 1]):
         d, s = first + chains.dof[m], pose.screw[m]
         slope, curvature, psi_ddot = pose.rate[m, 0], pose.rate[m, 1], own.psi_ddot[d]

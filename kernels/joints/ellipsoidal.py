@@ -187,7 +187,7 @@ def ellipsoidal_shift(tree, pose, b, d, e, w):
 @njit
 def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
     """Write two terms from which derivatives of accelerations are formed, for the dofs of ellipsoidal joint
-    b: own.psi_ddot and own.sway.
+    b: own.psi_ddot and own.psi_s_dot.
 
     With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
     of the dof, they are defined by
@@ -195,7 +195,7 @@ def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
     (kernels/dynamics/derivatives).
 
     They are those of a ball joint and, with m = w x n,
-      sway += (0, K(c_e, w))
+      psi_s_dot += (0, K(c_e, w))
       psi_ddot += (0, W x K(w, c_e) + K(w_dot, c_e)
                       + M (c_e x (w x m)) - (c_e x w) x M m - w x M (c_e x m) - c_e x K(w, w))
     where w is the angular velocity of the joint and W that of the body; c_e are the axes of the dofs, n, M
@@ -222,7 +222,7 @@ def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
         first = vector_product(vector_product(c, w), T)
         second, third = vector_product(w, product(M, vector_product(c, m))), vector_product(c, K)
         for i in range(3):
-            own.sway[e, 3 + i] += gained[i]
+            own.psi_s_dot[e, 3 + i] += gained[i]
             own.psi_ddot[e, 3 + i] += carried[i] + driven[i] + outer[i] - first[i] - second[i] - third[i]
 
 

@@ -130,7 +130,7 @@ def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
 @inlined
 def free_jerks(tree, pose, b, v, v_dot, velocity, own):
     """Write two terms from which derivatives of accelerations are formed, for the dofs of free joint b:
-    own.psi_ddot and own.sway.
+    own.psi_ddot and own.psi_s_dot.
 
     With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
     of the dof, they are defined by

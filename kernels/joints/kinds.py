@@ -261,7 +261,7 @@ def joint_twist_shift(tree, pose, b, d, e, w):
 @inlined
 def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
     """Write two terms from which derivatives of accelerations are formed, for the dofs of joint b:
-    own.psi_ddot and own.sway.
+    own.psi_ddot and own.psi_s_dot.
 
     With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
     of the dof, they are defined by
@@ -290,7 +290,7 @@ def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
         group_jerks(pose.twist, tree.v_start[b], tree.v_start[b + 1], own)
     else:
         own.psi_ddot[tree.v_start[b] : tree.v_start[b + 1]] = math.nan
-        own.sway[tree.v_start[b] : tree.v_start[b + 1]] = math.nan
+        own.psi_s_dot[tree.v_start[b] : tree.v_start[b + 1]] = math.nan
 
 
 @inlined

@@ -133,7 +133,7 @@ def group_rates(twist, start, stop, before, psi_dot_out):
 
 @inlined
 def group_jerks(twist, start, stop, own):
-    """Write own.psi_ddot = A x S + V x psi_dot and own.sway = 2 psi_dot of simultaneous motions with the
+    """Write own.psi_ddot = A x S + V x psi_dot and own.psi_s_dot = 2 psi_dot of simultaneous motions with the
     twists S. The derivatives of the bodies' accelerations with respect to q and v contain these vectors
     (kernels/dynamics/derivatives).
 
@@ -146,7 +146,7 @@ def group_jerks(twist, start, stop, own):
     V, A = own.before[0], own.before[1]
     for d in range(start, stop):
         for i in range(6):
-            own.sway[d, i] = 2.0 * own.psi_dot[d, i]
+            own.psi_s_dot[d, i] = 2.0 * own.psi_dot[d, i]
         cross(A, twist[d], own.psi_ddot[d])
         add_scaled_cross(1.0, V, own.psi_dot[d], own.psi_ddot[d])
 

@@ -60,7 +60,7 @@ def turning_step(q, k, delta, v, scale, q_out):
 @inlined
 def turning_jerks(tree, twist, velocity, b, own):
     """Write two terms from which derivatives of accelerations are formed, for the last three dofs of joint b,
-    the simultaneous rotations of a ball or free joint: own.psi_ddot and own.sway.
+    the simultaneous rotations of a ball or free joint: own.psi_ddot and own.psi_s_dot.
 
     With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
     of the dof, they are defined by
@@ -76,10 +76,10 @@ def turning_jerks(tree, twist, velocity, b, own):
     """
     V, A, stop = own.before[0], own.before[1], tree.v_start[b + 1]
     for d in range(stop - 3, stop):
-        S, psi_dot, sway = twist[d], own.psi_dot[d], own.sway[d]
-        cross(velocity, S, sway)
+        S, psi_dot, psi_s_dot = twist[d], own.psi_dot[d], own.psi_s_dot[d]
+        cross(velocity, S, psi_s_dot)
         for i in range(6):
-            sway[i] += psi_dot[i]
+            psi_s_dot[i] += psi_dot[i]
         cross(A, S, own.psi_ddot[d])
         add_scaled_cross(1.0, V, psi_dot, own.psi_ddot[d])
 

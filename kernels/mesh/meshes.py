@@ -105,7 +105,7 @@ class MeshWork(NamedTuple):
     clear: Annotated[np.ndarray, Floats("n_kept")]  # how far it was from touching there [m]
     guess: Annotated[np.ndarray, Integers("n_kept", fill=-1)]  # triangle that was closest, -1 = none yet
     # motion up to which no vertex of a ball touches [m]
-    ball_wake: Annotated[np.ndarray, Floats("n_kept_ball")]
+    ball_safe_motion: Annotated[np.ndarray, Floats("n_kept_ball")]
     ball_open: Annotated[np.ndarray, Integers("n_kept_ball")]  # 1 = what is in the ball has been looked at
     # way of the fastest vertex so far [m], negative = nothing known
     motion: Annotated[np.ndarray, Floats("n_contact", 2, fill=-1.0)]

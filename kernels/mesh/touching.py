@@ -120,8 +120,8 @@ def find_touching(meshes, contacts, e, k, source, target, R, p, work):
         forget(contacts, e, k, work)
     i, guess, around = 0, meshes.table[target, TRIANGLE], surroundings(meshes, contacts, e, target)
     while i >= 0:
-        wake = work.ball_wake[balls + i]
-        if wake <= motion and work.ball_open[balls + i] == 0:
+        safe_motion = work.ball_safe_motion[balls + i]
+        if safe_motion <= motion and work.ball_open[balls + i] == 0:
             x, y, z = seen(R, p, meshes.ball[root + i])
             reach, radius = (contacts.offset[e], rim_reach(contacts, e)), meshes.ball[root + i, 3]
             clear = aside(around, x, y, z)
@@ -129,36 +129,36 @@ def find_touching(meshes, contacts, e, k, source, target, R, p, work):
                 clear = math.sqrt(gap_to(meshes.triangle[guess], x, y, z)) - reach[0]
                 if clear > radius:
                     clear, guess = clearance(meshes, target, x, y, z, reach, guess, work)
-            wake = motion + clear - radius
-        is_open = wake <= motion
+            safe_motion = motion + clear - radius
+        is_open = safe_motion <= motion
         if is_open and i >= inner:
             leaf, n, depth = i - inner, row[N_VERTEX], row[BALL_DEPTH]
             start, end = row[VERTEX] + ((leaf * n) >> depth), row[VERTEX] + (((leaf + 1) * n) >> depth)
             leaf_of = start, end, kept - row[VERTEX]
             asked = ask(meshes, R, p, leaf_of, around, guess, work)
             clear, guess = touch_asked(meshes, contacts, e, k, target, asked, work)
-            wake = motion + clear
-        work.ball_wake[balls + i] = wake
+            safe_motion = motion + clear
+        work.ball_safe_motion[balls + i] = safe_motion
         if is_open:
             work.ball_open[balls + i] = 1
-        i = 2 * i + 1 if is_open and i < inner else after(i, balls, work.ball_wake)
+        i = 2 * i + 1 if is_open and i < inner else after(i, balls, work.ball_safe_motion)
 
 
 @inlined
-def after(i, balls, wake):
+def after(i, balls, safe_motion):
     """Return the node of a tree of balls (bounding spheres) to visit after node i if its children are left
     out; -1 after the last one.
 
-    The order is parents before children. When all nodes below a parent have been visited, its value in wake
-    becomes the smaller one of its two children's.
+    The order is parents before children. When all nodes below a parent have been visited, its value in
+    safe_motion becomes the smaller one of its two children's.
 
     i : int - index of the node
-    balls : int - position of the tree's root in wake
-    wake : (n_kept_ball,) - MeshWork.ball_wake, the motion up to which no vertex of a ball touches [m],
-        written
+    balls : int - position of the tree's root in safe_motion
+    safe_motion : (n_kept_ball,) - MeshWork.ball_safe_motion, the motion up to which no vertex of a ball
+        touches [m], written
     """
     while i > 0 and i % 2 == 0:
-        wake[balls + i // 2 - 1] = min(wake[balls + i - 1], wake[balls + i])
+        safe_motion[balls + i // 2 - 1] = min(safe_motion[balls + i - 1], safe_motion[balls + i])
         i = i // 2 - 1
     return i + 1 if i > 0 else -1
 
@@ -169,7 +169,7 @@ def forget(contacts, e, k, work):
     for j in range(contacts.vertex[e, k], contacts.vertex[e, k + 1]):
         work.clear[j], work.guess[j] = 0.0, -1
     for j in range(contacts.ball[e, k], contacts.ball[e, k + 1]):
-        work.ball_wake[j], work.ball_open[j] = 0.0, 0
+        work.ball_safe_motion[j], work.ball_open[j] = 0.0, 0
 
 
 @inlined

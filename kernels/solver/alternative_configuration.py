@@ -73,7 +73,7 @@ class AlternativeWork(NamedTuple):
     out: Outputs
     value: Annotated[np.ndarray, Floats(2, "K")]  # numbers of the published pose, and of the other
     here: Annotated[np.ndarray, Floats("n_marker", 3)]  # model markers of the published pose in ground [m]
-    drawn: Annotated[np.ndarray, Floats("n_marker", 3)]  # w D of each marker [m]
+    weighted_shift: Annotated[np.ndarray, Floats("n_marker", 3)]  # weight times difference of both poses [m]
     fixed: Annotated[np.ndarray, Integers("n_v")]  # 1 = at a bound in the published pose
     vectors: Annotated[np.ndarray, Floats(3, 3)]
 

@@ -36,18 +36,19 @@ def evidence(model, problem, skin, variance, at, work):
     skin : SkinMotion - errors that the markers of a segment share, by motion of the skin
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
     at : Work - solver's working space at the second pose
-    work : AlternativeWork - its field `here` contains the model markers of the first pose; `drawn`, the
-        weights times the differences between the markers of both poses, and `vectors`, auxiliary, are written
+    work : AlternativeWork - its field `here` contains the model markers of the first pose; `weighted_shift`,
+        the weights times the differences between the markers of both poses, and `vectors`, auxiliary, are
+        written
     """
-    markers, here, beyond, drawn = model.markers, work.here, at.marker.model, work.drawn
+    markers, here, beyond, weighted_shift = model.markers, work.here, at.marker.model, work.weighted_shift
     more, apart, spread = 0.0, 0.0, 0.0
-    for m in range(drawn.shape[0]):
+    for m in range(weighted_shift.shape[0]):
         w = weight_of(markers.weight, m, problem.weight[m])
-        drawn[m, :] = 0.0
+        weighted_shift[m, :] = 0.0
         if w > 0.0:
             for i in range(3):
                 d = beyond[m, i] - here[m, i]
-                drawn[m, i] = w * d
+                weighted_shift[m, i] = w * d
                 more += w * d * (0.5 * (here[m, i] + beyond[m, i]) - problem.measured[m, i])
                 apart += w * d * d
                 spread += w * d * w * d * variance[m]
@@ -58,15 +59,15 @@ def evidence(model, problem, skin, variance, at, work):
 
 @njit
 def shared_spread(markers, pose, place, b, skin, work):
-    """Return the part of the variance of the sum of drawn . error [m^4] that comes from errors which all
-    markers of body b share.
+    """Return the part of the variance of the sum of weighted_shift . error [m^4] that comes from errors which
+    all markers of body b share.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     place : (n_marker, 3) - model markers in ground [m]
     b : int - index of the body
     skin : SkinMotion - soft tissue artefact that all markers of a segment share
-    work : AlternativeWork - drawn : (n_marker, 3) is read, vectors are written
+    work : AlternativeWork - weighted_shift : (n_marker, 3) is read, vectors are written
     """
     force, centre, lever = work.vectors[0], work.vectors[1], work.vectors[2]
     force[:] = 0.0
@@ -74,7 +75,7 @@ def shared_spread(markers, pose, place, b, skin, work):
     x, y, z = 0.0, 0.0, 0.0
     for m in range(place.shape[0]):
         if markers.body[m] == b:
-            f = work.drawn[m]
+            f = work.weighted_shift[m]
             for i in range(3):
                 lever[i] = place[m, i] - centre[i]
                 force[i] += f[i]

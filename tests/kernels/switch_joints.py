@@ -75,7 +75,7 @@ def velocity(tree: Tree, pose: Pose, b: int, x: SimpleNamespace) -> list[Any]:
 def jerks(tree: Tree, pose: Pose, b: int, x: SimpleNamespace) -> list[Any]:
     own = new_derivative_work(tree)
     kinds.joint_jerks(tree, pose, b, x.q, x.v, x.v, np.ones(6), own)
-    return [own.psi_ddot, own.sway]
+    return [own.psi_ddot, own.psi_s_dot]
 
 
 def speeds(tree: Tree, pose: Pose, b: int, x: SimpleNamespace) -> list[Any]:
