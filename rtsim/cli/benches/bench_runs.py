@@ -82,7 +82,7 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 @click.option("--frozen", type=NumberWithin(1.0), metavar="SECONDS",
               help="Instead, measure memory of a window that stopped reading, and its sender.")  # fmt: skip
 @click.option("--replay", type=NumberWithin(0.01), metavar="HOURS",
-              help="Instead, measure the memory of a window over hours of a walk, played fast.")  # fmt: skip
+              help="Instead, measure memory of the window over hours of walking, replayed fast.")  # fmt: skip
 @click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="Playing speed of --replay.")
 def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float | None, speed: float) -> None:
     """Measure the monitor window off screen: redraws, CPU, memory, and its effect on the estimator's loop."""

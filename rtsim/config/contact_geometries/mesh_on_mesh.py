@@ -72,7 +72,7 @@ def idle_key(one: ContactSurface) -> str:
         return (
             ""
             if one.lines == USUAL_LINES
-            else "lines: the triangles of a surface from a file are those of the file; remove the key"
+            else "lines: this key applies only to a computed surface, not to one from a file; remove the key"
         )
     idle = "unit" if one.unit != USUAL_UNIT else "flipped" if one.flipped else ""
     return f"{idle}: this key applies only to a surface from a file; remove the key" if idle else ""

@@ -344,7 +344,7 @@ def _moments(
     if arm < ARM_OF_NM:
         said = f"in N {unit}, the moments would need lever arms of {arm:.4g} {unit}; they were read as N m"
         return 1.0, [f"{said}; give --units {unit},N{unit} if this is wrong"]
-    doubt = "" if arm >= ARM_OF_NMM else ", although N m are possible"
+    doubt = "" if arm >= ARM_OF_NMM else "; they may be in N m, too"
     return scale, [f"moments were read as N {unit}{doubt}; give --units {unit},Nm if this is wrong"]
 
 

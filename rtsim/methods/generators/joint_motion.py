@@ -194,7 +194,7 @@ def gathered(
         raise ConfigError(
             f"the file has no {lacks} of {half}" if half else "the file has no joint of the model",
             where=str(path), allowed="an angle and a moment of at least one of " + ", ".join(names),
-            remedy="give the model from which this file was computed with --model",
+            remedy="use --model to name the model from which this file was computed",
         )  # fmt: skip
     angle, speed, moment = (np.column_stack([row[k] for row in rows]) for k in range(len(FIELDS)))
     told += judged(path, found, times, angle, speed, moment)

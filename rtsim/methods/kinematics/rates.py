@@ -104,7 +104,7 @@ def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
     """
     if not 0.0 < rate <= FASTEST:
         raise ConfigError(
-            f"{rate:g} frames per second cannot be filtered",
+            f"the frame rate, {rate:g} Hz, is outside the range in which filters work",
             where="the session's rate",
             allowed=f"more than 0 to {FASTEST:g} Hz",
         )

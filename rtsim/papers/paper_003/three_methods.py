@@ -153,7 +153,7 @@ def knee_displacements(given: ItemInput) -> ItemResult:
     }  # fmt: skip
     size = {method: float(np.sqrt(np.nanmean(np.sum(moved[method] ** 2, axis=2)))) for method in METHODS}
     rows = [
-        Comparison(f"minimised, peak {name} displacement", "mm", printed, float(np.nanmax(curve)),
+        Comparison(f"method minimised, peak {name} displacement", "mm", printed, float(np.nanmax(curve)),
                    reason=OTHER_SUBJECTS)
         for name, (printed, curve) in peaks.items()
     ]  # fmt: skip
@@ -185,9 +185,9 @@ def ligament_lengthening(given: ItemInput) -> ItemResult:
             float(np.nanmax(np.nanmax(held, axis=1) - np.nanmin(held, axis=1))),
             StatedBound("section 3: no change, except for the residual", high=KEPT_PERCENT),
         ),
-        Comparison("minimised, peak lengthening of the ACL",
+        Comparison("method minimised, peak lengthening of the ACL",
                    "%", 10.0, float(np.nanmax(acl)), reason=OTHER_SUBJECTS),
-        Comparison("minimised, part of the cycle at which the ACL peaks",
+        Comparison("method minimised, part of the cycle at which the ACL peaks",
                    "%", 75.0, peak_time(acl), reason=OTHER_SUBJECTS),
     ]  # fmt: skip
     panels = [

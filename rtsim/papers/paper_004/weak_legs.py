@@ -190,7 +190,7 @@ def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
 
 
 ITEMS = (
-    item("figure", "B.7", "the right plantarflexor, weakened before the fit and fitted", figure_b_7),
+    item("figure", "B.7", "the right plantarflexor: as weakened before the fit, and as fitted", figure_b_7),
     item(
         "table",
         "B.3",

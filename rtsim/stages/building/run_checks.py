@@ -38,5 +38,5 @@ def check_run(run: RunConfig, spec: ModelSpec, *, of_model: bool, forces: bool) 
             raise ConfigError(
                 f"the table has no effect, because the run has no stage {name!r}",
                 where=f"options.{name}", allowed=", ".join(stages),
-                remedy="add the stage to the key stages, or remove the table",
+                remedy="add it to the list `stages` of the config, or remove the table",
             )  # fmt: skip

@@ -85,7 +85,8 @@ def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
     if lean > UPSIDE_DOWN:
         raise ConfigError(
             f"the person is upside down: the leg leans {lean:.0f} degrees from the vertical", where=where,
-            allowed=f"up to {UPRIGHT:g} degrees in standing", remedy="give the axis that points up (--up)",
+            allowed=f"at most {UPRIGHT:g} degrees in a standing trial",
+            remedy="give the axis that points up (--up)",
         )  # fmt: skip
     sits = angles["knee_flexion"] > SITTING and angles.get("hip_flexion", SITTING) >= SITTING
     notes = check_pelvis(Q, where) if lean <= UPRIGHT else []

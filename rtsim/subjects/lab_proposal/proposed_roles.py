@@ -129,9 +129,9 @@ def propose_roles(
         roles = [doubted(role, "how the person stands is not certain") for role in roles]
     if exchanged:
         told.append(
-            "check the sides: the markers named right stand on the left: either labels are "
-            "exchanged, or the axes of the file are left-handed; the map uses the names, and every "
-            "side is unsure"
+            "check the sides: the markers named right stand on the left. Either labels are "
+            "exchanged, or the axes of the file are left-handed. The map follows the names and marks "
+            "the side of every role as unsure"
         )
         other = f"the name says {0}, but the marker is on the other side"
         roles = [doubted(role, other.format(role.side)) if role.side else role for role in roles]
