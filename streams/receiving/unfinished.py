@@ -34,7 +34,10 @@ class Unfinished:
         self._heard = True
         self._mark = self._n = 0
         self._mark_ns = 0
-        self._beyond_ns: int | None = None  # since when more bytes are known than a message can have
+        # the count that is more than a message can have, and when it was seen
+        self._beyond = 0
+        self._beyond_ns: int | None = None
+        self._read_on = False  # whether libzmq has read on since then
         self.grows = False
 
     def connected(self, fd: int) -> None:
@@ -60,8 +63,9 @@ class Unfinished:
     def cut(self) -> bool:
         """Close the connection if it carries an endless message; return whether it did.
 
-        Call it when there was nothing to read. Bytes that an earlier call, DELIVERY_NS ago or more, has
-        found and that have not been delivered since then belong to an unfinished message.
+        Call it when there was nothing to read. A message counts as endless if more bytes have come since the
+        last complete message than a message may have, and if none is complete after libzmq has read on, as it
+        delivers what it read before, or DELIVERY_NS later.
         """
         self.grows = False
         if self._fd is None or self._port is None:
@@ -74,11 +78,13 @@ class Unfinished:
         if self._heard:
             self._heard, self._beyond_ns = False, None
             self._mark, self._mark_ns = self._n, now_ns()
-        elif self._beyond_ns is not None and is_over(self._beyond_ns, DELIVERY_NS, now_ns()):
-            shut(wire)
-            self.gone()
-            return True
-        elif self._beyond_ns is None and self._n - self._mark > MOST_UNFINISHED + self._heartbeats():
-            self._beyond_ns = now_ns()
+        elif self._beyond_ns is not None:
+            if self._read_on or is_over(self._beyond_ns, DELIVERY_NS, now_ns()):
+                shut(wire)
+                self.gone()
+                return True
+            self._read_on = self._n > self._beyond
+        elif self._n - self._mark > MOST_UNFINISHED + self._heartbeats():
+            self._beyond, self._beyond_ns, self._read_on = self._n, now_ns(), False
         wire.close()
         return False

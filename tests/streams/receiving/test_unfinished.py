@@ -66,6 +66,32 @@ def test_a_message_may_wait_for_its_delivery(ends, monkeypatch):
     assert count.cut()
 
 
+def test_what_was_read_before_a_later_read_has_been_delivered(ends, monkeypatch):
+    """Protects memory from many empty parts, each of which takes thirty times its bytes: who goes on is cut
+    off at once, without any wait; who pauses, or completes a message, is not.
+    """
+    monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
+    monkeypatch.setattr(unfinished, "now_ns", lambda: 1_000_000_000)
+    count = watched(ends)
+    for n, expected in ((100, False), (0, False), (1, False), (0, True)):
+        brought(ends, n)
+        assert count.cut() is expected
+
+
+def test_a_message_that_is_complete_in_the_end_is_no_endless_one(ends, monkeypatch):
+    """Protects honest senders: a message that is delivered takes back the doubt, whatever was read on."""
+    monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
+    monkeypatch.setattr(unfinished, "now_ns", lambda: 1_000_000_000)
+    count = watched(ends)
+    brought(ends, 100)
+    assert count.cut() is False
+    brought(ends, 1)
+    assert count.cut() is False
+    count.heard()
+    brought(ends, 1)
+    assert [count.cut() for _ in range(5)] == [False] * 5
+
+
 def test_a_message_that_grows_is_looked_at_more_often(ends):
     """Protects memory: it is known that an unfinished message grows, and a whole one is none."""
     count = watched(ends)
