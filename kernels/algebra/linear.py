@@ -134,8 +134,9 @@ def cholesky_drop(A, n, relative_floor, reach=None):
     how many were skipped.
 
     A pivot that is not above relative_floor times its diagonal entry marks a row that depends on earlier
-    ones: its pivot becomes infinite, so that its unknown in a solve is zero. (This is not shared with
-    `cholesky`: a column written by a common kernel made that a tenth slower at n = 12, even inlined.)
+    ones: its pivot becomes infinite, so that its unknown in a solve is zero. The loops are not
+    shared with `cholesky`, as a common kernel for one column would make that a tenth slower at n = 12.
+
     reach : (n,) - factors of the diagonal entries in this comparison; None = 1
     """
     n_dropped = 0

@@ -49,7 +49,7 @@ class QuadraticWork(NamedTuple):
     multiplier: Annotated[np.ndarray, Floats("m")]
     slack_step: Annotated[np.ndarray, Floats("m")]
     multiplier_step: Annotated[np.ndarray, Floats("m")]
-    product: Annotated[np.ndarray, Floats("m")]  # what slack times multiplier is to lose
+    product: Annotated[np.ndarray, Floats("m")]  # wanted decrease of slack * multiplier
     open: Annotated[np.ndarray, Floats("m")]  # G y + b - slack
     M: Annotated[np.ndarray, Floats("n", "n")]
     slope: Annotated[np.ndarray, Floats("n")]  # H y + h - G' multiplier
@@ -156,7 +156,7 @@ def factorise(program, work):
 def direct(program, work):
     """Compute the Newton steps of unknowns, slacks and multipliers, after `residuals` and `factorise`.
 
-    To first order they make the residuals zero, and lessen each product of slack and multiplier by
+    To first order they make the residuals zero, and reduce each product of slack and multiplier by
     work.product.
     """
     n, m = work.y.shape[0], program.b.shape[0]

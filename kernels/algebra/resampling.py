@@ -79,8 +79,9 @@ def mean_between(held, start, stop, longest, y_out):
     longest : float - longest interval between samples over which they are interpolated; longer ones are gaps
         [s]
     y_out : (n_value,) - means; NaN unless TAKEN is returned
-    Return TAKEN; EARLY where start is before the oldest sample; WAITING where there is no sample at or after
-    stop; or GAP. A value that is missing in a sample of the span is missing in the mean.
+    Return TAKEN where means are computed; EARLY where start is before the oldest sample; WAITING where there
+    is no sample at or after stop; GAP where two samples of the span are farther apart than `longest`. A value
+    that is missing in a sample of the span is missing in the mean.
     """
     n_keep = held.times.shape[0]
     for i in range(y_out.shape[0]):

@@ -1,1 +1,1 @@
-"""Compilation of kernels: decorators, groups of arrays passed by reference, and machine code kept on disk."""
+"""Compilation of kernels: decorators, groups of arrays passed by reference, and storage of machine code."""

@@ -81,8 +81,8 @@ def cache_fault() -> str:
 
 
 def is_complete(group: str) -> bool:
-    """Return whether a group of kernels was marked as complete in the cache, by mark_complete, for the
-    present sources and this processor.
+    """Return whether a group of kernels (a named set of them) was marked as complete in the cache, by
+    mark_complete, for the present sources and this processor.
     """
     folder = _group_folder(group)
     try:
@@ -157,8 +157,8 @@ class KernelCache(FunctionCache):
         def reduce(self, cres: Any) -> Any:
             """Return what is stored of a compiled kernel: its machine code, without the intermediate code.
 
-            Numba would store the intermediate code, too, for kernels that call this one; no kernel calls an
-            entry, and parsing the code would slow down every start.
+            Numba would store the intermediate code, too, for kernels that call this one. No kernel calls this
+            one, and parsing that code would slow down every start of a program.
             """
             (name, kind, (code, _)), *rest = super().reduce(cres)
             return ((name, kind, (code, names_alone(cres))), *rest)
@@ -178,8 +178,8 @@ class KernelCache(FunctionCache):
         """Load the stored machine code of a kernel for the argument types sig; return None where there is
         none.
 
-        Numba's own method would first import all that it can compile, SciPy's linear algebra among it, which
-        takes longer than everything else that a start loads.
+        Numba's own method would first import all libraries that compiled code may call, such as SciPy's
+        linear algebra; this takes longer than everything else that is loaded when a program starts.
         """
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)

@@ -22,10 +22,10 @@ from kernels.compiler.groups import WORD, load_all, words
 
 
 class WordsType(types.Type):
-    """Numba type of the address at which values of known types are stored as 64-bit words; in Python it is an
-    integer.
+    """Numba type of a memory address at which values, such as the arguments of a kernel, are stored as 64-bit
+    words; in Python the address is an integer.
 
-    kinds : types of the values
+    kinds : Numba's types of the values, in order
     """
 
     def __init__(self, kinds: tuple[types.Type, ...]) -> None:
@@ -46,7 +46,10 @@ def _from_python(_: WordsType, address: Any, at: Any) -> NativeValue:
 
 @intrinsic
 def contents(typing_context: Any, held: Any) -> Any:
-    """Return the values that are stored as words at the address `held`."""
+    """Load the stored arguments of a kernel from memory and return them as a tuple, in compiled code.
+
+    held : memory address of their 64-bit words; its Numba type, WordsType, states the types of the arguments
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at = builder.inttoptr(arguments[0], WORD.as_pointer())

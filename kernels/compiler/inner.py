@@ -1,7 +1,7 @@
-"""Kernels that only kernels call (inner kernels), kept as the compiler's intermediate code.
+"""Kernels that only kernels call (inner kernels), stored as the compiler's intermediate code.
 
 Numba would optimise each of them together with all that it calls, and compile this to machine code, again at
-every level of calls. Here an inner kernel is simplified by itself and kept alone, with a list of the kernels
+every level of calls. Here an inner kernel is simplified and stored by itself, with a list of the kernels that
 it calls. An entry (a kernel that Python calls) collects all kernels that it calls, directly or not, and is
 optimised and compiled to machine code together with them.
 """
@@ -36,8 +36,8 @@ class _Library(JITCodeLibrary):
         self.calls: dict[InnerLibrary, None] = {}
 
     def add_linking_library(self, library: Any) -> None:
-        """Add a library that this kernel calls: note it if it is an inner kernel, else merge its code as
-        Numba does.
+        """Add the code of something that this kernel calls: of an inner kernel record only the name, else
+        merge the code, as Numba does.
         """
         if isinstance(library, InnerLibrary):
             self.calls[library] = None

@@ -1,13 +1,13 @@
 """Torques in the volumetric contact of an ellipsoid with a plane: rolling resistance, spinning friction.
 
-C is the centroidal second moment of the volume, projected along the normal n into the plane:
+Q, s, h, d, V and the radii a, b, c are those of kernels/contact/ellipsoid_on_plane; k_V and a_V are stiffness
+and damping. C is the second moment of the volume about its centroid, projected along the normal n:
 C = P {c1 Q + c2 s s'/h^2} P, P = 1 - n n', c1 = a b c Jn/2, c2 = a b c (m - Jn/2),
 Jn = pi d^3 (3 d^2 - 15 d + 20)/30, m = pi d^4 (3 d^2 - 24 d + 40)/(240 (3 - d)), and J = tr(C) 1 - C.
-This is exact, where eqs 5.36-5.37 of Brown (2017, MASc thesis) project obliquely (see its errata).
-The torque of rolling resistance is -k_V |a_V| J w_t (eq. 5.45), with the angular velocity w_t in the plane;
-it is zero where the normal force is clamped. The torque of spinning friction is -F(|w_n|) r_g about the
-normal, with the contact's friction law F, whose transition velocity is an angular velocity of its own
-(eq. 5.51), and with r_g = sqrt(tr(C)/V) (eq. 5.50 with the errata).
+This is exact, where eqs 5.36-5.37 of Brown (2017, MASc thesis) project obliquely (see its errata). The torque
+of rolling resistance is -k_V |a_V| J w_t (eq. 5.45), w_t being the angular velocity in the plane; it is zero
+where the normal force is clamped at zero. The torque of spinning friction, about the normal, is -F(|w_n|) r_g
+with r_g = sqrt(tr(C)/V) (eqs 5.51 and 5.50 with the errata) and a friction law F of the angular velocity w_n.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from kernels.forces.pairs import BY_PLACE, BY_SPEED
 
 @njit
 def patch_moments(d, size):
-    """Return c1, c2, V (see the module) at relative depth d, then their derivatives by d; size = a b c."""
+    """Return c1, c2, V of this module at the relative depth d, then their derivatives by d; size = a b c."""
     scale = size * math.pi
     J = scale * d**3 * (3.0 * d * d - 15.0 * d + 20.0) / 30.0
     J_d = scale * d * d * (15.0 * d * d - 60.0 * d + 60.0) / 30.0
@@ -186,8 +186,8 @@ SPIN_GRIP = 8
 def held_patch(patch, constants, row, Q, V):
     """Return twelve numbers of a contact's patch, which are computed once for all derivatives of its torques.
 
-    With the symbols of the module: c1, c2 and the volume; their derivatives by the relative depth d; tr(C)
-    and r_g; of spinning friction F, r_g dF/dN, F and dF/dw_n; the factor k_V |a_V| of rolling resistance.
+    They are, with the symbols of this module, c1, c2, V, their derivatives by the relative depth d, tr(C) and
+    r_g; of spinning friction r_g dF/dN (N is the normal force), F and dF/dw_n; and the factor k_V |a_V|.
 
     patch : (1 = rolling resistance, 1 = spinning friction, friction law, a b c [m^3], secant : bool)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
@@ -211,7 +211,7 @@ def held_patch(patch, constants, row, Q, V):
 
 @inlined
 def start_change(row, V, change):
-    """Write the angular velocity in the plane into change[TURN]; set four other rows to zero.
+    """Write the angular velocity in the plane into change[TURN]; set the rows for changes to zero.
 
     row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
@@ -226,7 +226,7 @@ def start_change(row, V, change):
 
 @njit
 def grown_torque(patch, constants, moves, grown, row, Q, V, change):
-    """Write the change of the patch's torque with a radius and the normal force into change[D_TORQUE].
+    """Write the change of the patch's torque as a radius and the normal force change into change[D_TORQUE].
 
     patch : (1 = rolling resistance, 1 = spinning friction, friction law, a b c [m^3], secant = False)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
@@ -256,7 +256,7 @@ def cross_at(c, x, y):
 
 @njit
 def turned_support(c, round_, row, Q, d_s):
-    """Write the change of the support vector s by unit twist c of the ellipsoid; return that of h [m].
+    """Write the change of the support vector s by unit twist c of the ellipsoid; return the change of h [m].
 
     c : int - component of the unit twist, 0 to 2 angular, 3 to 5 linear
     round_ : int - 1 = the ellipsoid is a sphere

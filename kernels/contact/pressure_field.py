@@ -105,9 +105,9 @@ def add_pressure(pairs, contacts, e, pose, work, pair_work, grid, field, pressur
 def add_columns(corner, axes, metric, other, law, row, V, pressure_out):
     """Add the pressure of every column of a contact to pressure_out.
 
-    With y from A's centre to a cell, the column enters and leaves A where a t^2 + 2 b t + c = 0, a = n' M n,
-    b = n' M y, c = y' M y - 1. M is the matrix `metric`, n the normal. Along a row of cells b^2 - a c is a
-    parabola; only the cells where it is positive have a column inside A.
+    The column through a cell at y from A's centre enters and leaves A at the distances t from the cell along
+    the normal n with a t^2 + 2 b t + c = 0, a = n' M n, b = n' M y, c = y' M y - 1, M = `metric`. Along a row
+    of cells b^2 - a c is a parabola; only the cells where it is positive have a column inside A.
 
     corner : (3,) - centre of the first cell about the reference point [m]
     axes : (3, 3) - rows: from cell to cell and from row to row [m], and the unit normal

@@ -1,11 +1,13 @@
 """Misfit between the calculated pressure of ellipsoids on the plane Z = 0 and the measured pressure, with its
 exact derivatives.
 
-A cell at (x, y) bears p = sum over the ellipsoids of k_V depth (1 + a_V v_n), clamped at 0, with the depth of
-the ellipsoid's column below the plane and the normal velocity v_n of its body at the cell (Gonthier 2007;
-Brown 2017, MASc thesis, eq. 5.44). The misfit of a frame is that of eq. 5.52, area sum |p - p_measured|.
-A point of the surface at u from the centre, with the gradient g = M u of the ellipsoid's quadratic form,
-moves along Z by [g . dc + (u x g) . dtheta + sum dr_k (axis_k . u)^2/r_k^3]/g_z.
+The calculated pressure p of a cell is the sum over the ellipsoids of k_V depth (1 + a_V v_n), clamped at 0,
+with the stiffness k_V, the damping a_V, the depth of the ellipsoid below the plane at the cell, and the
+normal velocity v_n of its body there (Gonthier 2007; Brown 2017, MASc thesis, eq. 5.44). The misfit of a
+frame is that of eq. 5.52, the area of a cell times the sum of |p - p_m| over all cells, with the measured
+pressures p_m. If an ellipsoid's centre moves by dc, its axes rotate by dtheta and its radii r_k grow by dr_k,
+a point of its surface at u from the centre moves along Z by [g . dc + (u x g) . dtheta + sum dr_k (axis_k .
+u)^2/r_k^3]/g_z, with the gradient g = M u of the quadratic form u' M u = 1 of the ellipsoid.
 
 A sum of magnitudes has a kink where a difference changes its sign, and no second derivative there. With
 weights 1/|p - p_m| from the present pressures, the square of the sum is at most (sum |p - p_m|) sum (p -

@@ -40,14 +40,14 @@ MET = 1e-3
 
 
 class LoadSharing(NamedTuple):
-    """Settings for sharing a load: which feet may bear it, and the standard deviations of the quantities that
-    determine the shares."""
+    """Settings for the division of a load between two feet: which feet may bear load, and the standard
+    deviations of the quantities that determine the shares."""
 
-    place: float  # deviation of the centre of pressure of both feet [m]
-    height: float  # of the difference of heights of feet that stand flat [m]
-    tilt: float  # what a pitch adds to it [m/rad]
-    low: float  # a contact may bear within this distance above the lowest one of both feet [m]
-    slow: float  # and up to this speed against the ground [m/s]
+    place: float  # standard deviation of the centre of pressure of both feet [m]
+    height: float  # standard deviation of h_1 - h_2 while both feet stand flat [m]
+    tilt: float  # what is added to `height` per pitch of the foot that is tilted most [m/rad]
+    low: float  # a contact may bear load within this distance above the lowest one of both feet [m]
+    slow: float  # and up to this speed relative to the ground [m/s]
 
 
 class TwoFeet(NamedTuple):
@@ -77,7 +77,7 @@ def share_load(feet, motion, centre, load, sharing, state):
     motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1
     centre : (3,) - centre of pressure of both feet together, on their plane [m]
     load : float - normal force of both together [N]
-    sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
+    sharing : LoadSharing - which feet may bear load, and the standard deviations of the module
     state : (3,) - share of the second foot and heights of both feet, kept for the next frame (see PART and
       RAISED); changed
     """
@@ -117,7 +117,7 @@ def may_bear(model, contacts, lowest, sharing):
     model : Prescribed - contacts of the foot
     contacts : PrescribedWork - their results
     lowest : float - least depth (negative above the ground) at which a contact counts as near the ground [m]
-    sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
+    sharing : LoadSharing - which feet may bear load, and the standard deviations of the module
     """
     for e in range(contacts.wrench.shape[0]):
         x, V = contacts.contacts.state[e], contacts.pairs.motion[e, VELOCITY]
@@ -140,7 +140,7 @@ def balance(feet, motion, centre, load, sharing, state):
     motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1
     centre : (3,) - centre of pressure of both feet together, on their plane [m]
     load : float - normal force of both together [N]
-    sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
+    sharing : LoadSharing - which feet may bear load, and the standard deviations of the module
     state : (3,) - share of the second foot and heights of both feet, kept from frame to frame; written
     """
     n, part = feet.first.contacts.normal[0], min(max(state[PART], 0.0), 1.0)

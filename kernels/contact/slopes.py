@@ -3,10 +3,12 @@ which a time step finds touch-down and the reversal of sliding.
 
 Let the patch change (ContactWork.moved): its point by x, its normal by m, its depth by d_depth and its volume
 by d_V. The force then changes by B W~ x + C m + g (N_depth d_depth + N_V d_V), with the relative angular
-velocity W and the normal force N. B is the derivative of the force with respect to the velocity of the point:
-B = N_v g n' - (F/v) (1 - n n') - (F_v - F/v) u u'/|u|^2, g = n - F_N u/|u|, with the sliding velocity u and
-friction F. C is the derivative with respect to the normal alone: C = (N_v g + (F/v) n) v' + (N + (F/v) v_n) 1
-+ (F_v - F/v) v_n u u'/|u|^2, v = u + v_n n. Body B is held fixed (kernels/forces/pairs).
+velocity W (W~ is the matrix of its cross product), the normal n and the normal force N. The velocity of the
+point is y = u + v_n n, with the sliding velocity u, the sliding speed v = |u| and the normal velocity v_n; F
+is the friction. Subscripts are derivatives: N_v with respect to v_n, F_v to v, F_N to N. B is the derivative
+of the force with respect to y: B = N_v g n' - (F/v) (1 - n n') - (F_v - F/v) u u'/v^2, g = n - F_N u/v. C is
+that with respect to the normal alone: C = (N_v g + (F/v) n) y' + (N + (F/v) v_n) 1 + (F_v - F/v) v_n u
+u'/v^2. Body B is held fixed (kernels/forces/pairs).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Contacts of a foot whose pose is given in each frame: its toes are kept level, and its height is corrected
 so that the contacts bear the measured force.
 
-No marker shows to a millimetre where the sole meets the ground, and a millimetre is worth some 75 N under a
-heel. Where a force plate measures the normal force, the foot is raised or lowered along the normal of the
-plane until its contacts bear that force.
+No marker shows to a millimetre where the sole meets the ground, and a millimetre changes the force under a
+heel by some 75 N. Where a force plate measures the normal force, the foot is raised or lowered along the
+normal of the plane until its contacts bear that force.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def changes(d, twist, rates, linear, x, out):
 
     d : int - index of the dof
     twist : (n_v, 6) - twists of all dofs, about the reference point
-    rates : DerivativeWork - its psi_dot, psi_ddot and psi_s_dot of the dof are read
+    rates : DerivativeWork - its psi_dot, psi_ddot and psi_s_dot (see the module) of the dof are read
     linear : float - 1 for a point, 0 for a direction
     x : (3, 3) - position or direction with its velocity and acceleration, rows of element_motion
     out : (4, 3) - derivatives of position, velocity and acceleration by the coordinate, and of acceleration
@@ -128,7 +128,7 @@ def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
     elements : Elements - geometry of the constraint elements
     e : int - index of the element, which is not an angle
     twist : (n_v, 6) - twists of all dofs, about the reference point
-    rates : DerivativeWork - its psi_dot, psi_ddot and psi_s_dot are read
+    rates : DerivativeWork - its psi_dot, psi_ddot and psi_s_dot (see the module) are read
     motion : (9, 3) - positions, velocities and accelerations, as element_motion writes them
     change : (8, 3) - working space, overwritten
     by_q_out : (n_v,) - dPhi-double-dot/dq

@@ -59,7 +59,7 @@ class ConstraintWork(NamedTuple):
     element: ElementWork
     value: Annotated[np.ndarray, Floats("n_row_max")]  # Phi
     row: Annotated[np.ndarray, Floats("n_row_max", "n_v")]  # G
-    # square of an element's lever in parts of that of its row, at least 1
+    # lever of an element over the sum of squares of its row, at least 1 (element_row)
     reach: Annotated[np.ndarray, Floats("n_row_max", fill=1.0)]
     bias: Annotated[np.ndarray, Floats("n_row_max")]  # dG/dt v
     compliance: Annotated[np.ndarray, Floats("n_row_max")]  # zero for a hard row (kernels/path/angles)

@@ -5,7 +5,7 @@ spatial vectors about one point at rest. A dof e carries the bodies i distal to 
   dV_i/dq_e = psi_dot_e + S_e x V_i                     (kernels/dynamics/twist_rates)
   dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i
   dF_i/dq_e = S_e x* F_i + I_i psi_ddot_e + B_i psi_dot_e
-  dF_i/dv_e = I_i (psi_dot_e + dS_e/dt) + B_i S_e
+  dF_i/dv_e = I_i psi_s_dot_e + B_i S_e,   psi_s_dot_e = psi_dot_e + dS_e/dt
 where F = I A + V x* I V and B x = I (x x V) + x x* I V + V x* I x. Forces, I and B are summed over subtrees,
 and each pair of dofs on one path of the tree costs four inner products.
 Sources: Singh, Russo, Wensing 2022 (IEEE Robotics and Automation Letters 7(2), 1776-1783); Carpentier,
@@ -108,8 +108,9 @@ def accelerations(system, q, v, v_dot, work, own):
     """Compute the spatial accelerations of the bodies, and two derivatives for every dof: psi_ddot = A x S +
     V x psi_dot, and psi_s_dot = psi_dot + dS/dt.
 
-    S is the twist of the dof; V and A are the velocity and the acceleration before its motion, and before
-    that of all dofs that act at once with it.
+    S is the twist of the dof, and psi_dot is that of kernels/dynamics/twist_rates. V and A are the velocity
+    and the acceleration that the body has without the motion of this dof, of those that act at once with it,
+    and of all that come after them in the tree.
 
     system : System - joint tree of bodies with mass, in a gravitational field
     q : (n_q,) - generalized coordinates [rad, m]
@@ -212,11 +213,10 @@ def pair_up(tree, twist, own, tau_q_out, tau_v_out):
 
 @inlined
 def respond(twist, own, d, e, tau_q_out, tau_v_out):
-    """Write row d, column e of both matrices of derivatives, where dof e carries dof d and all of its
-    subtree.
+    """Write entry (d, e) of tau_q_out and of tau_v_out, where dof e carries dof d and all of its subtree.
 
     A rotation of the subtree as a whole by dof e does not change tau_d, so that only the terms of psi_dot,
-    psi_ddot and psi_s_dot are left.
+    psi_ddot and psi_s_dot (see the module) are left.
 
     twist : (n_v, 6) - twists of all dofs, about the reference point
     own : DerivativeWork - its psi_dot, psi_ddot, psi_s_dot and lever are read

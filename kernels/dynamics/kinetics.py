@@ -1,4 +1,5 @@
-"""Joint kinetics of a motion: net joint moments and forces, their powers, and the residual at the root.
+"""Joint kinetics of a motion: net joint moments and forces, their powers, and the residual: the wrench that
+the joint between ground and the root body transmits, zero if motion, masses and external forces agreed.
 
 A cut through a joint separates the bodies distal to it from the rest. The wrench through the cut is what the
 distal bodies need besides gravity and the external wrenches. Muscles, ligaments, contacts and the joint
@@ -38,11 +39,9 @@ class Cuts(NamedTuple):
     """Joints across which loads are computed, and the root body of the model."""
 
     joints: JointAxes
-    sign: (
-        np.ndarray
-    )  # (n_joint, 3) - of the angles: -1 where an angle counts the other way round than its axis
+    sign: np.ndarray  # (n_joint, 3) - of the angles: -1 where an angle is positive against its axis
     on_proximal: np.ndarray  # (n_joint,) int64 - 1 = the joint's centre is fixed in its proximal body
-    root: int  # body whose joint holds what the external forces should: the residual
+    root: int  # body whose joint to ground transmits the residual
     weight: float  # of the whole person [N]
 
 
@@ -59,7 +58,7 @@ class Kinetics(NamedTuple):
     power: Annotated[np.ndarray, Floats("n_joint", 2)]  # of the moment, of the force [W]
     # moment about the root's origin [N m], force [N], in ground
     residual: Annotated[np.ndarray, Floats(2, 3)]
-    residual_share: Annotated[np.ndarray, Floats(2, 3)]  # the same in parts of the weight [m, 1]
+    residual_share: Annotated[np.ndarray, Floats(2, 3)]  # the same divided by the weight [m, 1]
     work: Annotated[np.ndarray, Floats(3, 3, 3)]  # working space
 
 

@@ -49,9 +49,9 @@ class ReductionWork(NamedTuple):
     coupler: CouplerWork
     third: Annotated[np.ndarray, Floats("n_v")]  # f'''
     bias: Annotated[np.ndarray, Floats("n_v")]  # c, zero for independent coordinates
-    # what is left of the forces: tau - h - M c, or with v_dot in place of c
+    # forces not in balance: tau - h - M c, or with v_dot in place of c
     force: Annotated[np.ndarray, Floats("n_v")]
-    onset: Annotated[np.ndarray, Floats("n_v")]  # slope of the forces that are left, then of v_dot, with time
+    onset: Annotated[np.ndarray, Floats("n_v")]  # derivative of force, then of v_dot, by time
     clock: np.ndarray  # (2,) - TIME, PACE
 
 

@@ -23,14 +23,14 @@ SHIFT, TURN = 0.025, math.radians(5.0)
 """Shift and turn below which no angle changes by more than its limit [m, rad]: flexions change by 1.3 to 2.8
 degrees for 10 mm of a segment (docs/damage.md)."""
 TIMES = 6.0
-"""Ratio of a step to the root mean square of what frames add [1]."""
+"""Least ratio of a step to the root mean square of the departures in earlier frames [1]."""
 ACCELERATION, SPIN = 20.0, 150.0
 """Root mean squares that are assumed before those of a person are known [m/s^2, rad/s^2] ..."""
 N_SUPPOSED, N_LASTING = 25.0, 1000.0
 """... with the weight of so many frames, and the largest number of frames in a mean."""
 LATELY, TIMES_LATELY = 0.1, 5.0
-"""Weight of a frame in the mean square of what the last frames have added, and ratio of a step to its root:
-noise stays below it, though some ten frames determine its size only roughly [1]."""
+"""Weight of a frame in the mean square of the latest departures, and least ratio of a step to its root: noise
+stays below it, though some ten frames determine its size only roughly [1]."""
 FORESEEN_S = 0.06
 """Longest gap after which the place of a marker is still predicted [s]."""
 RIGID = 0.5
@@ -60,28 +60,28 @@ class MarkerMotion(NamedTuple):
     velocity.
     """
 
-    # of each in the last frame that showed it [m]
+    # position of each marker in the last frame that used it [m]
     at: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
-    # and its speed there, NaN = not known [m/s]
+    # and its velocity there, NaN = not known [m/s]
     speed: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
     age: Annotated[np.ndarray, Floats("n_marker", fill=math.inf)]  # time since then [s]
     over: Annotated[np.ndarray, Floats("n_marker")]  # time over which its speed is taken [s]
-    # what the frame adds to going on like that [m]; NaN = not known
+    # departure of this frame from constant velocity [m]; NaN = not known
     way: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
     # mean squares of shifts and turns, as accelerations [m^2/s^4, rad^2/s^4]
     usual: Annotated[np.ndarray, Floats("n_body", 2)]
-    n: Annotated[np.ndarray, Floats("n_body")]  # frames that have taught them
-    lately: Annotated[np.ndarray, Floats("n_body", 2)]  # mean squares of the last ones [m^2, rad^2]
-    # markers that are foreseen, sums of way * speed and of speed^2
+    n: Annotated[np.ndarray, Floats("n_body")]  # frames in these means
+    lately: Annotated[np.ndarray, Floats("n_body", 2)]  # of the latest ones [m^2, rad^2]
+    # number of predicted markers, sums of way * speed and of speed^2
     shown: Annotated[np.ndarray, Floats("n_body", 3)]
-    # by how much time its way is more than foreseen [s]; NaN = it shows none
+    # error of the time of the frame by its motion [s]; NaN = it moves too slowly to show one
     clock: Annotated[np.ndarray, Floats("n_body", fill=math.nan)]
     others: Annotated[np.ndarray, Floats("n_body")]  # working space
-    added: Annotated[np.ndarray, Floats("n_body", 2, 3)]  # shift and turn that the frame adds [m, rad]
-    span2: Annotated[np.ndarray, Floats("n_body")]  # by an acceleration of 1 it would add so much [s^2]
-    # sizes of them that are no step [m, rad]; 0 = not judged
+    added: Annotated[np.ndarray, Floats("n_body", 2, 3)]  # shift and rotation of the departure [m, rad]
+    span2: Annotated[np.ndarray, Floats("n_body")]  # departure per unit of acceleration [s^2]
+    # largest shift and rotation that are no step [m, rad]; 0 = not judged
     allowed: Annotated[np.ndarray, Floats("n_body", 2)]
-    found: Annotated[np.ndarray, Integers("n_body")]  # 1 = they are one
+    found: Annotated[np.ndarray, Integers("n_body")]  # 1 = the departure is a step
 
 
 def new_motion(n_marker: int, n_body: int) -> MarkerMotion:
@@ -92,7 +92,7 @@ def new_motion(n_marker: int, n_body: int) -> MarkerMotion:
 @njit
 def find_added(body, dt, health, motion):
     """Write the shift and the rotation by which each body departs in this frame from constant velocity, and
-    whether that is a step.
+    whether that is a step: larger than allowed, with all markers displaced as a rigid body.
 
     body : (n_marker,) int64 - body of each marker
     dt : float - time since the last frame [s]; 0 = unknown
@@ -299,11 +299,11 @@ def learn_added(b, motion):
 
 @njit
 def go_on(body, whole, dt, health, motion):
-    """Store positions and speeds of the current frame for the next one; a segment that has stepped keeps its
-    speed.
+    """Store positions and velocities of the current frame for the next one; markers of a segment that was
+    displaced by a step keep their earlier velocities.
 
     body : (n_marker,) int64 - body of each marker
-    whole : bool - whether most segments have stepped, so that no speed is known
+    whole : bool - whether most segments were displaced by a step, so that no velocity is known
     dt : float - time since the last frame [s]
     health : Health - state of each marker, kept from frame to frame
     motion : MarkerMotion - motion of markers and segments up to the current frame; its fields at, speed, age

@@ -21,11 +21,12 @@ from kernels.faults.added import length
 from kernels.faults.calibrated import BY_MARKERS
 
 KNOWN = 0.5
-"""Part of its memory after which a mean counts."""
+"""Part of its time constant after which a mean is used."""
 KEPT = 0.75
-"""Part of the limit down to which a centre stays at two places."""
+"""Part of the limit below which the distance must fall until the two positions no longer count as apart."""
 MEMORY_BACK, BACK = 0.1, 0.5
-"""Time constant of a mean [s], and part of the limit, down to which that ends it at once: what leapt back."""
+"""Time constant of a faster mean [s], and the part of the limit below which it ends the finding at once, as
+after a marker plate was put back."""
 USUAL_STEP = 0.01
 """Time between two frames that is assumed where the stream does not state it [s]."""
 
@@ -37,11 +38,11 @@ class JointGaps(NamedTuple):
 
     limit: np.ndarray  # (n_joint,) - distance from which they are apart [m]; inf = not judged
     memory: np.ndarray  # (n_joint,) - time constant of the mean [s]
-    time: Annotated[np.ndarray, Floats("n_joint")]  # that the mean stands for [s]
+    time: Annotated[np.ndarray, Floats("n_joint")]  # duration of the frames in the mean [s]
     # (n_joint, 3) - mean of the place by the upper body less that by the lower, in the latter's axes [m]
     mean: Annotated[np.ndarray, Floats("n_joint", 3)]
     recent: Annotated[np.ndarray, Floats("n_joint", 3)]  # the same with a memory of MEMORY_BACK [m]
-    size: Annotated[np.ndarray, Floats("n_joint")]  # length of it [m]
+    size: Annotated[np.ndarray, Floats("n_joint")]  # length of the mean [m]
     off: Annotated[np.ndarray, Integers("n_joint")]  # 1 = they are apart
 
 

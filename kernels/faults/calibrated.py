@@ -28,11 +28,11 @@ from kernels.solver.initial_pose import dominant_rotation
 FIXES = 3
 """Number of points that fix a segment."""
 KEPT = 0.75
-"""Part of the limit down to which a marker that is beside its place stays so."""
+"""Part of the limit below which the evidence must fall until a marker no longer counts as misplaced."""
 YOUNG, YOUNG_LIMIT, YOUNG_KEPT = 20, 0.8, 0.5
-"""Frames without a finding up to which the calibration is the only witness of a segment whose own markers do
-not fix it, as nothing was seen of it before, and the parts of the limit from which and down to which a marker
-is beside its place then. Others have more distances, and skin more ways to change them."""
+"""For a segment whose own markers do not determine its pose: number of frames without a misplaced marker
+until which only the calibration can show one, as no earlier frames exist; and the parts of the limit above
+which a marker counts as misplaced in these frames, and down to which it stays so."""
 NOT, BY_MARKERS, BY_CHILD = 0, 1, 2
 """The pose of a segment is not known, known by its own markers, or by these and by joint centres that its
 children carry. Those of its parent would leave its turn about the line through them to a wand on the skin."""
@@ -56,13 +56,13 @@ class CalibratedShape(NamedTuple):
     centre_error: np.ndarray  # (n_joint, 2)
     # (n_joint,) int64 - marker of the upper body beside the joint, for the lower one; -1 = none
     beside: np.ndarray
-    beside_place: np.ndarray  # (n_joint, 3) - where the lower body has it [m]
+    beside_place: np.ndarray  # (n_joint, 3) - its position in the lower body [m]
     beside_error: np.ndarray  # (n_joint,) - usual distance from there [m]
-    # root of what leaving out its worst marker explains, in usual distances [1]
+    # square root of the decrease of the sum of squares if its worst marker is left out [1]
     evidence: Annotated[np.ndarray, Floats("n_body")]
     marker: Annotated[np.ndarray, Integers("n_body", fill=-1)]  # that marker, -1 = none
-    off: Annotated[np.ndarray, Integers("n_body")]  # 1 = it is beside its place
-    sound: Annotated[np.ndarray, Integers("n_body")]  # frames in which none was, up to YOUNG
+    off: Annotated[np.ndarray, Integers("n_body")]  # 1 = it is away from its position
+    sound: Annotated[np.ndarray, Integers("n_body")]  # frames without such a marker, up to YOUNG
     # how its pose is known, NOT, BY_MARKERS ...
     carries: Annotated[np.ndarray, Integers("n_body")]
     turned: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # its axes in ground, by its markers
@@ -139,8 +139,11 @@ def find_misplaced(markers, limit, health, shape):
 
 @njit
 def limit_of(b, limit, shape):
-    """Return the evidence from which a marker of body b counts as away from its calibrated position in this
-    frame [1]."""
+    """Return the evidence from which a marker of body b counts as away from its calibrated position [1].
+
+    It is lower if such a marker was found in the last frame (hysteresis), and in the first frames of a
+    segment whose own markers do not determine its pose.
+    """
     if shape.sound[b] < YOUNG and shape.carries[b] != BY_MARKERS:
         return limit * (YOUNG_KEPT if shape.off[b] == 1 else YOUNG_LIMIT)
     return limit * (KEPT if shape.off[b] == 1 else 1.0)
@@ -239,8 +242,8 @@ def add_centres(b, end, n, shape):
 
 @njit
 def add_beside(b, n, health, shape):
-    """Append the parent's marker beside their joint to the n points of body b, if the body's own markers do
-    not determine its pose.
+    """Append to the n points of body b the marker of its parent that is beside the joint between them, if the
+    body's own markers do not determine its pose.
 
     Return the new number of points.
 

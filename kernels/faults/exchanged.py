@@ -123,7 +123,8 @@ def is_certain(markers, m, measured, dt, options, health, segments):
     """Return whether marker m, whose label seems exchanged with that of another one, is near the other's
     expected position.
 
-    The other marker must have been visible without a fault a short time ago.
+    The other marker must have been visible without a fault a short time ago, and its segment must not have
+    had faults for longer than options.relearn.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     m : int - marker
@@ -179,9 +180,10 @@ def call_certain(first, health):
 def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit):
     """Return whether the corrected labels of a ring are so certain that they need no flag.
 
-    Labels that were wrong from the first frame on may have been learnt, and right ones then seem exchanged.
-    So its markers must have been learnt, their segments must not be in doubt, and with corrected labels the
-    segments must have their calibrated shape, and fit it no worse than with the received labels.
+    If labels were wrong from the first frame on, the positions learnt from them are wrong, and right labels
+    seem exchanged later. So enough frames must have been learnt, no marker of the segments may have had a
+    fault in the last frame, and with the corrected labels each segment must have its calibrated shape, and
+    fit it no worse than with the received labels.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     first : int - one of its markers
@@ -214,6 +216,8 @@ def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit
 def fits_better(markers, first, measured, dt, options, health, segments, fit):
     """Return whether the segments of a ring of exchanged labels fit at least as well with the labels
     corrected as they do as received.
+
+    Segments with too few used markers for such a comparison are passed over.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     first : int - one of its markers

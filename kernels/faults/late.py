@@ -25,7 +25,7 @@ MEMORY, KNOWN = 1.0, 0.4
 MOVING = 0.3
 """Root mean square of the velocity about its mean above which a segment moves enough to be judged [m/s]."""
 KEPT = 0.75
-"""Part of the limit down to which a segment stays late."""
+"""Part of the limit below which the evidence must fall until a segment no longer counts as late."""
 LONGEST = 0.025
 """Longest step over which a velocity is taken [s]: at 25 Hz a second has too few."""
 SMALLEST = 1e-12
@@ -36,7 +36,7 @@ class SegmentDelays(NamedTuple):
     """Means and second moments over the frames of each segment, and the delays that follow from them."""
 
     limit: np.ndarray  # (n_body,) - evidence from which it is late [s]; inf = not judged
-    time: Annotated[np.ndarray, Floats("n_body")]  # that the means stand for [s]
+    time: Annotated[np.ndarray, Floats("n_body")]  # duration of the frames in the means [s]
     mean: Annotated[np.ndarray, Floats("n_body", 2, 3)]  # of velocity and residual, in ground [m/s, m]
     # of velocity with residual, of velocity, of residual about their means [m^2/s, m^2/s^2, m^2]
     moment: Annotated[np.ndarray, Floats("n_body", 3)]

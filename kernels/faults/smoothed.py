@@ -33,7 +33,7 @@ class Smoothing(NamedTuple):
     """
 
     limit: np.ndarray  # (n_body,) - evidence from which it was smoothed [s^2]; inf = not judged
-    time: Annotated[np.ndarray, Floats("n_body")]  # that the means stand for [s]
+    time: Annotated[np.ndarray, Floats("n_body")]  # duration of the frames in the means [s]
     mean: Annotated[np.ndarray, Floats("n_body", 2, 3)]  # of acceleration and residual, in ground [m/s^2, m]
     moment: Annotated[np.ndarray, Floats("n_body", 3)]  # as in SegmentDelays, of accelerations
     # middle of its markers, and their mean residual, the newest frame first, in ground [m]

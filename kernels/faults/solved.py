@@ -15,7 +15,7 @@ from kernels.markers.marker_health import OUTLIER, SEGMENT, distance_between, is
 BUMPED = 0.03
 """Largest distance of the mean residual of a segment's markers from its usual value that is no fault [m]."""
 SETTLED = 0.5
-"""Part of the bound within which a residual ends a doubt ..."""
+"""Part of the bound within which a residual counts as usual again and ends a doubt ..."""
 OFTEN = 9.0
 """... and the ratio of its squared distance from the usual residual to the mean square up to which it does so
 anywhere within the bound: three standard deviations are usual (kernels/uncertainty/variance_inflation)."""
@@ -30,6 +30,7 @@ def weigh_worst(markers, options, health, segments):
     options say that markers at fault are left out; return False if none is unusual.
 
     Only the worst marker is marked, because a wrong marker changes its neighbours' residuals as well.
+    Segments with enough markers that agree with each other (segments.sound) are passed over.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     options : HealthOptions - settings of the checks of single markers
@@ -53,7 +54,7 @@ def weigh_worst(markers, options, health, segments):
 @njit
 def judge_solved(markers, dt, options, health, segments):
     """Find faults by the residuals of the solved pose, and update the times for which segments have been in
-    doubt; return how many markers are at fault.
+    doubt (have had markers at fault); return how many markers are at fault.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     dt : float - time since the last frame [s]
@@ -92,7 +93,8 @@ def judge_solved(markers, dt, options, health, segments):
 
 @njit
 def is_calm(b, dt, options, segments):
-    """Return whether body b, which has no marker at fault in this frame, was not in doubt, or is no longer.
+    """Return whether body b, on which no marker is found at fault in this frame, is free of doubt: it was not
+    in doubt before (see in_doubt), or no fault has been found on it for long enough.
 
     A doubt because of markers that were left out ends only after some time without a fault, as one frame
     without a fault may be a coincidence: three markers agree even if one of them moves across their plane,
@@ -110,8 +112,8 @@ def is_calm(b, dt, options, segments):
 
 @njit
 def find_leaps(markers, b, dt, comparable, options, health, segments):
-    """Mark markers of body b as at fault whose residuals jump, or are not yet usual again after a doubt; they
-    keep their weight.
+    """Mark markers of body b as at fault whose residuals jump or, if the body is in doubt (see in_doubt),
+    have not returned to their usual size yet; they keep their weight.
 
     Return how many of them are at their predicted positions. For these the solved pose has jumped, as when
     markers become visible again, so that they do not show whether the doubt is over.

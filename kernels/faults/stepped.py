@@ -33,7 +33,7 @@ QUIET_S, QUIET = 0.1, 0.5
 """Time for which the next frames must confirm a step [s], with none of them adding more than this part of it:
 noise continues."""
 BACK = 0.35
-"""Largest part of a step that may be left by the one back."""
+"""Largest displacement that may remain after a return, as a part of the step of the return."""
 BETTER, TELLS = 0.66, 0.003
 """Ratio of the mean square of a segment's departures from its usual places to that before, at which a step
 was the way back, and root mean square of the latter from which that is no coincidence [m]."""
@@ -53,13 +53,13 @@ class Steps(NamedTuple):
     quiet: Annotated[np.ndarray, Floats("n_body")]  # time since then [s]
     seen: Annotated[np.ndarray, Integers("n_body")]  # its markers that are seen
     gone: Annotated[np.ndarray, Floats("n_body")]  # time for which less than two markers have been seen [s]
-    # how far it is off [m, rad]: shift and turn in ground, both in its own frame
+    # sum of its steps [m, rad]: shift and rotation in ground, then both in its own axes
     net: Annotated[np.ndarray, Floats("n_body", 4, 3)]
-    state: Annotated[np.ndarray, Integers("n_body")]  # 0 = not off, STEPPED, OFF
+    state: Annotated[np.ndarray, Integers("n_body")]  # 0 = not displaced, STEPPED, OFF
     turned: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # its axes in ground, in the last frame
-    # time for which residuals have not spoken for it to be off [s]
+    # time for which no residual has confirmed that it is displaced [s]
     lasted: Annotated[np.ndarray, Floats("n_body")]
-    # departures from home: sum of squares [m^2], and of how many markers
+    # residuals minus their means: sum of squares [m^2], and number of markers
     departing: Annotated[np.ndarray, Floats("n_body", 2)]
     departed: Annotated[np.ndarray, Floats("n_body", 2)]  # those of the last frame
     # mean square of them about a segment, before it stepped [m^2]
@@ -173,8 +173,8 @@ def bear_out(b, dt, steps):
 
 @njit
 def is_back(b, first, steps):
-    """Return whether body b has returned: the displacement that all its steps leave is smaller than allowed,
-    or a small part of the last one.
+    """Return whether body b has returned from earlier steps: the sum of the displacements by all of them is
+    smaller than allowed, or a small part of the last one.
 
     b : int - index of the body
     first : int - 0 = displacement resolved in ground, 2 = in the body's own axes
@@ -235,7 +235,7 @@ def about(b, parent, departures):
 @njit
 def fits_better(b, parent, steps):
     """Return whether the residuals of body b, alone or with its neighbours, are far nearer to their means
-    than in the last frame.
+    than in the last frame. A step of the body in this frame was then its return from an earlier displacement.
 
     parent : (n_body,) int64 - parent of each body, -1 = none
     """

@@ -33,22 +33,22 @@ PELVIS, THIGH, SHANK = 0, 1, 2
 AT_KNEE, ON_THIGH, AT_ANKLE, ON_SHANK, SHARED = 0, 1, 2, 3, 4
 """Markers of a leg; the shared one is on the thigh, so near to the knee's axis that the shank has it, too."""
 HIP_IN_PELVIS, HIP, KNEE, SHANK_BEGINS = 0, 1, 2, 3
-"""Points in their segments: joint centres, and where the shank has the shared marker, or its knee."""
+"""Rows of LegTurns.centre: joint centres, and the place of the shared marker, or the knee, in the shank."""
 SINCE_STANDING, BESIDE_AXIS = 1, 2
-"""Faults of a leg, as bits of `off`: its markers turned since standing, the wand beside the knee's axis."""
+"""Faults of a leg, as bits of `off`: markers rotated since standing, or a knee axis calibrated wrongly."""
 STRAIGHT = math.cos(math.radians(25.0))
 """Cosine of the largest knee flexion at which the turn of shank against thigh is still taken for that of
 standing."""
 LIMIT_AXIS = math.radians(35.0)
-"""Turn of a knee's axis from which the wand is beside it [rad]."""
+"""Rotation of the knee's calibrated axis from the true one above which it is a fault [rad]."""
 KEPT = 0.75
-"""Part of the limit down to which it stays so."""
+"""Part of the limit below which a rotation must fall until it is no longer a fault."""
 MEMORY_STANDING, MEMORY_AXIS = 0.5, 2.0
 """Time constants of the means over frames with straight knees, and over all frames [s]."""
 KNOWN = 0.1
 """Time with a straight knee from which their mean counts [s]."""
 SWUNG, NARROW = 0.15, 4.0
-"""Root mean square of the swing of the shank, in its length, and how many times less it leaves a plane."""
+"""Least root mean square of the swing of a shank, relative to its length, and ratio of it to that across."""
 USUAL_STEP = 0.01
 """Time between two frames that is assumed where the stream does not state it [s]."""
 HALF, WHOLE = math.pi, 2.0 * math.pi
@@ -281,7 +281,7 @@ def take_in(k, dt, shape, legs):
 @njit
 def judge(k, legs):
     """Determine from the means whether the markers of leg k are rotated about the bone; write this as bits of
-    legs.off. Where the means are not known yet, the bits are kept.
+    legs.off, one for each of the two checks. Where the means of a check are not known yet, its bit stays.
     """
     turn, swing, found, off = legs.turn[k], legs.swing[k], legs.found[k], legs.off[k]
     if turn[0] >= KNOWN:

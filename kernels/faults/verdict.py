@@ -11,8 +11,8 @@ from kernels.markers.marker_health import SEGMENT, is_blamed, is_seen
 
 @njit
 def in_doubt(b, options, segments):
-    """Return whether body b is in doubt: some of its markers were at fault in the last frame, but not for
-    long enough to be learnt at their new positions.
+    """Return whether body b is in doubt: some of its markers were at fault or suspect in the last frame, but
+    not for long enough to be learnt at their new positions.
     """
     return 0.0 < segments.doubted[b] <= options.relearn
 
@@ -46,8 +46,8 @@ def keep_in(measured, health):
 
 @njit
 def is_lost(health):
-    """Return whether most visible markers belong to suspect segments:
-    the next frame is then solved without a prediction.
+    """Return whether most visible markers belong to suspect segments; the caller then has the next frame
+    solved without a prediction.
     """
     n_seen, n_lost = 0, 0
     for m in range(health.fault.shape[0]):

@@ -74,8 +74,8 @@ def bear(sharing, at, balance):
 
 @njit
 def across(row, basis):
-    """Write an orthonormal basis : (n, n), of which the first n_held rows span the rows of row : (n_held, n),
-    and the others are orthogonal to these.
+    """Write an orthonormal basis : (n, n), of which the first n_held rows span the constraint rows `row` :
+    (n_held, n), and the others are orthogonal to these.
 
     Return False where the rows are linearly dependent. The method is Gram-Schmidt orthogonalisation, applied
     twice.

@@ -133,7 +133,7 @@ def slopes(joint, options, sharing, status, state, work, out):
     status : int - status of the current evaluation
     state : FdkState - solution of the last frame, the start of the next one; its field J is written
     work : FdkWork - working space of one frame, written
-    out : FdkOut - results of the current evaluation; the same afterwards
+    out : FdkOut - results of the current evaluation, which are not changed in the end
     """
     if options.difference > 0.0:
         return fdk_differences(joint, options, sharing, state, work, out)
@@ -142,8 +142,8 @@ def slopes(joint, options, sharing, status, state, work, out):
 
 @njit
 def finish(joint, options, sharing, status, state, work, out):
-    """Compute the Jacobian at the solution, for its stability and for the next frame; return the status of
-    the frame.
+    """Compute the Jacobian at the solution, which shows whether that is stable and which starts the search in
+    the next frame; return the status of this frame.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
@@ -162,7 +162,7 @@ def finish(joint, options, sharing, status, state, work, out):
 @njit
 def step(n_part, joint, options, sharing, state, work, out):
     """Take one Newton step from state.alpha, shortened until |f| decreases; return the status of the last
-    evaluation of f. If |f| does not decrease, alpha is kept.
+    evaluation of f. If |f| does not decrease, alpha is not changed.
 
     n_part : int - number of step lengths that are tried, the whole step first
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame

@@ -29,7 +29,7 @@ at 10 Hz truncation and rounding are both below 1e-6 of an acceleration."""
 @njit
 def optimum_rates(joint, q, work, out):
     """Write the speeds and accelerations of the optimal pose q as the measured markers move; return False
-    where q is no minimum.
+    where q is no minimum of the cost of the markers.
 
     Afterwards the rows of constraints are at q, as after kernels/fdk/rates.rates.
 
@@ -67,7 +67,7 @@ def optimum_rates(joint, q, work, out):
 @njit
 def optimum_velocity(joint, q, work, v_out):
     """Write the generalized speeds of the optimal pose q as the measured markers move; return False where q
-    is no minimum.
+    is no minimum of the cost of the markers.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     q : (n_q,) - generalized coordinates [rad, m]

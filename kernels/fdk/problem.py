@@ -100,13 +100,15 @@ class FdkState(NamedTuple):
     q: np.ndarray  # (n_q,)
     multiplier: Annotated[np.ndarray, Floats("n_element")]  # of the fit
     J: Annotated[np.ndarray, Floats("n_fdk", "n_fdk")]  # df/dalpha [N/m]
-    known: Annotated[np.ndarray, Integers(1)]  # 1 = J is that of the last frame's answer
+    known: Annotated[np.ndarray, Integers(1)]  # 1 = J is that of the last frame's solution
 
 
 class Smooth(NamedTuple):
-    """Muscles and inverse dynamics of force-dependent kinematics at a pose, which vary smoothly with it.
+    """Quantities of force-dependent kinematics that vary smoothly with the pose: motion, load, strengths of
+    muscles, and tensions of ligaments along paths.
 
-    Forces of contacts and ligaments, and the recruitment of muscles, do not, and stand elsewhere.
+    Forces of contacts and of straight ligaments, and muscle activations, need not vary smoothly. They are
+    stored in FdkWork.forces and FdkWork.balance.
     """
 
     v: Annotated[np.ndarray, Floats("n_v")]
@@ -114,7 +116,7 @@ class Smooth(NamedTuple):
     tau: Annotated[np.ndarray, Floats("n_v")]  # of inverse dynamics [N, N m]
     # of muscles, reactions, reserves at full strength [N, N m]
     action: Annotated[np.ndarray, Floats("n_element", "n_borne")]
-    demand: Annotated[np.ndarray, Floats("n_borne")]  # load without what passive muscles take off
+    demand: Annotated[np.ndarray, Floats("n_borne")]  # load less passive forces of muscles and bands
     row: Annotated[np.ndarray, Floats("n_held", "n_borne")]  # of the constraints that can push and pull
     length: Annotated[np.ndarray, Floats("n_muscle")]  # [m]
     speed: Annotated[np.ndarray, Floats("n_muscle")]  # [m/s]
@@ -153,8 +155,8 @@ class FdkWork(NamedTuple):
     path: PathWork
     bands: PathWork | None
     at: Smooth  # at the pose
-    near: Smooth  # beside it
-    beside: Smooth  # on its other side
+    near: Smooth  # at a pose close to it, for differences
+    beside: Smooth  # at a pose on the other side
     balance: MuscleBalance
     drift: Annotated[np.ndarray, Floats("n_body", 6)]
     pull: Annotated[np.ndarray, Floats("n_body", 6)]  # of the markers' rates

@@ -7,9 +7,9 @@ With the Jacobian J and the weights w of all markers, and the constraint rows A,
     min 1/2 sum w |J v-dot + J-dot v - x-double-dot|^2   subject to A v-dot = -A-dot v
 
 (Andersen et al. 2017, eqs 9 and 10 with v-dot in the hard constraints; alpha-dot = alpha-double-dot = 0).
-x-dot and x-double-dot are the velocities and accelerations of the measured markers, also where residuals
-change with time (kernels/fdk/optimum computes those of the solved pose instead). J'WJ is the mass matrix of
-the markers' weights (kernels/markers/marker_cost).
+x-dot and x-double-dot are the velocities and accelerations of the measured markers. That the residuals of the
+markers change with time, too, is neglected; kernels/fdk/optimum takes it into account. J'WJ is the mass
+matrix of the markers' weights (kernels/markers/marker_cost).
 
 Drivers are dofs with a weight in fit.hold: each adds the unit row of its dof to J, without markers. If
 drivers and constraints have together as many independent rows as there are dofs, no residual is left, and the
@@ -135,7 +135,7 @@ def gather(joint, rate, moving, work):
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     rate : (n_marker, 3) - velocities [m/s] or accelerations [m/s^2] of the markers
-    moving : bool - whether rates are accelerations, so that the bias counts
+    moving : bool - whether the rates are accelerations, so that the bias is subtracted
     work : FdkWork - working space of one frame; its fields pull, point and g are written
     """
     fit, tree, at, pull = joint.fit, joint.system.tree, work.dynamics.pose, work.pull

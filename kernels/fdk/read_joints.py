@@ -85,7 +85,9 @@ def place_frames(cuts, dynamics, kinetics, frames):
 
 @njit
 def read_joints(tree, cuts, rates, dynamics, kinetics, work, out):
-    """Add the squared changes of all joint results by one error to the variances in out.
+    """Add the squares of the changes of all joint results that one error causes to the variances in out.
+
+    It is called for every independent error of a position of the bodies or of a force.
 
     tree : Tree - joint tree of the bodies
     cuts : Cuts - joints across which loads are computed, and the root body
@@ -140,8 +142,8 @@ def about(change, wrench, arm, xi, z, moment_out):
 
 @njit
 def read_wrench(cuts, j, rates, kinetics, work, out):
-    """Add the squared changes of moment and force of joint j by one error to their variances; write the
-    changes in ground axes into work.frames.change[0] and [1].
+    """Add the squares of the changes of moment and force of joint j that one error causes to their variances;
+    write the changes in ground axes into work.frames.change[0] and [1].
 
     cuts : Cuts - joints across which loads are computed, and the root body
     j : int - joint
@@ -216,8 +218,8 @@ def add_turned(change, x, axes, xi, z, total):
 
 @njit
 def read_motion(cuts, j, rates, kinetics, work, out):
-    """Add the squared changes of the angle rates and the power of joint j by one error to their variances;
-    called after read_wrench.
+    """Add the squares of the changes of the angle rates and the power of joint j that one error causes to
+    their variances; called after read_wrench.
 
     cuts : Cuts - joints across which loads are computed, and the root body
     j : int - joint

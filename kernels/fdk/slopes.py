@@ -91,8 +91,8 @@ def slopes_of_elements(joint, work):
 
 @njit
 def difference(one, other, part):
-    """Replace speeds, demand, actions and rows of `one` by part * (one - other): by their derivatives, if
-    both are at two poses.
+    """Replace speeds, demand, actions and rows of `one` by part * (one - other), that is, by their
+    derivatives along the step between the two poses.
 
     one, other : Smooth - the same quantities at two poses; one is overwritten
     part : float - factor of the difference: the inverse of the step between the poses

@@ -29,7 +29,7 @@ def smooth_parts(joint, q, work, out):
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     q : (n_q,) - generalized coordinates [rad, m]
     work : FdkWork - working space of one frame; its fields dynamics, constraint and path are written
-    out : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles, written
+    out : Smooth - motion, load, and muscles and ligaments along paths at this pose, written
     """
     system, dynamics = joint.system, work.dynamics
     moving_pose(system.tree, q, out.v, dynamics)
@@ -61,8 +61,7 @@ def others_at(joint, row, out):
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     row : (n_row, n_v) - Jacobian rows of the constraints
-    out : Smooth - what depends smoothly on the pose: all but contacts, ligaments, muscles; its field action
-        is written
+    out : Smooth - its field action is written
     """
     borne, first = joint.borne, joint.acting.shape[0]
     for r in range(joint.pushing.shape[0]):

@@ -52,7 +52,7 @@ class ForceElements(NamedTuple):
     frictions: Frictions
     loads: PointLoads
     springs: Springs
-    generators: DrivenGenerators | None = None  # None where nothing turns coordinates so
+    generators: DrivenGenerators | None = None  # None where there are none
 
 
 class ForceWork(NamedTuple):
@@ -107,7 +107,7 @@ def generalized_forces(forces, pose, q, v, work, tau_out):
 
 @inlined
 def force_derivatives(tree, forces, pose, velocities, rates, v_dot, step, work, tau_q, tau_v):
-    """Add the derivatives of generalized_forces with respect to q (tangent steps) and v to tau_q and tau_v.
+    """Add the derivatives of generalized_forces by small steps of the dofs, and by v, to tau_q and tau_v.
 
     Call it directly after generalized_forces, whose results in work it needs and does not change.
 

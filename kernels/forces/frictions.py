@@ -3,7 +3,8 @@ a guide.
 
 The unit direction t is fixed in body B, the point a in body A; both are in ground axes, about the reference
 point. With g = (a x t, t) and the velocity V : (6,) of A relative to B, the sliding speed is v = g . V -
-surface_velocity, and the wrench on A is -F(v, load) g. Where a is displaced by da, g changes by (da x t, 0).
+surface_velocity, and the wrench on A is -F(v, N) g with the friction F under the normal force N. Where a is
+displaced by da, g changes by (da x t, 0).
 """
 
 from __future__ import annotations

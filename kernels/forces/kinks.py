@@ -94,6 +94,8 @@ def along_rate(jerk, out, origin, kink):
     """Return the scalar product of a contact's sliding acceleration and the rate of that acceleration
     [m^2/s^5].
 
+    Divided by the magnitude of the acceleration, it is the rate at which that magnitude grows.
+
     jerk : (6,) - rate of the acceleration of A relative to B, about the reference point
     out : (N_CONTACT_OUT,) - the contact's row of ContactWork.out, with its position
     origin : (3,) - the reference point in ground [m]
@@ -109,7 +111,9 @@ def along_rate(jerk, out, origin, kink):
 
 @njit
 def allowed(D, a, rise):
-    """Return the time [s] after which a sliding speed has changed by D [m/s]; infinite without acceleration.
+    """Return how long a part of a time step may last [s] if a sliding speed may change by D [m/s] in it.
+
+    The rule is that of the module; the time is infinite without acceleration.
 
     a : float - magnitude of the sliding acceleration [m/s^2]
     rise : float - rate at which a grows [m/s^3]; a negative rate counts as 0

@@ -1,7 +1,7 @@
 """Given external loads: forces at points of bodies, constant in ground axes or in the axes of the body.
 
-The part of each load that acts (`level`) is constant over a time step, so that a pulse or the command of a
-device does not change within one.
+The factor of each load (`level`) is constant over a time step, so that a pulse or the command of a device
+does not change within one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LoadWork(NamedTuple):
     ground axes.
     """
 
-    level: Annotated[np.ndarray, Floats("n_load")]  # part of each force that acts in this step
+    level: Annotated[np.ndarray, Floats("n_load")]  # factor of each force in this step
     # its point about the reference point [m], the force [N]
     state: Annotated[np.ndarray, Floats("n_load", 6)]
 

@@ -65,8 +65,9 @@ def new_pair_work(n_pair: int, tree: Tree) -> PairWork:
 def turning_table(tree: Tree) -> np.ndarray:
     """Return a table (n_v, n_v) int64 of the effect of dof e (column) on the twist of dof d (row).
 
-    STAYS: none; TURNS: e rotates and moves the axis of d; SHIFTS: both are in one joint with a driven dof,
-    and the effect is that of twist_rates.twist_shift. It holds for dofs of one branch of the tree.
+    STAYS: there is none. TURNS: e rotates and moves the axis of d. SHIFTS: both are dofs of one joint, and
+    one of them at least is neither a rotation nor a translation; the effect is that of
+    twist_rates.twist_shift. The table is valid for two dofs of one branch of the tree.
     """
     n_v = len(tree.dof_body)
     table = np.zeros((n_v, n_v), np.int64)
@@ -85,8 +86,9 @@ def turning_table(tree: Tree) -> np.ndarray:
 def motion_order(tree: Tree) -> np.ndarray:
     """Return for each dof its place in the order in which the dofs of its joint act, (n_v,) int64.
 
-    It is the number of the dof's group, and in a joint made of a chain of elementary motions the index of the
-    dof's motion. A driven dof may drive several motions, so that its number has no meaning.
+    Dofs that act at once, such as the rotations of a ball joint, have the same place. In a joint that is a
+    chain of elementary rotations and translations, the place of a dof is the index of its motion; that of a
+    dof which drives several motions has no meaning.
     """
     order, chains = tree.dof_group.copy(), tree.chains
     for b in range(len(tree.parent)):
@@ -97,8 +99,8 @@ def motion_order(tree: Tree) -> np.ndarray:
 
 @inlined
 def clear_slopes(work):
-    """Set the summed derivatives of the wrenches of all pairs (work.slopes) to zero, and work.loaded to "no
-    element yet".
+    """Set the summed derivatives of the wrenches of all pairs (work.slopes) to zero, and work.loaded to 0: no
+    element has added any yet.
     """
     for p in range(work.loaded.shape[0]):
         work.loaded[p] = 0
@@ -152,7 +154,7 @@ def add_pair_forces(pairs, twist, wrench, tau):
 
 @inlined
 def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_v):
-    """Add the derivatives of add_pair_forces with respect to q (tangent steps) and v to tau_q and tau_v.
+    """Add the derivatives of add_pair_forces by small steps of the dofs, and by v, to tau_q and tau_v.
 
     A dof that moves A also moves the axes of the dofs between itself and A; a dof that moves B also moves the
     wrench and the axes of the dofs between itself and B.

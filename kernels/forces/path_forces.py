@@ -64,11 +64,11 @@ class PathForces(NamedTuple):
 
     stations: Stations
     surfaces: Surfaces
-    muscles: Muscles  # rows of ligaments stand in
+    muscles: Muscles  # the rows of ligaments are placeholders
     law: np.ndarray  # (n_pull,) int64 - MUSCLE, or of kernels/forces/ligament
     parameter: np.ndarray  # (n_pull, N_LIGAMENT) - of ligaments
-    cross_start: np.ndarray  # (n_v + 1,) int64 - of each dof in cross
-    cross: np.ndarray  # (n_cross,) int64 - muscles whose path the dof moves
+    cross_start: np.ndarray  # (n_v + 1,) int64 - first entry of each dof in cross
+    cross: np.ndarray  # (n_cross,) int64 - paths that the dof moves
     functions: Functions  # of time [s]
     excitation: np.ndarray  # (n_pull,) int64 - function of each, 0 to 1
 
@@ -76,7 +76,7 @@ class PathForces(NamedTuple):
 class PathForceWork(NamedTuple):
     """Results and working space of muscles and ligaments."""
 
-    excitation: Annotated[np.ndarray, Floats("n_pull")]  # held over a step
+    excitation: Annotated[np.ndarray, Floats("n_pull")]  # constant over a step
     state: Annotated[np.ndarray, Floats("n_pull", N_PULL_OUT)]
     newest: Annotated[np.ndarray, Floats("n_pull", N_PULL_SLOPE)]  # slopes at the state
     slope: Annotated[np.ndarray, Floats("n_pull", N_PULL_SLOPE)]  # at the start of the step
@@ -155,7 +155,7 @@ def add_path_forces(pulls, tree, at, q, v, inner, work, rate_out, tau):
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     inner : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m]
-    work : PathForceWork - results, written; of the derivatives only the field newest, not slope and gradient
+    work : PathForceWork - results, written; its derivatives are written into the field newest
     rate_out : (2 n_pull,) - rates of the inner states [1/s, m/s], written
     tau : (n_v,) - generalized forces [N m, N]
     """

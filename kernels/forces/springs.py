@@ -1,5 +1,5 @@
-"""Linear springs and dampers on single coordinates: hinged orthoses, stops of a chain, passive stiffness of a
-joint.
+"""Linear springs and dampers on single coordinates, such as those of hinged orthoses, of joint stops, or of
+the passive stiffness of a joint.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kernels.compiler.jit import njit
 
 class Springs(NamedTuple):
     """Linear springs with dampers on single coordinates: each gives the generalized force m - k (q - q0) - c
-    v.
+    v with a constant part m, stiffness k, rest position q0 and damping c.
     """
 
     coordinate: np.ndarray  # (n_spring,) int64 - index in q
@@ -21,7 +21,7 @@ class Springs(NamedTuple):
     rest: np.ndarray  # (n_spring,) - q0 [rad, m]
     stiffness: np.ndarray  # (n_spring,) [N m/rad, N/m]
     damping: np.ndarray  # (n_spring,) [N m s/rad, N s/m]
-    moment: np.ndarray  # (n_spring,) - m, what a device applies; held over a step [N m, N]
+    moment: np.ndarray  # (n_spring,) - m, applied by a device, constant over a step [N m, N]
 
 
 @njit

@@ -20,7 +20,7 @@ from kernels.compiler.jit import njit
 
 
 class Couplers(NamedTuple):
-    """Coordinates that others give: each coupler states q[coordinate] = f(q[driver]).
+    """Coordinates that are functions of others: each coupler states q[coordinate] = f(q[driver]).
 
     A prescribed coordinate is its own driver: f is CONSTANT, or a function of time for kernels that have a
     time (kernels/dynamics/reduction).
@@ -30,7 +30,7 @@ class Couplers(NamedTuple):
     dof: np.ndarray  # (n_coupler,) int64 - index in v
     driver: np.ndarray  # (n_coupler,) int64 - index in q
     driver_dof: np.ndarray  # (n_coupler,) int64 - index in v
-    function: np.ndarray  # (n_coupler,) int64 - of the driver
+    function: np.ndarray  # (n_coupler,) int64 - f, by its index in Functions
 
 
 class CouplerWork(NamedTuple):
@@ -151,7 +151,9 @@ def fold_matrix(couplers, work, second_order, H):
 
 @njit
 def isolate(d, H):
-    """Replace row and column d of H : (n_v, n_v), lower triangle, by those of the unit matrix."""
+    """Replace row and column d of H : (n_v, n_v), lower triangle, by those of the unit matrix, so that the
+    unknown d no longer affects the others.
+    """
     for i in range(d):
         H[d, i] = 0.0
     for i in range(d + 1, H.shape[0]):

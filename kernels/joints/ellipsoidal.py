@@ -191,7 +191,7 @@ def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
 
     With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
     of the dof, they are defined by
-      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = sway_e = psi_dot_e + dS_e/dt
+      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = psi_s_dot_e = psi_dot_e + dS_e/dt
     (kernels/dynamics/derivatives).
 
     They are those of a ball joint and, with m = w x n,

@@ -134,7 +134,7 @@ def free_jerks(tree, pose, b, v, v_dot, velocity, own):
 
     With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
     of the dof, they are defined by
-      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = sway_e = psi_dot_e + dS_e/dt
+      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = psi_s_dot_e = psi_dot_e + dS_e/dt
     (kernels/dynamics/derivatives).
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates

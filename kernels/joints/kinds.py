@@ -1,13 +1,13 @@
 """The only place where the kernels of a joint are chosen by its kind.
 
-A kind consists of one kernel file (its JointSizes, its motion, and what differs from motions one by one), of
-its branches here, and of its row in rtsim/config/joint_kinds. With the twists S of its dofs and its parent
-fixed,
+A kind consists of one kernel file (its JointSizes, its motion, and whatever differs from a row of simple
+rotations and translations), of its branches here, and of its row in rtsim/config/joint_kinds. With the twists
+S of its dofs and its parent fixed,
   dS_d/dq_e               how steps of q along the tangent change the twists      (`joint_twist_shift`)
 determines two other quantities, which are sums over the dofs with their speeds v:
   bias    sum of dS_d/dq_e v_d v_e, beside V x S v of the parent's velocity V           (`joint_velocity`)
   psi_dot sum over d of dS_d/dq_e v_d - S_e x V_b, V_b the velocity of the body         (`joint_twist_rates`)
-and likewise psi_ddot of accelerations. Motions one by one, and simultaneous rotations, have closed forms
+and likewise psi_ddot of accelerations. Simple motions in a row, and simultaneous rotations, have closed forms
 (kernels/joints/motions, turning). The results of a kind without a branch are NaN.
 """
 
@@ -265,7 +265,7 @@ def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
 
     With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
     of the dof, they are defined by
-      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = sway_e = psi_dot_e + dS_e/dt
+      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = psi_s_dot_e = psi_dot_e + dS_e/dt
     (kernels/dynamics/derivatives).
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates

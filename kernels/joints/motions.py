@@ -96,7 +96,8 @@ def add_group(twist, start, stop, v, carrier, velocity, bias):
     """Add simultaneous motions of several dofs to the velocity and bias acceleration of a body, as add_motion
     does for one.
 
-    None of them carries another one: their axes move with the velocity before the group.
+    None of these motions moves the axis of another one: all axes move with the velocity that the body has
+    without these motions.
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
@@ -118,8 +119,8 @@ def add_group(twist, start, stop, v, carrier, velocity, bias):
 
 @inlined
 def group_rates(twist, start, stop, before, psi_dot_out):
-    """Write psi_dot = before x S of simultaneous motions with the twists S: dV_i/dq_e = psi_dot_e + S_e x V_i
-    for the velocity V_i of every body i that dof e moves.
+    """Write psi_dot = before x S of simultaneous motions with the twists S: the vectors with which
+    dV_i/dq_e = psi_dot_e + S_e x V_i for the velocity V_i of every body i that dof e moves.
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
@@ -133,15 +134,19 @@ def group_rates(twist, start, stop, before, psi_dot_out):
 
 @inlined
 def group_jerks(twist, start, stop, own):
-    """Write own.psi_ddot = A x S + V x psi_dot and own.psi_s_dot = 2 psi_dot of simultaneous motions with the
-    twists S. The derivatives of the bodies' accelerations with respect to q and v contain these vectors
+    """Write two terms from which derivatives of accelerations are formed, for simultaneous motions with the
+    twists S: own.psi_ddot = A x S + V x psi_dot and own.psi_s_dot = 2 psi_dot.
+
+    V and A are the spatial velocity and acceleration without these motions, and psi_dot = V x S
+    (group_rates). For a body i that dof e moves, with the velocity V_i and the acceleration A_i,
+      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = psi_s_dot_e
     (kernels/dynamics/derivatives).
 
     twist : (n_v, 6) - twists of all dofs about the reference point
     start : int - first dof of the group
     stop : int - the dof after the last one of the group
-    own : DerivativeWork - results, written; its before contains velocity V and acceleration A before the
-      group
+    own : DerivativeWork - its psi_dot is read, and its field `before`, which contains V and A; its psi_ddot
+      and psi_s_dot are written
     """
     V, A = own.before[0], own.before[1]
     for d in range(start, stop):
@@ -154,7 +159,9 @@ def group_jerks(twist, start, stop, own):
 @njit
 def pass_motion(slope, twist, speed, acceleration, V, A):
     """Add a motion, driven by a coordinate through a function, to the velocity V and the acceleration A
-    before it.
+    that a body has without it.
+
+    The term of the acceleration that contains the second derivative of the function is not included.
 
     slope : float - derivative of the function that drives the motion
     twist : (6,) - twist of the motion

@@ -64,7 +64,7 @@ def turning_jerks(tree, twist, velocity, b, own):
 
     With V_i and A_i, the spatial velocity and acceleration of a body i that dof e moves, and S_e, the twist
     of the dof, they are defined by
-      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = sway_e = psi_dot_e + dS_e/dt;
+      dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = psi_s_dot_e = psi_dot_e + dS_e/dt;
     psi_dot has been written by twist_rates. Source: kernels/dynamics/derivatives.py.
 
     tree : Tree - the joint tree

@@ -46,19 +46,19 @@ class Health(NamedTuple):
     gap_age: Annotated[np.ndarray, Floats("n_marker")]  # time since last seen [s]
     # mean residual, measured - model, in the body frame [m]
     mean: Annotated[np.ndarray, Floats("n_marker", 3)]
-    # slow mean of it, which the mean stays near [m]
+    # mean residual over a longer time, near which `mean` is kept [m]
     mean_residual: Annotated[np.ndarray, Floats("n_marker", 3)]
-    # what home stays near: 0, or where it was learnt anew [m]
+    # residual near which mean_residual is kept: 0, or where the marker was learnt anew [m]
     origin: Annotated[np.ndarray, Floats("n_marker", 3)]
     n_seen: Annotated[np.ndarray, Integers("n_marker")]  # frames it was seen in without a fault
-    spread: Annotated[np.ndarray, Floats("n_marker")]  # mean square of the distance from home in these [m^2]
+    spread: Annotated[np.ndarray, Floats("n_marker")]  # mean square distance from mean_residual [m^2]
     swap_with: Annotated[np.ndarray, Integers("n_marker", fill=-1)]  # marker at whose place it is, -1 = none
     # where it is expected, in ground; NaN = not [m]
     expected: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
-    innovation: Annotated[np.ndarray, Floats("n_marker")]  # distance from there, sorted in place [m]
+    innovation: Annotated[np.ndarray, Floats("n_marker")]  # distances from there, sorted [m]
     fault: Annotated[np.ndarray, Integers("n_marker")]  # of this frame, 0 = none
-    last: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]  # the frame before [m]
-    # measured - model of the frame at hand, in the body frame [m]
+    last: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]  # measured in the last frame [m]
+    # measured - model of the present frame, in the body frame [m]
     residual: Annotated[np.ndarray, Floats("n_marker", 3)]
     good: Annotated[np.ndarray, Floats("n_marker", 3)]  # that of its last frame without a fault [m]
     # how long ago that was, inf = there was none [s]
@@ -66,14 +66,14 @@ class Health(NamedTuple):
     n_same: Annotated[np.ndarray, Integers("n_marker")]  # frames in which it has not changed at all
     # samples so far, and those that repeat one or two coordinates
     n_sample: Annotated[np.ndarray, Integers(2)]
-    # the frame at hand, with labels put right where that is certain [m]
+    # measured positions of the present frame, with labels corrected where that is certain [m]
     labelled: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
     # how long a marker at fault has been where it is in its body [s]
     still: Annotated[np.ndarray, Floats("n_marker")]
     still_at: Annotated[np.ndarray, Floats("n_marker", 3)]  # that place, as a residual [m]
-    # 1 = its label is put right for certain: it is as any other
+    # 1 = its exchanged label was corrected with certainty: it is used like any other marker
     certain: Annotated[np.ndarray, Integers("n_marker")]
-    waited: Annotated[np.ndarray, Floats(1)]  # time for which the sample at hand has been sent again [s]
+    waited: Annotated[np.ndarray, Floats(1)]  # time for which the same sample has been repeated [s]
 
 
 class HealthOptions(NamedTuple):
@@ -82,13 +82,13 @@ class HealthOptions(NamedTuple):
     """
 
     downweight: np.ndarray  # (1,) int64 - 1 = leave markers at fault out, 0 = only report; may change
-    floor: float  # distance from the usual residual at the solution that is no fault [m]
-    unknown: float  # the same until a marker is learnt, and how far home may be from its origin [m]
-    agreement: float  # distance from where the rest of the segment has a marker that is no fault [m]
+    floor: float  # allowed distance of a residual from its usual value, at the solution [m]
+    unknown: float  # the same before a marker is learnt; also of mean_residual from origin [m]
+    agreement: float  # allowed distance from the position that its segment's other markers give [m]
     n_learn: int  # frames to learn a marker
     time_constant: float  # of the mean [s]
     swap_distance: float  # closest two markers that are checked for a swap [m]
-    stray_speed: float  # unforeseen motion that is no fault [m/s]
+    stray_speed: float  # allowed speed of motion that was not predicted [m/s]
     relearn: float  # time for which a marker must stay elsewhere to be learnt anew [s]
     slack: np.ndarray  # (n_marker,) - factor of all bounds of a marker that are distances [1]
 
@@ -237,8 +237,8 @@ def residuals(markers, pose, model, measured, health):
 
 @njit
 def unusual(m, options, health):
-    """Return the deviation of marker m's residual from its usual value over the allowed distance; above 1 the
-    marker is at fault.
+    """Return the deviation of marker m's residual from its usual value, divided by the allowed deviation;
+    above 1 the marker is at fault.
 
     The deviation is the distance of the residual from its mean or from its mean over a longer time, whichever
     is smaller: a fault that is noticed late has changed the first mean, but hardly the second. For a marker
@@ -310,7 +310,8 @@ def learn(markers, dt, options, health, silent):
 def is_wrong(m, options, health):
     """Return whether marker m is at fault in this frame.
 
-    A marker whose exchanged label has been corrected and that is used in the fit is not.
+    A marker whose label was exchanged with that of another marker is not, if the exchange has been corrected
+    and the marker is used in the fit.
     """
     put_right = health.fault[m] == EXCHANGED and health.weight[m] > 0.0 and options.downweight[0] == 1
     return health.fault[m] != 0 and not put_right
@@ -318,8 +319,8 @@ def is_wrong(m, options, health):
 
 @njit
 def is_blamed(m, health):
-    """Return whether marker m is at fault in this frame, except where its fault is an exchanged label that
-    has been corrected with certainty.
+    """Return whether marker m is at fault in this frame; it is not if its only fault is an exchanged label
+    that has been corrected with certainty.
     """
     certain = health.fault[m] == EXCHANGED and health.certain[m] == 1
     return health.fault[m] != 0 and not certain

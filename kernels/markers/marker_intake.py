@@ -13,10 +13,12 @@ def take_in(positions, source, scale, z_up, mirror, group, x_out):
     """Convert received markers to the model's order and to ground axes with Y up, in metres.
 
     A marker becomes NaN if the stream does not contain it, if its coordinates are all 0 or all the same
-    number of FILLERS (codes for occluded markers), or if one is larger than FARTHEST. Returns (length, rise,
-    sideways, n_far): of the vector from the mean of the lower group's visible markers to that of the upper
-    group's, before mirroring, its length and its components along Y and Z [m], NaN where a group has no
-    visible marker; and the number of markers farther than FARTHEST.
+    number of FILLERS (codes for occluded markers), or if one is larger than FARTHEST.
+
+    Returns (length, rise, sideways, n_far). The first three show whether unit and axes are plausible: length,
+    Y and Z component [m] of the vector from the mean of the visible markers of the lower group to that of the
+    upper group, before mirroring; NaN where a group has no visible marker. n_far is the number of markers
+    farther than FARTHEST.
 
     positions : (n, 3) - as received, in a unit of `scale` metres
     source : (n_marker,) int64 - row of each model marker, -1 = not in the stream

@@ -50,20 +50,20 @@ class Segments(NamedTuple):
     rotation: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # orientation in the last frame
     rate: Annotated[np.ndarray, Floats("n_body", 3)]  # angular velocity in ground, smoothed [rad/s]
     swing: Annotated[np.ndarray, Floats("n_body")]  # mean square of it [rad^2/s^2]
-    # orientation of the frame at hand, where markers are filled in
+    # orientation in the present frame, where markers are filled in
     turned: Annotated[np.ndarray, Floats("n_body", 3, 3)]
     filled: Annotated[np.ndarray, Integers("n_body")]  # 1 = markers of it are filled in
     since: Annotated[np.ndarray, Floats("n_body")]  # time since none of its markers was missed [s]
     away: Annotated[np.ndarray, Floats("n_marker")]  # time since a marker took part [s]
-    place: Annotated[np.ndarray, Floats("n_marker", 3)]  # where the solver is to find it, in ground [m]
-    # with which it does, those of the health for markers that are there
+    place: Annotated[np.ndarray, Floats("n_marker", 3)]  # position to which it is fitted, in ground [m]
+    # weight with which it is fitted; for visible markers that of Health
     weight: Annotated[np.ndarray, Floats("n_marker")]
-    # deviation of a place that was filled in, 0 = measured [m]
+    # standard deviation of a position that was filled in, 0 = measured [m]
     doubt: Annotated[np.ndarray, Floats("n_marker")]
     # mean square of the distances of markers from the model, lately [m^2]
     misfit: Annotated[np.ndarray, Floats(1)]
     begun: Annotated[np.ndarray, Integers(1)]  # 1 = the last frame was solved
-    sound: Annotated[np.ndarray, Integers("n_body")]  # 1 = enough markers of it agree, whatever is expected
+    sound: Annotated[np.ndarray, Integers("n_body")]  # 1 = enough of its markers agree with each other
     doubted: Annotated[np.ndarray, Floats("n_body")]  # time for which markers of it have been at fault [s]
     # of that, time for which markers were left out as astray [s]
     barred: Annotated[np.ndarray, Floats("n_body")]
@@ -71,16 +71,16 @@ class Segments(NamedTuple):
     calm: Annotated[np.ndarray, Floats("n_body")]
     # 1 = a marker of it took part again in the last frame
     regained: Annotated[np.ndarray, Integers("n_body")]
-    silent: Annotated[np.ndarray, Integers("n_body")]  # 1 = its markers teach nothing of what is usual
+    silent: Annotated[np.ndarray, Integers("n_body")]  # 1 = mean residuals are not updated
 
 
 class FillOptions(NamedTuple):
     """Settings for filling in missing markers: longest gap, time constants, and least misfit of markers."""
 
-    longest: float  # a marker that is gone for longer is no more filled in [s]; 0 = none ever is
+    longest: float  # a marker that is missing for longer is not filled in [s]; 0 = none ever is
     smoothing: float  # time constant of the rate [s]
-    rest: float  # time constant with which a predicted turn comes to rest [s]
-    least: float  # least distance with which markers are credited to be off the model [m]
+    rest: float  # time constant with which a predicted rotation comes to rest [s]
+    least: float  # least distance of markers from the model that is assumed [m]
 
 
 def new_segments(n_body: int, n_marker: int) -> Segments:
@@ -137,8 +137,8 @@ def missed_for(markers, b, dt, options, health, segments):
     """Return the time since a segment was last complete [s]; 0 = it is complete now.
 
     A segment is complete while all of its markers are used that have not been missing for too long to be
-    filled in. If markers are missing alternately, the time runs on: one that has come back says little about
-    a segment that is never complete.
+    filled in. If markers are missing one after the other, the time runs on, as the segment is never complete
+    in between.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - index of the body
@@ -165,7 +165,7 @@ def usual_place(markers, m, health, y_out):
 @njit
 def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
     """Estimate the orientation of body b from its visible markers and the predicted orientation; return
-    whether it could.
+    whether that was possible.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - index of the body; with fewer than two visible markers nothing is estimated
@@ -301,7 +301,7 @@ def find_silent(tree, is_open, floating_inner, segments):
 
     tree : Tree - joint tree of the bodies
     is_open : (n_v,) int64 - 1 = the dof is held fixed, as no marker determines it
-    floating_inner : (n_v,) int64 - 1 = the dof is undetermined in every frame; it marks no body
+    floating_inner : (n_v,) int64 - 1 = the dof is undetermined in every frame, and is disregarded
     segments : Segments - its field filled is read, silent : (n_body,) int64 written
     """
     silent, parent = segments.silent, tree.parent

@@ -1,8 +1,8 @@
 """Contact of two triangle surfaces: the wrench between them, size of the contact, and derivative of the
 wrench.
 
-All is about the origin of body A's surface, in its axes. R and p are rotation and position of body B's
-surface in these axes; the wrench (moment, force) acts on A; the stiffness is the derivative of the wrench
+All results are about the origin of body A's surface, in its axes. R and p are rotation and position of body
+B's surface in these axes; the wrench (moment, force) acts on A; the stiffness is the derivative of the wrench
 with respect to a small twist of B (rotation about A's origin, translation), with A held fixed.
 """
 
@@ -79,8 +79,8 @@ def mesh_stiffness(contacts, e, modulus, R, p, work):
     """Write work.stiffness[e] : (6, 6), the derivative of the wrench on A with respect to a small twist of B,
     after mesh_contact at the same pose.
 
-    The part of the wrench that comes from A's vertices is in B's axes: where B is displaced by x, it moves
-    with B, and changes as if A were displaced by -x.
+    The forces on A's vertices are computed in B's axes. Where B is displaced by x, they move with B, and
+    within B's axes they change as if A were displaced by -x.
 
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
     e : int - index of the contact

@@ -100,14 +100,14 @@ class MeshWork(NamedTuple):
     n_touch: Annotated[np.ndarray, Integers("n_contact", 2)]  # vertices that touch, of each pass
     touch: Annotated[np.ndarray, Floats("n_kept", N_TOUCH)]  # of each pass, from its first vertex on
     touching: Annotated[np.ndarray, Integers("n_kept")]  # their vertices, as numbers of Meshes
-    # where a vertex was looked at last, in the axes of what is pressed [m]
+    # position of a vertex when it was examined last, in the axes of the other surface [m]
     at: Annotated[np.ndarray, Floats("n_kept", 3)]
-    clear: Annotated[np.ndarray, Floats("n_kept")]  # how far it was from touching there [m]
+    clear: Annotated[np.ndarray, Floats("n_kept")]  # its distance from touching there [m]
     guess: Annotated[np.ndarray, Integers("n_kept", fill=-1)]  # triangle that was closest, -1 = none yet
     # motion up to which no vertex of a ball touches [m]
     ball_safe_motion: Annotated[np.ndarray, Floats("n_kept_ball")]
-    ball_open: Annotated[np.ndarray, Integers("n_kept_ball")]  # 1 = what is in the ball has been looked at
-    # way of the fastest vertex so far [m], negative = nothing known
+    ball_open: Annotated[np.ndarray, Integers("n_kept_ball")]  # 1 = its vertices are examined singly
+    # upper bound of the way of any vertex so far [m], negative = nothing is stored
     motion: Annotated[np.ndarray, Floats("n_contact", 2, fill=-1.0)]
     # where each pass was last: rotation, then position [m]
     pose: Annotated[np.ndarray, Floats("n_contact", 2, 4, 3)]
@@ -116,7 +116,7 @@ class MeshWork(NamedTuple):
     p: Annotated[np.ndarray, Floats("n_contact", 3)]  # and its place [m]
     node: Annotated[np.ndarray, Integers(N_STACK)]  # of a search through boxes
     gap: Annotated[np.ndarray, Floats(N_STACK)]  # their squared distances [m^2]
-    asked: Annotated[np.ndarray, Integers(VERTICES_IN_LEAF)]  # vertices of a leaf that are looked at together
+    asked: Annotated[np.ndarray, Integers(VERTICES_IN_LEAF)]  # vertices of a leaf to be examined
     bound: Annotated[np.ndarray, Floats(VERTICES_IN_LEAF)]  # squared distance of their triangles so far [m^2]
     room: Annotated[np.ndarray, Floats(6)]  # lowest and highest x, y, z of them [m]
     # leaves of boxes that may hold what is closest to one of them

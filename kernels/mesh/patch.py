@@ -73,7 +73,7 @@ def write_moved(w, patch, J, share, Q, moved):
 
     w : (6,), J : (6, 6) - wrench on A for a modulus of 1, and its derivative by a twist of B, in A's axes
     patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch
-    share : float - part of the pressing vertices that belongs to A: 0, 1/2 or 1
+    share : float - 1 = forces act on vertices of A alone, 0 = on those of B alone, 1/2 = on those of both
     Q : (3, 3) - rotation of body A in ground
     moved : (6, N_MOVED) - rows for 3 rotations and 3 translations (ContactWork.moved), written
     """

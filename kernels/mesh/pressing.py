@@ -174,7 +174,8 @@ def add_arm(y, fx, fy, fz, G):
 
 @inlined
 def add_turned(w, J):
-    """Add to J : (6, 6) the derivative of a wrench w that is carried along by a small twist.
+    """Add to J : (6, 6) the derivative, with respect to a small twist, of a wrench w that moves with the
+    twist.
 
     w : (6,) - moment about the origin [N m], and force [N], a tuple.
     """

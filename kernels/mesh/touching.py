@@ -216,7 +216,8 @@ def aside(around, x, y, z):
     """Return a lower bound of the distance of a point from touching a surface [m], from the box around it; 0
     or less = may touch.
 
-    around : (box, reach) - box of the surface, and how far outside a vertex may touch [m] (`surroundings`)
+    around : (box, margin) - box of the surface, and how far outside it a vertex may touch [m], both as
+        `surroundings` returns them
     x, y, z : float - the point, in the axes of the surface [m]
     """
     return math.sqrt(box_gap(around[0], x, y, z)) - around[1]
@@ -234,18 +235,19 @@ def rim_reach(contacts, e):
 
 @inlined
 def ask(meshes, R, p, leaf, around, guess, work):
-    """Select the vertices of a leaf that must be examined; return (n, kept, clear, reach, guess).
+    """Select those vertices of a leaf that may have come into contact with the other surface, so that they
+    must be examined; return (n, kept, clear, reach, guess).
 
-    n is their number, kept the index at which vertex 0 is stored, clear a lower bound of the other vertices'
-    distances from touching [m], reach the largest squared distance of a selected vertex from its last closest
-    triangle [m^2], and guess the argument.
+    n is the number of selected vertices. clear [m] is a distance that each of the other vertices has to move,
+    at least, before it comes into contact. reach [m^2] is the largest squared distance between a selected
+    vertex and the triangle that was closest to it when it was examined last. kept is the index in work of the
+    data of vertex 0, from `leaf`; guess is the argument.
 
     meshes : Meshes - the surfaces of all meshes
-    R : (3, 3), p : (3,) - rotation and position of source in the axes of target [m]
-    leaf : (first, end, kept) - its first vertex, the one after its last, and the index at which vertex 0 is
-        stored
-    around : (box, reach) - of the surface that is pressed, as `surroundings` returns it
-    guess : int - index of a triangle close to these vertices, for those without a last closest triangle
+    R : (3, 3), p : (3,) - rotation and position of the vertices' surface in the axes of the other one [m]
+    leaf : (first, end, kept) - the leaf's first vertex, the vertex after its last, and kept
+    around : (box, margin) - box of the other surface, and how far outside it a vertex may touch [m]
+    guess : int - triangle that is taken as the closest one for vertices that have not been examined yet
     work : MeshWork - asked, bound, at, guess and room are written
     """
     first, end, kept = leaf
@@ -274,8 +276,8 @@ def ask(meshes, R, p, leaf, around, guess, work):
 
 @inlined
 def touch_asked(meshes, contacts, e, k, target, asked, work):
-    """Examine the selected vertices of a leaf; return (least distance of the leaf's vertices from touching
-    [m], triangle closest to the last one).
+    """Examine the selected vertices of a leaf; return (distance that any vertex of the leaf has to move
+    before it touches [m], triangle closest to the vertex that was examined last).
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other

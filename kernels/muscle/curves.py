@@ -48,8 +48,8 @@ RANGE = 1000.0
 
 @njit
 def limited(x):
-    """Return (x limited to the range from -RANGE to RANGE, derivative of this: 1 inside, 0 outside); NaN
-    stays NaN.
+    """Return (a length, strain or speed x [1] limited to the range from -RANGE to RANGE, the derivative of
+    this: 1 inside, 0 outside), so that nothing overflows; NaN stays NaN.
     """
     if x > RANGE:
         return RANGE, 0.0

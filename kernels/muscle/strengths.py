@@ -36,7 +36,7 @@ def elastic_strength(muscles, m, length, speed):
     a muscle at rest the force is exact at both activations, and linear between them, as recruitment needs it.
     The speed of the path is taken as that of the fibre, as if the tendon kept its length during the frame.
 
-    length, speed : float - of the path [m], [m/s], lengthening positive
+    length, speed : float - length and speed of the path [m], [m/s], lengthening positive
     """
     optimal = muscles.optimal_fibre_length[m]
     relaxed, _, status = resting_force(muscles, m, length, 0.0)

@@ -8,7 +8,7 @@ gradient g of the angle this is
 
     minimise 1/2 |u - u0|^2 + 1/2 sum (G_i u)^2 / c_i  subject to  G u = 0 (c = 0),  g . u = 1,
 
-so that u = P (u0 + mu g) with the projector P v = v - G' (G G' + diag c)^-1 G v and a number mu. Rows with a
+so that u = P (u0 + mu g) with the projector P x = x - G' (G G' + diag c)^-1 G x and a number mu. Rows with a
 compliance c > 0 are soft constraints, such as a ligament that should keep its length.
 """
 
@@ -32,25 +32,25 @@ STUCK = 1e-12
 
 
 class Angles(NamedTuple):
-    """Table of angles; each is theta = sum of weight * f(q) over its terms, one coordinate q and function f a
-    term.
+    """Definitions of all angles: each angle is theta = sum of weight * f(q) over its terms, and each term has
+    one coordinate q and one function f.
     """
 
     start: np.ndarray  # (n_angle + 1,) int64 - first term of each angle
     coordinate: np.ndarray  # (n_term,) int64 - index in q
     dof: np.ndarray  # (n_term,) int64 - index in v
-    function: np.ndarray  # (n_term,) int64 - of the coordinate; -1 = the coordinate itself
+    function: np.ndarray  # (n_term,) int64 - index of f; -1 = the coordinate itself
     weight: np.ndarray  # (n_term,)
 
 
 class AngleWork(NamedTuple):
-    """Results of all angles, and working space."""
+    """Values, gradients, coupling vectors and statuses of all angles, and working space."""
 
     value: Annotated[np.ndarray, Floats("n_angle")]  # theta
     gradient: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # d theta / d q along each dof
-    alone: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # u0: the angle's own motion at unit rate
-    coupling: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # C
-    status: Annotated[np.ndarray, Integers("n_angle")]
+    alone: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # u0: motion that changes this angle alone
+    coupling: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # C: dof speeds at theta-dot = 1
+    status: Annotated[np.ndarray, Integers("n_angle")]  # OK, UNDETERMINED or LOCKED
     projected: Annotated[np.ndarray, Floats("n_v")]
     multiplier: Annotated[np.ndarray, Floats("n_row_max")]
 
@@ -104,8 +104,9 @@ def couplings(n, row, factor, work):
     """Compute, for every joint angle, how the whole system moves when the angle changes at unit rate and the
     constraints hold.
 
-    Its coupling vector, the speeds of all dofs, is written into work.coupling, and whether the angle can
-    change at all (OK, UNDETERMINED or LOCKED) into work.status.
+    The speeds of all dofs in this motion, the coupling vector of the angle, are written into work.coupling.
+    The status in work.status is OK, UNDETERMINED (no dof changes the angle) or LOCKED (the constraints hold
+    the angle fixed).
 
     n : int - number of constraint rows
     row : (n, n_v) - the constraint rows G
@@ -118,7 +119,10 @@ def couplings(n, row, factor, work):
 
 @njit
 def coupling(n, row, factor, g, alone, work, C_out):
-    """Write the coupling vector of one angle; return its status OK, UNDETERMINED or LOCKED.
+    """Write the coupling vector of one angle, the speeds of all dofs at unit rate of the angle; return a
+    status.
+
+    The status is OK, UNDETERMINED (no dof changes the angle) or LOCKED (the constraints hold it fixed).
 
     n : int - number of constraint rows
     row : (n, n_v) - constraint rows

@@ -48,8 +48,8 @@ def wrap_sphere(r, P, Q, side, ends_out):
     not touch.
 
     P and Q are outside. The path lies in the plane of P, Q and the centre. If these are on one line, the
-    plane through the line that contains `side` is taken, or without a side the one that contains the axis
-    most nearly at right angles to the line.
+    plane through the line that contains `side` is taken, or without a side the one that contains that axis
+    of the frame which is most nearly at right angles to the line.
 
     r : float - radius [m]
     P, Q : (3,) - ends of the path in the sphere's frame [m]
@@ -97,10 +97,10 @@ def wrap_sphere(r, P, Q, side, ends_out):
 
 @njit
 def across(x, y, z, sx, sy, sz):
-    """Return the part (x, y, z) of a vector s at right angles to a unit vector.
+    """Return the component of a vector s at right angles to a unit vector, as three numbers.
 
-    If s is parallel to the unit vector, the part of that coordinate axis is returned which has the smallest
-    component along it.
+    If s is parallel to the unit vector, s is replaced by that coordinate axis which is most nearly at right
+    angles to the unit vector.
 
     x, y, z : float - components of the unit vector
     sx, sy, sz : float - components of s

@@ -141,9 +141,9 @@ def tangent(size, p, e, sign, x_out, t_out):
     """Compute one of the tangents from an end of the path to the ellipsoid: the point where it touches, and
     its direction.
 
-    Returns its length [m]; the derivative of the angle of t_out in the surface, positive towards normal x
-    direction, with respect to the rotation of e about p [1]; and that of the motion of x_out along t_out
-    [m/rad].
+    Returns its length [m], and two derivatives with respect to the rotation of e about p: that of the angle
+    by which t_out rotates in the surface, positive towards normal x direction [1], and that of the motion of
+    x_out along t_out [m/rad].
 
     size : (3,) - half axes [m]
     p : (3,) - end of the path, scaled to the unit sphere
@@ -293,8 +293,8 @@ def offset(p, q):
 
 @njit
 def alone(size, field, work):
-    """Return whether the path found is certainly the only one: near the plane section on the given side, and
-    clearly a minimum by the field that `newton` returns (on the long way round clearly none).
+    """Return whether no other path need be searched for: the path found is near the plane section on the
+    given side, and by the field that `newton` returns clearly a minimum (clearly none on the long way round).
     """
     longest, shortest = max(size[0], size[1], size[2]), min(size[0], size[1], size[2])
     doubt = min(1.0, DOUBT * (longest / shortest - 1.0))  # none on a sphere
@@ -310,8 +310,8 @@ def alone(size, field, work):
 
 @njit
 def rank_of(size, s, work):
-    """Return the length of the path found with the arc s, by which paths are ranked [m]; a much larger number
-    if it is not on the given side.
+    """Return a number by which paths are compared [m], the smaller the better: the length of the path found,
+    of which s lies on the surface; a much larger number if the path is not on the given side.
     """
     _, towards = middle(size, work)
     if given(work) and towards <= 0.0:
@@ -366,11 +366,11 @@ def distance(size, p, x):
 
 @njit
 def shoot(size, angle, work):
-    """Follow the geodesic that continues a tangent from P until Q can be seen from it, or is nearest; return
-    (arc, miss) [m].
+    """Follow the geodesic that continues a tangent from P up to a point from which Q can be seen, or to the
+    point nearest to Q; return (arc, miss) [m].
 
-    The tangent is work[E_0] rotated by `angle` [rad]. Q can be seen where y . q > 1 (on the unit sphere). The
-    miss is the offset of Q to the left of the geodesic's direction there, work[T_X].
+    The tangent is work[E_0] rotated by `angle` [rad]; from y on the unit sphere Q is seen if y . q > 1. arc
+    is the geodesic's length, miss the offset of Q to the left of its direction at the end, work[T_X].
     """
     q, x, t = work[Q_S], work[X], work[T_X]
     copy(work[E_0], work[E_P])

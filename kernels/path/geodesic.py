@@ -163,7 +163,7 @@ def arrive(size, place, rate, x_out, t_out):
 
 @njit
 def steepness(shape, y):
-    """Return w = sum d y^2 [1/m^2] at a scaled point y of an ellipsoid.
+    """Return w = sum d y^2 [1/m^2], d = 1 / axes^2, at a point y of an ellipsoid scaled to the unit sphere.
 
     1 / sqrt(w) is the distance of the tangent plane from the centre. shape : (5,) - constants from `depart`;
     y : point.

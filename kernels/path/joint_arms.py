@@ -65,7 +65,7 @@ class JointLeverage(NamedTuple):
     """
 
     tree: Tree
-    constraints: Constraints  # with the roles of the method that solves the frames
+    constraints: Constraints  # hard or soft as in the method that solves the frames
     stations: Stations
     surfaces: Surfaces
     joints: JointAxes
@@ -128,9 +128,10 @@ def joint_moment_arms(leverage, pose, q, work, lengths_out, arms_out):
 
 @njit
 def lock_followers(tree, joints, pose, angle):
-    """Set the status of angles that only follow another angle to LOCKED.
+    """Set the status of those angles to LOCKED that hardly change by themselves, but follow another angle.
 
-    They are the angles at whose unit rate the joint rotates faster than FOLLOWS.
+    If such an angle changes at unit rate, the joint rotates faster than FOLLOWS (2), mostly about the axis
+    of the other angle.
 
     tree : Tree - the joint tree; joints : JointAxes - bodies of each joint; pose : Pose; angle : AngleWork -
         coupling is read, status written.

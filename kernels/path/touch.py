@@ -57,8 +57,8 @@ class WrapWork(NamedTuple):
     known: Annotated[np.ndarray, Integers("n_station")]
     local: Annotated[np.ndarray, Floats(2, 3)]  # neighbouring points in the surface frame [m]
     scratch: Annotated[np.ndarray, Floats(N_SCRATCH, 3)]
-    way: Annotated[np.ndarray, Floats("n_station", 3)]  # side, or the way held
-    # surface of each station at the pose at hand, -1 = left out
+    way: Annotated[np.ndarray, Floats("n_station", 3)]  # side on which the path passes, given or fixed
+    # surface of each station at the present pose, -1 = left out
     now: Annotated[np.ndarray, Integers("n_station")]
     no_side: Annotated[np.ndarray, Floats(3)]  # zeros
     ends_kept: Annotated[np.ndarray, Floats("n_station", 4, 3)]  # before Newton's method

@@ -163,11 +163,11 @@ def settle(run, backwards, work):
 
 @njit
 def hold_ways(run, work):
-    """Fix the side on which the path passes each touched surface, and leave out cylinders whose end it
-    slipped off.
+    """Fix the side on which the path passes each touched surface, and leave out the cylinders of finite
+    length that it does not touch at present.
 
-    Without this, the path might change sides of two surfaces for ever, or one surface might push the path
-    over the end of the other and back.
+    Without this, repeated sweeps might change the sides of two surfaces for ever, or one surface might push
+    the path over the end of the other and back.
 
     run : WrapRun - the surfaces between two points; work : WrapWork - its field way is written.
     """
@@ -224,7 +224,9 @@ def write_ends(stations_surface, first, last, work):
 
 @njit
 def others_free(run, work):
-    """Return whether the surfaces that the path does not touch stay clear of the path just found."""
+    """Return whether the path just found is clear of all surfaces that it does not touch; if it is not, the
+    search has to go on.
+    """
     for i in range(run.first, run.last):
         if work.touching[i] == 0:
             wrap_between(run, i, work)

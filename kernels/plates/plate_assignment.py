@@ -42,7 +42,7 @@ class AssignmentRules(NamedTuple):
     reach: float  # distance from a foot's line within which the foot takes a plate [m]
     keep: float  # the same within which it keeps one [m]
     nearer: float  # by how much another foot has to be nearer to take over [m]
-    patience: int  # for how many frames on end
+    patience: int  # for how many successive frames
     low: float  # height of a point above the plate up to which it may touch [m]
     slip: float  # relative speed up to which two points stand on the same ground [m/s]
     moment: float  # error of a plate's moments; over the force it is that of the centre of pressure [N m]
@@ -54,7 +54,7 @@ class PlateAssignment(NamedTuple):
     """State of the plate assignment from frame to frame, for n_plate plates and n_foot feet."""
 
     bearer: Annotated[np.ndarray, Integers("n_plate", fill=-1)]  # the foot that has the plate; -1 = none
-    rival: Annotated[np.ndarray, Integers("n_plate")]  # frames on end for which another foot was nearer
+    rival: Annotated[np.ndarray, Integers("n_plate")]  # successive frames in which another was nearer
     # the feet of the frame before [m]; NaN before the first
     former: Annotated[np.ndarray, Floats("n_foot", 2, 3, fill=math.nan)]
     # velocities of heel and toes [m/s]; NaN = not known
@@ -135,7 +135,7 @@ def is_outlier(plates, p, force, centre, feet, rules):
 
 @njit
 def doubt_idle_feet(plates, p, feet, rules, share_out):
-    """Mark every foot that bears no plate, but is low enough to be on plate p, as UNSURE on plate p.
+    """Mark every foot that is assigned to no plate, but is low enough to be on plate p, as UNSURE on it.
 
     plates : Plates - positions of the force plates in ground
     p : int - index of the plate
@@ -157,8 +157,8 @@ def doubt_idle_feet(plates, p, feet, rules, share_out):
 
 @njit
 def foot_wrenches(share, force, moment, force_out, moment_out):
-    """Write the wrench on each foot, the sum over the plates that it bears, with the moment about the ground
-    origin.
+    """Write the wrench on each foot, the sum over the plates on which it stands (BEARS), with the moment
+    about the ground origin.
 
     share : (n_plate, n_foot) int64 - as assign_feet writes it
     force, moment : (n_plate, 3) - wrenches of the plates [N], [N m]
@@ -195,7 +195,7 @@ def find_speeds(feet, dt, state):
 
 @njit
 def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
-    """Decide which foot bears a loaded plate; return the plate's status bits (as in assign_feet).
+    """Decide which foot stands on a loaded plate; return the plate's status bits (as in assign_feet).
 
     plates : Plates - positions of the force plates in ground
     p : int - index of the plate
@@ -270,7 +270,7 @@ def choose(p, nearest, blur, rules, state):
 
 @njit
 def is_under(nearest, blur, rules, state):
-    """Return whether the nearest foot surely is under a centre of pressure with the error blur [m]."""
+    """Return whether a centre of pressure with the error blur [m] surely belongs to the nearest foot."""
     if state.distance[nearest] <= rules.reach:
         return True
     for f in range(state.distance.shape[0]):

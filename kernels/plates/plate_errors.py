@@ -30,9 +30,9 @@ class PlateErrors(NamedTuple):
     N].
     """
 
-    least: np.ndarray  # (n_plate, 6, 6) - covariance of the noise, at the least
+    least: np.ndarray  # (n_plate, 6, 6) - stated covariance, which is added
     covariance: np.ndarray  # (n_plate, 6, 6) - of the noise
-    learnt: Annotated[np.ndarray, Floats("n_plate", 6, 6)]  # of it, what differences show
+    learnt: Annotated[np.ndarray, Floats("n_plate", 6, 6)]  # estimated from differences
     last: Annotated[np.ndarray, Floats("n_plate", 6)]  # wrench of the last empty frame
     before: Annotated[np.ndarray, Floats("n_plate", 6)]  # and of the one before it
     n_row: Annotated[np.ndarray, Integers("n_plate")]  # empty frames in a row
@@ -101,7 +101,7 @@ def tell_plates(status, share, force, foot_force, off, errors, told):
     deviations of the wrenches.
 
     status : (n_plate,) int64 - status bits of the plates
-    share : (n_plate, 2) int64 - 1 = the foot bears the whole plate
+    share : (n_plate, 2) int64 - 1 = the plate's whole wrench acts on the foot
     force : (n_plate, 3) - forces of the plates [N]
     foot_force : (2, 3) - forces on the feet [N]
     off : float - stated error of the centre of pressure [m]

@@ -15,8 +15,8 @@ STANDS = 0.25
 def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out):
     """Find the feet that may stand on the floor beside the plates.
 
-    A foot may if it bears no plate, and heel or toes are occluded, or low, slow and not above a measured
-    plate.
+    A foot is one of them if it neither is nor may be on a plate, and its heel or its toes are occluded, or
+    are low, slow and not above a measured plate.
 
     plates : Plates - positions of n_plate plates in ground
     loaded : (n_plate,) int64 - LOADED, EMPTY or NOT_MEASURED (kernels.plates.plate_contact.contacts)
@@ -26,7 +26,7 @@ def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out)
     floor : float - height of the floor [m]
     rules : AssignmentRules - limits of the plate assignment
     stands_out : (n_foot,) int64 - 1 = the foot may stand on the floor, else 0, written
-    Returns the number of feet that may.
+    Returns the number of these feet.
     """
     n = 0
     for f in range(feet.shape[0]):

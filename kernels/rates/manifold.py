@@ -27,7 +27,7 @@ class Manifold(NamedTuple):
     displacements).
     """
 
-    parent: np.ndarray  # (n_body,) int64 - only counted
+    parent: np.ndarray  # (n_body,) int64 - only its length is used
     kind: np.ndarray  # (n_body,) int64
     q_start: np.ndarray  # (n_body + 1,) int64
     v_start: np.ndarray  # (n_body + 1,) int64

@@ -60,13 +60,13 @@ class RecruitmentState(NamedTuple):
 class RecruitmentWork(NamedTuple):
     """The recruitment problem with scaled rows and weights, and working space of the solution methods."""
 
-    action: Annotated[np.ndarray, Floats("n_element", "n_row")]  # by rows of the same size
-    weight: Annotated[np.ndarray, Floats("n_element")]  # in parts of the largest
+    action: Annotated[np.ndarray, Floats("n_element", "n_row")]  # with scaled rows
+    weight: Annotated[np.ndarray, Floats("n_element")]  # scaled weights
     demand: Annotated[np.ndarray, Floats("n_row")]
-    scale: Annotated[np.ndarray, Floats("n_row")]  # what they were multiplied with
-    # largest activations in parts of the answer's size (conditioned.py)
+    scale: Annotated[np.ndarray, Floats("n_row")]  # factors of the rows
+    # bounds of the activations in the unit of conditioned.py
     most: Annotated[np.ndarray, Floats("n_element")]
-    mix: Annotated[np.ndarray, Floats("n_row", "n_row")]  # rows by rows that are square to each other
+    mix: Annotated[np.ndarray, Floats("n_row", "n_row")]  # triangular factor of the rows (conditioned.py)
     S: Annotated[np.ndarray, Floats("n_row", "n_row")]  # C H^-1 C' and its factor
     v: Annotated[np.ndarray, Floats("n_row")]
     rhs: Annotated[np.ndarray, Floats("n_row")]
@@ -74,7 +74,7 @@ class RecruitmentWork(NamedTuple):
     inverse: Annotated[np.ndarray, Floats("n_element")]  # of H, the diagonal
     edge: Annotated[np.ndarray, Floats("n_element")]  # upper / room
     room: Annotated[np.ndarray, Floats("n_element")]  # most - x, or max x - x
-    dual: Annotated[np.ndarray, Floats("n_element")]  # stationarity
+    dual: Annotated[np.ndarray, Floats("n_element")]  # residuals of stationarity
     drive: Annotated[np.ndarray, Floats("n_element")]  # C' multiplier
     low: Annotated[np.ndarray, Floats("n_element")]  # target of lower, less lower
     high: Annotated[np.ndarray, Floats("n_element")]  # target of upper, less upper
@@ -92,9 +92,9 @@ class RecruitmentOut(NamedTuple):
     activation: Annotated[np.ndarray, Floats("n_element", fill=math.nan)]
     violation: Annotated[np.ndarray, Floats("n_row", fill=math.nan)]  # demand that is not met [N, N m]
     objective: Annotated[np.ndarray, Floats(1, fill=math.nan)]  # sum weight x^p, or max x
-    # objective less a lower bound of it, in parts of it; NaN where rows lack anything
+    # objective minus a lower bound of it, over the objective; NaN where the load is not borne
     gap: Annotated[np.ndarray, Floats(1, fill=math.nan)]
-    # largest violation in parts of the largest demand, rows of the same size
+    # largest violation over the largest demand, of scaled rows
     residual: Annotated[np.ndarray, Floats(1, fill=math.nan)]
 
 

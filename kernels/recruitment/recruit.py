@@ -139,7 +139,7 @@ def bear_most(problem, options, state, work, out):
 def is_borne(problem, state, work):
     """Return whether the load is borne: the unmet load is a rounding error compared with the largest demand.
 
-    It is if this holds for the rows either as scaled or as given.
+    It counts as borne if this holds for the rows either as scaled or as given.
 
     problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     state : RecruitmentState - activations and multipliers
@@ -279,7 +279,7 @@ def measure(problem, options, soft, state, work):
     of upper).
 
     A pair is the distance from a bound and the multiplier of that bound; mu is the mean of the products of
-    all pairs.
+    all pairs. For min/max, the multipliers `upper` of the largest activation have the sum 1 at the optimum.
 
     problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances

@@ -77,7 +77,7 @@ def direction(options, kappa, unbalanced, state, work):
 
     options : RecruitmentOptions - the criterion and tolerances
     kappa : float - divisor of the term of rank one for min/max, as `factorise` returns it
-    unbalanced : float - 1 - sum of upper, for min/max
+    unbalanced : float - 1 minus the sum of the multipliers `upper`, for min/max
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - the steps and rhs are written
     """

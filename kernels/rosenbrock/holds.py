@@ -4,8 +4,8 @@ The constrained accelerations make an ordinary differential equation, so that ev
 With the Jacobian G of Phi(q) = 0 and multipliers lambda,
   M v_dot + h = tau + G' lambda,   G v_dot = -gamma,   gamma = Phi-double-dot at v_dot = 0,
 and kernels/rosenbrock/projection projects q and v onto Phi = 0 and G v = 0 after each step (Hairer, Wanner
-1996, section VII.2). For a stage u (h, g, r, B: rosenbrock/stages), with s = 1/(h g), the matrix S without
-constraints and derivatives W_q, W_v of Phi-double-dot at fixed v_dot (kernels/dynamics/constraint_slopes),
+1996, section VII.2). For a stage u (step h, diagonal g, right-hand side r, matrix B: rosenbrock/stages), with
+s = 1/(h g), its matrix S without constraints, and derivatives W_q, W_v of Phi-double-dot at fixed v_dot,
   S u_v - G' mu = r,   (G + (W_v + W_q B)/s) u_v = (G r_v - W_q B r_q)/s:
 one bordered matrix, factorised once a step. tau_q includes d(G' lambda)/dq at fixed lambda. Coordinates that
 couplers give are eliminated from rows and slopes as in kernels/dynamics/reduction.
@@ -55,31 +55,31 @@ class Holds(NamedTuple):
     """Hard constraints of a simulation: n_row constraint elements with one scalar equation each."""
 
     constraints: Constraints  # all of its elements hard, no couplers and no rolls
-    pairs: Pairs  # of bodies that elements hold
+    pairs: Pairs  # of bodies that elements connect
     pair: np.ndarray  # (n_row,) int64 - of each element
 
 
 class HoldWork(NamedTuple):
-    """Data of hard constraints Phi(q) = 0, a row each; most tables have n_active rows, of acting ones."""
+    """Data of hard constraints Phi(q) = 0; most arrays have one row for each constraint row that acts."""
 
     rows: ConstraintWork  # value, row and bias of all, along all coordinates; kernel: factor of Y Y'
     drift: Annotated[np.ndarray, Floats("n_body", 6)]  # of bodies: acceleration at zero v_dot, no gravity
-    active: Annotated[np.ndarray, Integers("n_row")]  # rows that act
+    active: Annotated[np.ndarray, Integers("n_row")]  # rows that act: no combination of earlier ones
     n_active: Annotated[np.ndarray, Integers(1)]
     Y: Annotated[np.ndarray, Floats("n_row", "n_v")]  # L^-1 E'G', by rows
-    left: Annotated[np.ndarray, Floats("n_row")]  # what a rate lacks along the rows, then their multipliers
+    left: Annotated[np.ndarray, Floats("n_row")]  # needed changes of rates along rows, then multipliers
     delta: Annotated[np.ndarray, Floats("n_v")]
-    # 1 = stays where the start is put on the constraints, 0 in a run
+    # 1 = not changed when the initial state is projected, 0 in a run
     kept: Annotated[np.ndarray, Integers("n_v")]
     multiplier: Annotated[np.ndarray, Floats("n_row")]  # of all; 0 where a row depends on earlier ones
-    # that it presses the two ends apart with, out of a plane [N]
+    # force that presses the two ends apart, or off the plane [N]
     force: Annotated[np.ndarray, Floats("n_row")]
-    # as that of rows, of what couplers and kept dofs leave of the active ones
+    # reach of the active rows after elimination of couplers and kept dofs (element_row)
     reach: Annotated[np.ndarray, Floats("n_row")]
     folded: Annotated[np.ndarray, Floats("n_row", "n_v")]  # G E
     by_q: Annotated[np.ndarray, Floats("n_row", "n_v")]  # W_q
     by_v: Annotated[np.ndarray, Floats("n_row", "n_v")]  # W_v
-    by_time: Annotated[np.ndarray, Floats("n_row")]  # slope of Phi-double-dot with time
+    by_time: Annotated[np.ndarray, Floats("n_row")]  # derivative of Phi-double-dot by time
     pairs: PairWork
     motion: Annotated[np.ndarray, Floats(N_MOTION, 3)]
     change: Annotated[np.ndarray, Floats(N_CHANGE, 3)]
@@ -169,10 +169,10 @@ def choose_rows(couplers, coupler_work, L, own):
 
 @njit
 def push_back(L, own, x):
-    """Correct x : (n_v,) by the active constraints: add M^-1 G' lambda, where G M^-1 G' lambda = own.left.
+    """Add M^-1 G' lambda to speeds or accelerations x : (n_v,), so that G x changes by own.left.
 
     L : (n_v, n_v) - Cholesky factor of the mass matrix M of the independent coordinates
-    own : HoldWork - after spread_active; left, what the constraints lack, becomes lambda; delta is written
+    own : HoldWork - after spread_active, active rows G; left becomes the multipliers lambda, delta is written
     """
     n_v, k, delta = x.shape[0], own.n_active[0], own.delta
     solve_lower(own.rows.kernel, k, own.left)
@@ -227,7 +227,7 @@ def held_accelerations(holds, couplers, tree, q, v, starting, work, v_dot):
 
 @inlined
 def add_hold_slopes(holds, system, work):
-    """Add the derivatives of constraint forces with respect to q and v, at fixed multipliers, to work.
+    """Add the derivatives of constraint forces by q and v, at fixed multipliers, to work.stages.
 
     holds : Holds - None where the simulation has no constraints
     system : System - joint tree of bodies with mass, in a gravitational field
@@ -286,7 +286,7 @@ def press(holds, pose, own):
 
 @inlined
 def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
-    """Reduce constraint rows and their derivatives to the independent coordinates, as reduce_slopes does.
+    """Reduce constraint rows and their derivatives to the independent coordinates (as in reduce_slopes).
 
     holds : Holds - None where the simulation has no constraints
     couplers : Couplers - coordinates that are functions of others

@@ -36,7 +36,7 @@ class Inner(NamedTuple):
     past: Annotated[np.ndarray, Floats("n_state")]
     u: Annotated[np.ndarray, Floats(MAX_STAGES, "n_state")]
     given: Annotated[np.ndarray, Floats("n_pull")]  # dL/dt by prescribed coordinates alone [m/s]
-    push: Annotated[np.ndarray, Floats("n_v")]  # what the inner states add to a stage of the motion
+    push: Annotated[np.ndarray, Floats("n_v")]  # generalized forces of the inner states in a stage
 
 
 def new_inner(n_pull: int, n_v: int) -> Inner:

@@ -48,16 +48,19 @@ class StepOptions(NamedTuple):
     """
 
     step: float  # [s]
-    secant: int  # 1 = secant slope where friction would turn round within the step, 0 = exact slope
-    split: int  # most parts of a step where friction turns round, 1 = never split
-    fraction: float  # of its sliding speed by which a contact may change it within a part [1]
-    floor: float  # the same, of the transition velocity [1]
+    secant: int  # 1 = secant slope where friction would reverse within the step, 0 = exact slope
+    split: int  # largest number of parts of a step where friction reverses, 1 = never split
+    fraction: float  # largest change of a sliding speed within a part, relative to that speed [1]
+    floor: float  # the same, relative to the transition velocity; the larger one counts [1]
     tolerance: float  # embedded error relative to the speed above which a step counts as too large [1]
 
 
 @inlined
 def part(options, simulation, rest, v, work):
-    """Return the length [s] of the next part of a time step, from the derivatives at its start.
+    """Return the length [s] of the next part of a time step that is split where friction changes fast.
+
+    A part is so short that sliding speeds change little within it, judged by the derivatives at its start;
+    it is the rest of the step if steps are not split.
 
     options : StepOptions - options of the time steps
     simulation : Simulation - bodies, and the force elements between them

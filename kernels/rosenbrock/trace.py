@@ -34,7 +34,7 @@ class Trace(NamedTuple):
     friction: Annotated[np.ndarray, Floats("n_row", "n_friction", N_FRICTION_OUT)]
     pull: Annotated[np.ndarray, Floats("n_row", "n_pull", N_PULL_OUT)]
     generator: Annotated[np.ndarray, Floats("n_row", "n_generator", N_GENERATOR_OUT)]
-    # what the driver's side, or who prescribes, adds along each
+    # generalized force of each coupler along its coordinate
     coupler: Annotated[np.ndarray, Floats("n_row", "n_coupler")]
     hold: Annotated[np.ndarray, Floats("n_row", "n_hold")]  # force that presses the two ends apart [N]
     error: Annotated[np.ndarray, Floats("n_row")]  # largest of the steps up to the row

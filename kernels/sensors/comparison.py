@@ -1,7 +1,8 @@
-"""Comparison of one measurement of a device with the angles that the model sent to it; one call per tick.
+"""Comparison of one measurement of a device with the angles that the model sent to it.
 
-rtsim/device/sensor_check.py explains what is compared and why, and words the messages; the computation is
-here. All state is in one array, so that a tick touches little memory.
+It is made once per tick, which is one cycle of the exchange with the device.
+rtsim/device/sensor_check.py explains what is compared and why, and writes the messages; the computation is
+here. All state is in one array, so that a tick accesses little memory.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from kernels.sensors.lag_sums import MEMORY_S, N_SUM, add_sample
 from kernels.sensors.told import ANGLE, SPEED, angle_told, beyond, time_between
 
 # places in the state, after the sums of kernels/sensors/lag_sums
-# [rad] - by how much the newest angle is off, 0 where a delay explains it, and the worst of late
+# [rad] - difference of the newest angle from the sent one, 0 where a delay explains it; its recent maximum
 OFF, WORST = N_SUM, N_SUM + 1
 WAS_THERE, WAS_SEQ, WAS_ANGLE, WAS_SPEED = N_SUM + 2, N_SUM + 3, N_SUM + 4, N_SUM + 5
 # h, e [rad]: what the angle turned by, and what the speed says beyond it; sums of h*h and e*h [rad^2 s]
@@ -27,18 +28,18 @@ WRONG_S, RIGHT_S, OVER = 0, 1, 2  # [s], [s] and whether it was too long
 ANGLE_OFF, ANGLE_OVER, SPEED_OVER, SPEED_OFF, GAIN_OFF = 1, 2, 4, 8, 16
 
 LONG_S = 10.0
-"""Time over which an angle that was off is forgotten, and a fault of following where nothing moves [s]."""
+"""Time constant with which the time for which something was wrong decays [s]."""
 AGREED_S = 1.0
-"""Time of agreement after which an angle is no longer off [s]."""
+"""Time without a fault after which a fault that lasted too long is reset [s]."""
 SHORT_S = 0.5
-"""Time constant of the mean turn by speed and angle [s]."""
+"""Time constant with which the sums of changes of the angle, by speed and by angle, decay [s]."""
 LONGEST_S = 0.05
 """Longest time between two measurements of which speed and angle are compared [s]."""
 MOST_GAIN_OFF = 0.5
-"""That the gain of angle or speed may differ from 1."""
+"""Allowed difference of the gain of the speed, relative to the rate of the angle, from 1."""
 MOVED_RAD = math.radians(1.0)
 LEAP_RAD = math.radians(1.0)
-"""That the reference may leap beyond the greatest speed, before its motion is not compared any more."""
+"""Jump of the sent angle, beyond the greatest speed, up to which its motion is compared [rad]."""
 
 
 class Allowed(NamedTuple):
@@ -96,7 +97,8 @@ def compare(state, told, allowed, at, awaited, angle, speed, passed_s, by_device
 def add_time(times, wrong, passed_s, most_s):
     """Update the time for which something was wrong, and whether that is too long (OVER).
 
-    Earlier times decay with the time constant LONG_S; AGREED_S without a fault reset both.
+    The time decays with the time constant LONG_S. If it was too long, both are reset once nothing has been
+    wrong for AGREED_S.
 
     times : (3,) - WRONG_S, RIGHT_S, OVER; updated
     wrong : bool - whether it was wrong since the last measurement
@@ -154,12 +156,12 @@ def compare_speed(state, told, allowed, at, angle, speed, passed_s, by_device_s)
 
 @njit
 def speed_found(state, agreement, passed_s):
-    """Judge the measured speed by the sums in state; return SPEED_OFF, GAIN_OFF or 0 = in order.
+    """Compare the measured speed with the measured angle by sums in state; return SPEED_OFF, GAIN_OFF or 0.
 
     SPEED_OFF: the integral of the speed disagrees with the angle; GAIN_OFF: the ratio of the speed to the
-    rate of the angle is wrong.
+    rate of the angle is wrong; 0: neither.
 
-    state : (N_STATE,) - state of the comparison; its products HH and EH are updated
+    state : (N_STATE,) - state of the comparison; its sums of products HH and EH are updated
     agreement, passed_s : float, float - allowed difference of angles [rad], time since the last measurement
         [s]
     """

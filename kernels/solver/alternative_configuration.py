@@ -1,5 +1,5 @@
-"""Alternative configurations of mechanisms: each is tracked beside the published pose, with the probability
-that it is the true one.
+"""Alternative configurations of mechanisms: each is tracked beside the published pose (the solution that the
+program outputs), with the probability that it is the true one.
 
 Rigid elements that leave a joint one degree of freedom can often be assembled in more than one way: each way
 is an optimum of the frame's objective, and the curvature at one optimum contains nothing about another
@@ -7,7 +7,7 @@ is an optimum of the frame's objective, and the curvature at one optimum contain
 true one, and d the amount by which a published number is larger in it. The mean square error of that number
 then grows by p d^2. The alternative configuration is solved again once in several frames, starting from the
 published pose plus the step by which the two differed last time. In between, its probability and the
-differences of the numbers are kept.
+differences of the numbers stay unchanged.
 """
 
 from __future__ import annotations
@@ -47,21 +47,22 @@ tolerance were off by at most 0.4 mrad or mm."""
 
 
 class AlternativeConfiguration(NamedTuple):
-    """State of the alternative configurations of R joints, each with a step from the published pose and its
-    odds; K is the number of published numbers.
+    """State of the alternative configurations at R joints: for each the tangent step to it from the published
+    pose, and the logarithm of the odds that the published pose is the true one; K is the number of published
+    numbers.
     """
 
-    body: np.ndarray  # (R,) int64 - that the joint carries
-    there: Annotated[np.ndarray, Integers("R")]  # 1 = it is followed
+    body: np.ndarray  # (R,) int64 - body that the joint carries
+    there: Annotated[np.ndarray, Integers("R")]  # 1 = an alternative configuration is known
     gap: Annotated[np.ndarray, Floats("R", "n_v")]  # tangent step from the published pose to it
-    multiplier: Annotated[np.ndarray, Floats("R", "n_element")]  # of its last solution
-    odds: Annotated[np.ndarray, Floats("R")]  # logarithm of the odds for the published one
-    part: Annotated[np.ndarray, Floats("R")]  # probability of the other one
-    shift: Annotated[np.ndarray, Floats("R", "K")]  # what numbers are more there
+    multiplier: Annotated[np.ndarray, Floats("R", "n_element")]  # constraint multipliers there
+    odds: Annotated[np.ndarray, Floats("R")]  # logarithm of the odds for the published pose
+    part: Annotated[np.ndarray, Floats("R")]  # probability of the alternative configuration
+    shift: Annotated[np.ndarray, Floats("R", "K")]  # numbers there minus published ones
     since: Annotated[np.ndarray, Floats("R")]  # time since its last solution [s]
-    wait: np.ndarray  # (R,) int64 - frames until the next
-    pause: Annotated[np.ndarray, Integers("R", fill=LOOK)]  # frames between looks
-    side: Annotated[np.ndarray, Floats("R", fill=1.0)]  # to which the next look turns, 1 or -1
+    wait: np.ndarray  # (R,) int64 - frames until the next solution or search
+    pause: Annotated[np.ndarray, Integers("R", fill=LOOK)]  # frames between searches
+    side: Annotated[np.ndarray, Floats("R", fill=1.0)]  # sense of rotation of the next search
 
 
 class AlternativeWork(NamedTuple):
@@ -119,7 +120,7 @@ def follow_others(model, problem, track, dt, options, solver_options, variance, 
     """Update the alternative configurations of all joints: other ways in which their rigid elements can be
     assembled.
 
-    Call it after all that needs the matrix factors of the frame.
+    Call it after everything that uses the matrix factors of the frame's solution, as it overwrites them.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     problem : FrameProblem - model, roles of its elements, and measured markers of the frame

@@ -4,10 +4,11 @@ successive frames.
 Let x1 and x2 be the model's markers at the two optima, D = x2 - x1, m the measured markers and w their
 weights. The objective of the second is larger by T = sum w D . ((x1 + x2) / 2 - m), which measures how far m
 is from the plane midway between the two. If one of them is true, T has the mean +-sum w D^2 / 2 and, by the
-errors of the markers, the variance V = D'W Sigma W D, with the covariance Sigma of these errors. The
-logarithm of the odds is therefore (sum w D^2) T / V; if all errors are independent with one size s, it is T /
-s^2. Errors of markers persist over several frames. So a frame counts only by the time since the last frame as
-a part of the errors' correlation time. The configuration can change, so old frames are forgotten. Odds in
+errors of the markers, the variance V = D'W Sigma W D, with the diagonal matrix W of the weights and the
+covariance Sigma of these errors. The logarithm of the odds is therefore (sum w D^2) T / V; if all errors are
+independent with one size s, it is T / s^2. Errors of markers persist over several frames. The logarithm of
+the odds from one frame is therefore multiplied by the ratio (at most 1) of the time since the last frame to
+the errors' correlation time, and added. The configuration can change, so old frames are forgotten. Odds in
 succession: Wald 1945, Annals of Mathematical Statistics 16, 117-186.
 """
 
@@ -59,8 +60,8 @@ def evidence(model, problem, skin, variance, at, work):
 
 @njit
 def shared_spread(markers, pose, place, b, skin, work):
-    """Return the part of the variance of the sum of weighted_shift . error [m^4] that comes from errors which
-    all markers of body b share.
+    """Return the part of the variance V of T, the difference of the objectives of both configurations (see
+    the module), that comes from errors which all markers of body b share [m^4].
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs

@@ -65,18 +65,18 @@ class Roles(NamedTuple):
 
 
 class ElementWork(NamedTuple):
-    """Working space of elements: end points, deviations and motions along the path of every element."""
+    """Working space of elements (constraints): end points, deviations from targets, and their derivatives."""
 
-    value: Annotated[np.ndarray, Floats("n_element")]  # Phi
-    row: Annotated[np.ndarray, Floats("n_element", "n_path_max")]  # dPhi along the path
+    value: Annotated[np.ndarray, Floats("n_element")]  # deviation Phi from the target
+    row: Annotated[np.ndarray, Floats("n_element", "n_path_max")]  # derivatives of Phi by dofs of the path
     end_a: Annotated[np.ndarray, Floats("n_element", 3)]  # in ground [m]; of angles the direction
     end_b: Annotated[np.ndarray, Floats("n_element", 3)]
     normal: Annotated[np.ndarray, Floats("n_element", 3)]
-    motion: Annotated[np.ndarray, Floats("n_path_max", 3)]  # motion of A's (or B's) end by each path dof
-    turn: Annotated[np.ndarray, Floats("n_path_max", 3)]  # motion of the normal
-    lever: Annotated[np.ndarray, Floats("n_path_max", 3)]  # gap or normal X rotation of the dof
-    lever_turn: Annotated[np.ndarray, Floats("n_path_max", 3)]  # gap X rotation of the dof
-    wrench: Annotated[np.ndarray, Floats(6)]  # of the element at hand
+    motion: Annotated[np.ndarray, Floats("n_path_max", 3)]  # velocity of A's (or B's) end per dof speed
+    turn: Annotated[np.ndarray, Floats("n_path_max", 3)]  # rate of the normal, likewise
+    lever: Annotated[np.ndarray, Floats("n_path_max", 3)]  # (a - b), or normal, X rotation of the dof
+    lever_turn: Annotated[np.ndarray, Floats("n_path_max", 3)]  # (a - b) X rotation of the dof
+    wrench: Annotated[np.ndarray, Floats(6)]  # of one element
     lengths: Any = None  # kernels/path/lengths.LengthWork; None where no element is a path's length
 
 
@@ -213,11 +213,11 @@ def couple_rate(kind, a, n, da, dn, out):
 
 @njit
 def element_rows(elements, pose, work):
-    """Write the derivatives of each Phi along the dofs of its path into work.row, after element_values.
+    """Write the derivatives of the deviation Phi of each element by the dofs of its path into work.row.
 
-    The force of an element acts on both bodies, equal and opposite, along one line. Its wrench is (r x F, F)
-    with F = n for a plane and 2 (a - b) for a distance, and a couple for an angle; the derivative along a dof
-    is twist . wrench.
+    The derivative by a dof is its twist times the wrench of the element on body A (element_wrench), with the
+    opposite sign if the dof moves body B. The wrench is (r X F, F) with the end point r and F = n for a plane
+    and 2 (a - b) for a distance, and a couple for an angle. Call it after element_values.
     """
     for e in range(elements.kind.shape[0]):
         if elements.kind[e] == PATH_LENGTH:
@@ -253,11 +253,11 @@ def element_wrench(elements, pose, e, work):
 
 @njit
 def path_motions(elements, pose, e, work):
-    """Write the motions of the ends and of the normal of element e along each dof of its path into work.
+    """Write the velocities of the ends and the normal of element e per unit speed of each dof of its path.
 
-    motion is that of the end which the dof moves, turn that of the normal; lever = x X w with x the vector
-    between the ends (distance) or the normal (plane) and w the dof's rotation; lever_turn = (vector between
-    ends) X w.
+    Second derivatives are computed from them. Into work.motion goes the velocity of the end that the dof
+    moves, into turn the rate of the normal; lever = x X w, with x the vector between the ends (distance) or
+    the normal (plane) and w the angular part of the dof's twist; lever_turn = (vector between ends) X w.
     """
     end_a, end_b, normal, twist, origin = work.end_a, work.end_b, work.normal, pose.twist, pose.position[0]
     nx, ny, nz = normal[e, 0], normal[e, 1], normal[e, 2]
@@ -293,19 +293,19 @@ def cross_into(ax, ay, az, bx, by, bz, c_out):
 def add_curvature(tree, elements, pose, e, factor, work, H):
     """Add factor * d2Phi/dq2 of element e to the lower triangle of H, after element_values.
 
-    With x the vector between the ends (DISTANCE) or the normal (plane), and m the first derivatives of an
-    end, its second derivative along x is x . (w_i x m_k) = (x X w_i) . m_k, with i nearer to ground than k:
-    levers x X w_i are computed once per dof. kernels/joints/kinds.order_joint corrects for dofs of one
-    joint.
+    Let x be the vector between the ends (DISTANCE) or the normal (plane), w the angular parts of the dofs'
+    twists and m the derivatives of an end. Its second derivative along x, for dof i nearer to ground than k,
+    is x . (w_i X m_k) = (x X w_i) . m_k: the levers x X w_i are computed once per dof. `order_path` corrects
+    H for dofs of one joint.
 
     tree : Tree - joint tree of the bodies
     elements : Elements - geometry of the constraint elements
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     e : int - index of the element
     factor : float - factor of the second derivatives
-    work : ElementWork - end points, deviations and motions of the elements; its fields motion, turn, lever,
+    work : ElementWork - end points, deviations, derivatives of the elements; its fields motion, turn, lever,
         lever_turn and wrench are written
-    H : (n_v, n_v) - written
+    H : (n_v, n_v) - sum of second derivatives; its lower triangle is written
     """
     if elements.kind[e] == PATH_LENGTH:
         dofs = elements.path[e, : elements.n_path[e]]
@@ -339,16 +339,16 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
 
 @njit
 def add_angle_curvature(elements, pose, e, factor, work, H):
-    """Add factor times the second derivatives of an angle element to H, except order_path.
+    """Add factor times the second derivatives of an angle element to H, without the correction by order_path.
 
-    The derivative of the angle along dof k with the rotation w_k is w_k . m. A dof i nearer to ground rotates
-    w_k, by w_i X w_k, where both move the same body, and it changes the couple m.
+    The derivative of the angle by dof k, a rotation w_k, is w_k . m with the couple m (see `couple`). A dof i
+    nearer to ground rotates w_k, by w_i X w_k, if both move the same body, and it changes m.
 
     elements : Elements - geometry of the constraint elements
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     e : int - index of the element
     factor : float - factor of the second derivatives
-    work : ElementWork - end points, deviations and motions of the elements; its fields motion, turn, lever
+    work : ElementWork - end points, deviations, derivatives of the elements; its fields motion, turn, lever
         and wrench are written
     H : (n_v, n_v) - sum of second derivatives; its lower triangle is written
     """
@@ -375,14 +375,14 @@ def add_angle_curvature(elements, pose, e, factor, work, H):
 
 @njit
 def order_path(tree, elements, pose, e, factor, work, H):
-    """Add the second derivatives between dofs of one joint to H, by kernels/joints/kinds.order_joint.
+    """Correct H for the order in which dofs of one joint move, by kernels/joints/kinds.order_joint.
 
     tree : Tree - joint tree of the bodies
     elements : Elements - geometry of the constraint elements
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     e : int - index of the element
     factor : float - factor of the second derivatives
-    work : ElementWork - end points, deviations and motions of the elements; its field wrench is written
+    work : ElementWork - end points, deviations, derivatives of the elements; its field wrench is written
     H : (n_v, n_v) - sum of second derivatives; its lower triangle is written
     """
     w = work.wrench

@@ -46,7 +46,8 @@ class CoordinateRanges(NamedTuple):
 
 @njit
 def set_tasks(tasks, total, hold_out, q_hold_out):
-    """Write the weights and targets of coordinates with targets into hold_out and q_hold_out.
+    """Write the weights and targets of the coordinates that have targets into hold_out and q_hold_out, from
+    which the terms 1/2 hold (q - q_hold)^2 of the objective are computed.
 
     tasks : CoordinateTargets - None without targets, then nothing is written
     total : float - sum of the weights of the visible markers, by which the weights are multiplied
@@ -89,7 +90,8 @@ def find_bounds(limits, q, bound_out):
 
 @njit
 def bind_bounds(limits, bound, slope, fixed_out, gap_out):
-    """Fix the coordinates that the gradient presses against their bounds, and release the others.
+    """Fix the coordinates at a bound that a step against the gradient would carry beyond it, and release the
+    others.
 
     limits : CoordinateRanges, or None
     bound : (n_v,) int64 - FREE_TO_MOVE, AT_LOWER or AT_UPPER

@@ -69,13 +69,13 @@ class Skeleton(NamedTuple):
 
 class SolverMethod(NamedTuple):
     """A solution method: modes, weights and targets of its elements, and those of a method that has to be
-    solved before it.
+    solved before it, if lengths of elements depend on a joint angle of that solution.
     """
 
-    roles: Roles  # target is written where lengths follow eq. 1
-    first: Roles  # of the method solved before it, where follows = 1
+    roles: Roles  # target is written where lengths depend on flexion (lengths_at)
+    first: Roles  # of the method solved before it; used if follows = 1
     follows: int
-    flexion: np.ndarray  # (n_element,) int64 - joint whose first angle enters eq. 1
+    flexion: np.ndarray  # (n_element,) int64 - joint on whose first angle its length depends
 
 
 class FrameOptions(NamedTuple):
@@ -116,7 +116,7 @@ class Outputs(NamedTuple):
 
 def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_point: int) -> Outputs:
     """Allocate the Outputs of a skeleton with these numbers of joints, ligaments, contacts, markers and
-    points for pictures.
+    points that pictures show.
     """
     return allocate(
         Outputs,

@@ -1,9 +1,12 @@
 """Constrained least squares by Newton's method: min 1/2 Psi' W Psi subject to Phi = 0, over the poses of a
 joint tree.
 
-The problem and its residual |(g + A' lambda, Phi)| are defined in kernels/solver/optimality, a step in
-kernels/solver/kkt_step. If a step does not lead to a minimum, the Hessian is taken without its second-order
-terms (Gauss-Newton). A step is halved until the residual or an l1 merit function decreases.
+Psi contains the residuals of markers and the deviations of soft elements, W their weights, Phi the deviations
+of hard elements. Convergence is judged by the residual |(g + A' lambda, Phi)| of the conditions of
+optimality, with the gradient g, the Jacobian A of Phi and the multipliers lambda (kernels/solver/optimality);
+steps are computed in kernels/solver/kkt_step. If a step does not lead to a minimum, the Hessian is taken
+without its second-order terms (Gauss-Newton). A step is halved until the residual or an l1 merit function
+decreases.
 """
 
 from __future__ import annotations
@@ -36,12 +39,12 @@ class SolverOptions(NamedTuple):
 
 
 class SolverEnd(NamedTuple):
-    """Result of one solution: status, number of iterations, residual and objective."""
+    """Result of one solution: status, iterations, residual of the conditions of optimality, and objective."""
 
     status: int  # CONVERGED, NOT_CONVERGED or NON_FINITE
     iterations: int
     residual: float  # |(g + A' multiplier, Phi)|
-    cost: float  # objective, with what holds dofs
+    cost: float  # objective, with the terms that hold dofs
 
 
 @njit
@@ -92,8 +95,8 @@ def solve(problem, options, work, q, multiplier):
 
 @inlined
 def search(problem, max_step, residual, cost, n_hard, work, q, multiplier):
-    """Take the Newton step (work.delta, work.mu), halved until the residual or the merit function decreases
-    (line search).
+    """Take the Newton step (work.delta, work.mu), halved until the residual of the conditions of optimality
+    or the merit function (objective plus penalty times the sum of |Phi|) decreases: a line search.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     max_step : float - largest entry of a step that is allowed [rad, m]

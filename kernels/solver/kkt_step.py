@@ -33,7 +33,7 @@ DEPENDENT = 1e-13  # relative pivot under which a constraint repeats the others
 @njit
 def find_step(problem, multiplier, n_hard, second_order, work, q):
     """Compute the Newton step and the new multipliers, within the ranges of coordinates; return False if the
-    matrix is not positive definite.
+    augmented Hessian is not positive definite, so that the step does not lead to a minimum.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
@@ -137,8 +137,8 @@ def fix_bounds(limits, n_hard, work):
 
 @njit
 def augment(n_hard, curvature, work):
-    """Add rho A_k'A_k to work.H for every hard row A_k, with rho |A_k|^2 = curvature, and write rho into
-    work.scale.
+    """Add rho A_k'A_k to the Hessian work.H for every row A_k of the hard elements' Jacobian, with
+    rho |A_k|^2 = curvature, and write rho into work.scale.
 
     n_hard : int - number of hard rows; curvature : float - curvature that is added along each row.
     """
@@ -159,7 +159,7 @@ def augment(n_hard, curvature, work):
 
 @njit
 def newton_step(n_hard, work):
-    """Solve the linear system of a Newton step with the factor in work.H.
+    """Solve the linear system of a Newton step with the Cholesky factor of the augmented Hessian in work.H.
 
     The step is written into work.delta : (n_v,), the new multipliers of the n_hard hard elements into
     work.mu.

@@ -10,8 +10,8 @@ from kernels.compiler.jit import njit
 from kernels.solver.constraints import element_wrench, is_angle
 
 SLIGHT = 1e-11
-"""Part of lever_of below which the squared derivatives of an element are rounding, and so is what they add to
-other rows [1].
+"""Part of lever_of below which the sum of an element's squared derivatives is rounding error, and likewise
+the part of it that other constraint rows do not contain [1].
 
 The corresponding angle is 3e-6 rad: the last digits of an axis or a frame in a file, against the rotations of
 a mechanism."""
@@ -19,8 +19,8 @@ NO_ROD = 4e-14
 """Square of the force of a rod whose ends are 1e-7 m apart [m^2]:
 a shorter one has no meaningful derivatives."""
 BORNE = math.pi * math.sqrt(SLIGHT)
-"""Part of the lever by which an element with such derivatives may deviate [1]: its derivatives over a
-rotation of half a turn."""
+"""Part of the square root of the lever by which an element with such derivatives may deviate [1]: what they
+change over a rotation of half a turn."""
 
 
 @njit
@@ -28,14 +28,15 @@ def lever_of(elements, pose, e, work):
     """Return the lever of element e: an upper bound of the sum of squares of its derivatives along the dofs
     of its path.
 
-    The derivative along a dof is the force of the element times the part of its end's motion that is
-    parallel to the force. The bound takes the whole motion, as if motion and force were parallel. Call it
-    after element_values, and not for path lengths.
+    Derivatives are rounding errors if the sum of their squares is less than the part SLIGHT of the lever. The
+    derivative along a dof is the force of the element times the part of its end's motion that is parallel to
+    the force. The bound takes the whole motion, as if motion and force were parallel. Call it after
+    element_values, and not for path lengths.
 
     elements : Elements - geometry of the constraint elements
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     e : int - index of the element
-    work : ElementWork - end points, deviations and motions of the elements
+    work : ElementWork - end points, deviations, derivatives of the elements
     """
     mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work)
     twist, a, origin, turns = pose.twist, work.end_a[e], pose.position[0], is_angle(elements.kind[e])

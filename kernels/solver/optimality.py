@@ -78,24 +78,24 @@ class Work(NamedTuple):
     phi: Annotated[np.ndarray, Floats("m")]
     g: Annotated[np.ndarray, Floats("n")]  # gradient of the objective
     lagrangian: Annotated[np.ndarray, Floats("n")]  # gradient of the Lagrangian
-    unbound: Annotated[np.ndarray, Floats("n")]  # the same without what bounds take up
+    unbound: Annotated[np.ndarray, Floats("n")]  # the same, 0 for coordinates fixed at a bound
     delta: Annotated[np.ndarray, Floats("n")]
     mu: Annotated[np.ndarray, Floats("m")]  # multipliers after the step
     multiplier_trial: Annotated[np.ndarray, Floats("m")]
     hold_gap: Annotated[np.ndarray, Floats("n")]
-    # where objective and optimality were taken last, by a solve
+    # pose at which a solve computed objective and optimality last
     q_trial: Annotated[np.ndarray, Floats("n_q")]
-    # of the Newton step there, whose factors H, Y and S are; inf = of none
+    # largest entry of the Newton step whose factors H, Y and S are; inf = there are none
     size: Annotated[np.ndarray, Floats(1, fill=math.inf)]
     scale: Annotated[np.ndarray, Floats("m")]  # rho of each hard row
-    # objective where the last solve began, without what holds dofs
+    # objective where the last solve began, without the terms that hold dofs
     cost_start: Annotated[np.ndarray, Floats(1)]
     bound: Annotated[np.ndarray, Integers("n")]  # which bound a coordinate is at (kernels/solver/coordinates)
-    fixed: Annotated[np.ndarray, Integers("n")]  # 1 = goes to its bound and no further
-    gap: Annotated[np.ndarray, Floats("n")]  # the way there
-    # g that the step starts from: coordinates that are fixed have gone
+    fixed: Annotated[np.ndarray, Integers("n")]  # 1 = its step ends at its bound
+    gap: Annotated[np.ndarray, Floats("n")]  # step to that bound
+    # right-hand side of the step: g after elimination of fixed coordinates
     slope: Annotated[np.ndarray, Floats("n")]
-    aim: Annotated[np.ndarray, Floats("m")]  # Phi, in the same way
+    aim: Annotated[np.ndarray, Floats("m")]  # Phi, likewise
 
 
 def new_work(
@@ -122,8 +122,8 @@ def new_work(
 def objective(problem, q, work):
     """Return the objective of a frame at the coordinates q : (n_q,).
 
-    The pose there, the moments of markers, the values of elements and the deviations of held dofs are written
-    into work.
+    Also written into work are the pose there, the sums over markers from which the gradient is computed
+    (kernels/markers/marker_cost), the deviations of elements, and the steps from q_hold to q of held dofs.
     """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     pose(tree, q, work.pose)
@@ -158,8 +158,8 @@ def optimality(problem, multiplier, work):
     """Compute the gradient g and the constraint rows A of hard elements; return (n_hard, residual |(g + A'
     multiplier, Phi)|).
 
-    For a coordinate that is pressed against its bound, the entry of the gradient does not count in the
-    residual; it is kept in work.lagrangian.
+    For a coordinate at its bound that a descent step would carry beyond it, the entry of the gradient does
+    not count in the residual; it stays in work.lagrangian.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     multiplier : (n_element,) - entry k belongs to the k-th hard element

@@ -52,7 +52,7 @@ def output_jacobian(model, displaced, pose, element, work, F_out):
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     displaced : (n_displaced,) int64 - joints with published displacements, ascending
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    element : ElementWork - end points, deviations and motions of the elements
+    element : ElementWork - end points, deviations, derivatives of the elements
     work : JacobianWork - working space for derivatives of published numbers, written
     F_out : (n_v, n_output) - derivatives of each number in a column [rad, m, 1 per rad or m], written
     """

@@ -1,4 +1,6 @@
-"""The published numbers of a pose as one vector, in the order of kernels/solver/output_jacobian."""
+"""The published numbers of a pose (joint angles and displacements, lengthening of ligaments, contact points)
+as one vector, in the order of kernels/solver/output_jacobian.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ def read_outputs(model, displaced, pose, element, out, value_out):
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     displaced : (n_displaced,) int64 - joints with published displacements, ascending
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    element : ElementWork - end points, deviations and motions of the elements
+    element : ElementWork - end points, deviations, derivatives of the elements
     out : Outputs - results of the frame, written
     value_out : (K,) - the numbers [rad, m, 1], written
     """

@@ -1,5 +1,5 @@
-"""Conversion of a frame's results to published form: with the signs that belong to their labels, and NaN for
-what is not known.
+"""Conversion of a frame's results to the form in which they are published (output): with signs by which each
+is positive in the direction that its label states, such as knee flexion, and NaN for what is not known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class FrameValues(NamedTuple):
     """
 
     angle: np.ndarray  # (n_angle,) [rad]
-    sign: np.ndarray  # (n_angle,)
+    sign: np.ndarray  # (n_angle,) - 1 or -1, by which the angle is multiplied
     deviation: np.ndarray  # (n_angle,) - of the angles [rad]
     uncertain: np.ndarray  # (n_angle,) - 1 = above the limit
     swap_with: np.ndarray  # (n_marker,) int64
@@ -40,8 +40,8 @@ class PublishedValues(NamedTuple):
 
 
 class PublishedLoads(NamedTuple):
-    """Moments, forces and the residual at the root in published form; fields `of_...` are standard
-    deviations.
+    """Joint moments and forces in published form, and the residual: the moment and force at the root body
+    that the measured external forces leave unexplained. Fields `of_...` are standard deviations.
     """
 
     moment: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]  # along the axes of the angles [N m]
@@ -99,8 +99,9 @@ def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
     deviations : KineticDeviations - standard deviations of joint loads and generalized forces
     unknown : (3 n_joint,) bool - whether an angle is not known, equal for the three angles of a joint; if any
         is True, the residual at the root is NaN
-    lateral : (n_joint, 3) - signs by which forces are multiplied
-    side : (2, 3) - signs by which the residual is multiplied
+    lateral : (n_joint, 3) - 1 or -1, by which forces are multiplied: Z is positive laterally on both sides
+    side : (2, 3) - 1 or -1, by which the residual is multiplied: -1 mirrors components back if a left leg was
+        solved as a right one
     weight : float - weight of the whole person [N]
     shown : PublishedLoads - written
     """

@@ -41,7 +41,7 @@ soft tissue artefact is of that size [m]."""
 
 
 class TrackState(NamedTuple):
-    """State of one solution that is tracked from frame to frame: pose, speed, multipliers and held dofs."""
+    """State of one solution that is tracked from frame to frame: pose, speeds, multipliers, held dofs."""
 
     q: Annotated[np.ndarray, Floats("n_q")]
     speed: Annotated[np.ndarray, Floats("n_v")]  # tangent speed, to predict the next frame
@@ -49,22 +49,22 @@ class TrackState(NamedTuple):
     hold: Annotated[np.ndarray, Floats("n_v")]  # weights of coordinate tasks, and those that hold open dofs
     started: Annotated[np.ndarray, Integers(1)]  # 1 once a frame has been solved
     doubt: Annotated[np.ndarray, Integers(1)]  # frames until the solution is compared with new starts
-    # least objective since it was, over the weight of the markers [m^2]
+    # least objective since the last restart, over the weight of the markers [m^2]
     fit: Annotated[np.ndarray, Floats(1)]
-    # how many times that is reason to compare it again
+    # ratio of an objective to the least one from which a restart is due
     patience: Annotated[np.ndarray, Floats(1, fill=WORSE)]
     trusted: Annotated[np.ndarray, Integers(1)]  # WHOLLY, PARTLY, or 0: last frame not solved
-    # 1 = open though every marker is seen: held, and not counted as open
+    # 1 = undetermined even if all markers are seen: held, but not counted as undetermined
     floating_inner: Annotated[np.ndarray, Integers("n_v")]
-    # 0 until a frame with all markers has told, then 1, or 2 where some are
+    # 0 before the first frame with all markers, then 1, or 2 if it has floating inner dofs
     surveyed: Annotated[np.ndarray, Integers(1)]
-    q_begin: Annotated[np.ndarray, Floats("n_q")]  # before the frame at hand
+    q_begin: Annotated[np.ndarray, Floats("n_q")]  # before this frame
     multiplier_begin: Annotated[np.ndarray, Floats("n_element")]
     doubt_begin: Annotated[np.ndarray, Integers(1)]
     fit_begin: Annotated[np.ndarray, Floats(1)]
     patience_begin: Annotated[np.ndarray, Floats(1)]
     q_before: Annotated[np.ndarray, Floats("n_q")]  # scratch
-    q_hold: Annotated[np.ndarray, Floats("n_q")]  # where hold draws to
+    q_hold: Annotated[np.ndarray, Floats("n_q")]  # where hold holds dofs
     q_try: Annotated[np.ndarray, Floats("n_q")]  # scratch
     multiplier_try: Annotated[np.ndarray, Floats("n_element")]  # scratch
 
@@ -73,7 +73,7 @@ class TrackOptions(NamedTuple):
     """Settings of how one solution is followed, and when the solver is restarted."""
 
     solver: SolverOptions
-    restart_rms: float  # a frame with a larger marker RMS is tried from scratch as well [m]
+    restart_rms: float  # a frame with a larger marker RMS is solved from new starts as well [m]
     max_prediction: float  # longest gap that is bridged by the last speed [s]
     restart_interval: int  # every so many frames the solution is compared with new starts
 
@@ -88,7 +88,7 @@ class TrackWork(NamedTuple):
 
     solver: Work
     fit: BodyFitWork
-    open: np.ndarray  # (n_v,) int64 - 1 = left open by the markers
+    open: np.ndarray  # (n_v,) int64 - 1 = undetermined by the markers
 
 
 @njit
@@ -113,8 +113,8 @@ def find_open_dofs(problem, q, work, floating_inner):
     Each is marked in work.open, and gets a weight in problem.hold that holds it near its last value.
 
     The pivots of J'WJ + rho A'A, factored in the order of the tree, are the curvatures that remain for each
-    dof after the dofs before it are eliminated. Floating inner dofs, which no frame determines, and
-    coordinates at a bound, which the bound determines, do not count.
+    dof after the dofs before it are eliminated. Floating inner dofs, which no frame determines even if all
+    markers are visible, and coordinates at a bound, which the bound determines, do not count.
 
     problem : FrameProblem - its hold, the weights that hold dofs, is written
     q : (n_q,) - generalized coordinates [m, rad]
@@ -178,14 +178,14 @@ def rewind(track):
 
 @njit
 def conclude(tree, dt, followed, solved, track):
-    """Compute the speeds for the next prediction, and store how far this frame's solution is trusted.
+    """Compute the speeds for the next prediction, and store whether this frame determined all dofs.
 
     The speeds, differences of two solutions, are zero in the first frame after one that was not solved.
 
     tree : Tree - joint tree of the bodies
     dt : float - time since the frame before [s]
     followed : bool - whether the frame was solved from a frame before
-    solved : int - WHOLLY, PARTLY, or 0 where it did not converge; held dofs have no speed
+    solved : int - WHOLLY: all dofs are determined; PARTLY: some are held, with speed 0; 0: not converged
     track : TrackState - its speed and trusted are written
     """
     between = followed and solved > 0 and track.trusted[0] > 0
@@ -288,7 +288,7 @@ def set_out(model, limits, dt, options, track):
 
 @inlined
 def fits_worse(found, visible, track):
-    """Return whether a fit is so much worse than the best one before that a restart is due.
+    """Return whether a fit is so much worse than the best since the last restart that a new one is due.
 
     found : SolverEnd - result of one solve: status, iterations, residual, objective
     visible : float - sum of the weights of the visible markers
@@ -301,7 +301,7 @@ def fits_worse(found, visible, track):
 @inlined
 def forget_fit(in_vain, track):
     """Reset the best fit after a restart; in_vain : bool - whether a worse fit was its reason, and it found
-    no better one.
+    no better one. The next restart then needs a still worse fit.
     """
     track.fit[0] = math.inf
     track.patience[0] = WORSE * track.patience[0] if in_vain else WORSE
@@ -309,9 +309,9 @@ def forget_fit(in_vain, track):
 
 @njit
 def survey(n_open, complete, work, track):
-    """Store the dofs that the first frame with all markers leaves undetermined as floating inner dofs.
+    """Mark the dofs that the first frame with all markers leaves undetermined as floating inner dofs.
 
-    Return n_open, the number of undetermined dofs, without floating inner dofs.
+    Return the number of undetermined dofs other than these; n_open is their number before the call.
     """
     if track.surveyed[0] != 0 or not complete:
         return n_open

@@ -40,8 +40,8 @@ def age(hold, is_open, dt, held_for):
 
 @njit
 def add_held(tree, hold, is_open, held_for, M):
-    """Add the variances of held dofs to the covariance of the gradient: for each dof (weight times standard
-    deviation) squared.
+    """Add the variances of held dofs to the covariance of the objective's gradient: for each dof (weight
+    times standard deviation) squared.
 
     A dof that no marker determines is held near its last value; this counts as a measurement that is less
     certain the longer the dof is held.

@@ -1,7 +1,7 @@
 """Inequalities that a torque generator must fulfil to make a motion, each written as a row that must not be
 negative.
 
-First and second derivatives of the rows are computed here, too.
+First and second derivatives of the rows are computed here, too. Symbols: kernels/torque_generator/torque.
 
 In every frame, with torques as fractions of the isometric torque tau_o in the generator's own direction, the
 fitted parameters x = (s_A, s_V, Delta_P, lambda_P, s_tau), and the allowed activations from floor to cap, the

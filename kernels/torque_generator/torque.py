@@ -5,9 +5,10 @@ the activation that a torque needs.
   t^A  = lambda_A + (1 - lambda_A) t^A((theta - theta_o) / s_A + theta_o)   (eq. 4)
   t^V  = lambda_V flat + (1 - lambda_V) t^V(w),  w = omega / (s_V omega_max)   (eq. 5)
   t^PE = (1 - lambda_P) t^PE(theta - Delta_P)   (eq. 6)
-`flat` is 1 as eq. 5 is printed, or t^V(omega_max^E), with which the published numbers were computed. theta is
-positive in flexion (ulnar deviation of the wrist) and 0 in neutral standing, omega is positive where the
-generator shortens:
+The activation is a; the fitted parameters are s_tau, s_A, s_V, Delta_P and lambda_P; the other constants are
+the parameters of a generator, explained below as the columns STRENGTH to FACTOR. `flat` is 1 as eq. 5 is
+printed, or t^V(omega_max^E), with which the published numbers were computed. theta is positive in flexion
+(ulnar deviation of the wrist) and 0 in neutral standing, omega is positive where the generator shortens:
   theta = factor angle_sign (q - offset),  omega = factor u dq/dt,  u = torque_sign
 Nothing is clipped: an activation below 0 or above 1 shows that a generator is too stiff or too weak.
 Source: Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004.

@@ -1,14 +1,15 @@
-"""Errors of the pose at three times of a motion that errors of the markers cause, as columns of a factor of
-its covariance.
+"""Errors of the pose that errors of the markers cause, at three times of a motion: columns of a factor of the
+covariance of the pose.
 
-Errors dm of the markers move the optimum by dq = S dm, S = P J'W (kernels/uncertainty/sensitivity). S changes
-while the skeleton moves: elements rotate, and the markers' positions relative to the joints change. Errors
-move with the segments: their effect on the gradient is a wrench on each body, whose covariance
-(kernels/uncertainty/gradient_errors) has a factor of six columns that are constant in the body's frame. S
-times this factor at three times of a motion therefore gives every error of the pose with its first two time
-derivatives (rtsim/methods/kinematics/rate_errors). Markers are taken to be exactly where the model has them,
-as residuals of another time would distort the objective. A coordinate at its bound in the frame is taken to
-be there at all three times: no error moves it.
+Errors dm of the markers move the optimum by dq = S dm, S = P J'W, with the Jacobian J and the weights W of
+the markers and the inverse P of the Hessian along the hard constraints (kernels/uncertainty/sensitivity). S
+changes while the skeleton moves: elements rotate, and the markers' positions relative to the joints change.
+Errors move with the segments: their effect J'W dm on the gradient is a wrench on each body, whose covariance
+(kernels/uncertainty/gradient_errors) has a factor of six columns that are constant in the body's frame. P
+times the changes of the gradient by these columns, at three times of a motion, therefore gives every error of
+the pose with its first two time derivatives (rtsim/methods/kinematics/rate_errors). Markers are taken to be
+exactly where the model has them, as residuals of another time would distort the objective. A coordinate at
+its bound in the frame is taken to be there at all three times: no error moves it.
 """
 
 from __future__ import annotations
@@ -50,16 +51,16 @@ class ThreePoses(NamedTuple):
     q: Annotated[np.ndarray, Floats("n_q")]  # at the time in question
     v: Annotated[np.ndarray, Floats("n_v")]  # speeds
     v_dot: Annotated[np.ndarray, Floats("n_v")]  # and accelerations
-    apart: Annotated[np.ndarray, Floats(1)]  # from one of the three to the next [s]
+    apart: Annotated[np.ndarray, Floats(1)]  # time from one of the three poses to the next [s]
     pose: Annotated[np.ndarray, Floats(3, "n_q")]  # before, at and after it
 
 
 class ColumnWork(NamedTuple):
     """Working space for computing the columns of pose errors (columns_in_time)."""
 
-    at_home: Pose  # every body's axes and origin those of ground: places in it are places in the bodies
+    at_home: Pose  # axes and origin of every body are those of ground: its positions are those in the bodies
     place: Annotated[np.ndarray, Floats("n_marker", 3)]  # [m]
-    variance: Annotated[np.ndarray, Floats("n_marker")]  # without noise [m^2]
+    variance: Annotated[np.ndarray, Floats("n_marker")]  # of lasting errors of each marker [m^2]
     # wrenches of LASTING errors and of NOISE, a column each
     factor: Annotated[np.ndarray, Floats(2, "n_body", 6, 6)]
     wrench: Annotated[np.ndarray, Floats(6)]
@@ -104,7 +105,7 @@ def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
 @njit
 def columns_in_time(model, method, course, skin, frame_state, state, solver, own, work, columns_out):
     """Write the errors of the pose at three times that independent errors of the markers cause, one column
-    for each error of size 1.
+    for each error of one standard deviation.
 
     Return how many columns are written, or 0 if one of the three poses is not determined.
 
@@ -192,8 +193,8 @@ def hold_columns(tree, hold, is_open, held_for, gradient):
 
 @njit
 def factor_wrenches(model, skin, still, weight, errors, scratch, work):
-    """Write, for each body, a factor of the covariance of the wrench with which errors of its markers change
-    the gradient of the cost.
+    """Write, for each body, a factor L of the covariance L L' of the wrench with which errors of its markers
+    change the gradient of the marker cost.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     skin, still : SkinMotion - errors that all markers of a segment share, and the same with size zero
@@ -222,8 +223,8 @@ def factor_wrenches(model, skin, still, weight, errors, scratch, work):
 
 @njit
 def answers_at(model, method, frame_state, fixed, solver, own, work):
-    """Write, for the pose work.q, the sensitivities of all tangent coordinates to the gradient, and the
-    changes of the gradient by the errors.
+    """Write, for the pose work.q, the sensitivities of all tangent coordinates to the gradient of the
+    objective, and the changes of this gradient by the errors of the markers.
 
     Return False if the pose is not determined.
 
@@ -282,8 +283,8 @@ def stand_among(model, roles, track, weight, fixed, solver, work):
 
 @njit
 def gradient_columns(tree, pose, factor, wrench, gradient_out):
-    """Write the changes of the gradient by the wrench errors of each body into the first 6 n_body columns of
-    gradient_out.
+    """Write the changes of the objective's gradient by the wrenches that stand for the markers' errors, six
+    for each body, into the first 6 n_body columns of gradient_out.
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs

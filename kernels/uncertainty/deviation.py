@@ -1,8 +1,9 @@
 """Standard deviations of the published numbers of a frame, from its optimum (docs/uncertainty.md).
 
 The optimum of a frame moves with the markers m by dq = -P dg, where dg = -J' W dm is the change of the
-gradient (kernels/uncertainty/sensitivity). A number with the derivatives f with respect to the pose has the
-sensitivity x = P f to the gradient, and the variance x' M x, with M the covariance of the gradient
+gradient, J and W are Jacobian and weights of the markers, and P is the inverse of the Hessian along the hard
+constraints (kernels/uncertainty/sensitivity). A number with the derivatives f with respect to the pose has
+the sensitivity x = P f to the gradient, and the variance x' M x, with M the covariance of the gradient
 (kernels/uncertainty/gradient_errors). Propagation of covariance: Bar-Shalom et al. 2001, section 3.4.
 """
 
@@ -71,10 +72,10 @@ class DeviationOptions(NamedTuple):
 
     bounds: ErrorBounds
     limit: np.ndarray  # (3,) - deviation of a joint's angles beyond which each is uncertain [rad]
-    enough: np.ndarray  # (n_body,) int64 - markers that a body must show; 0 = it carries none
-    displaced: np.ndarray  # (n_displaced,) int64 - joints whose displacements count, ascending
+    enough: np.ndarray  # (n_body,) int64 - visible markers that a body needs; 0 = it has none
+    displaced: np.ndarray  # (n_displaced,) int64 - joints with published displacements, ascending
     averaging: float  # time constant of the mean of the variances [s]; 0 = none
-    lasting: float  # time for which errors by skin are the same [s]
+    lasting: float  # correlation time of errors by soft tissue [s]
 
 
 class DeviationState(NamedTuple):
@@ -84,13 +85,13 @@ class DeviationState(NamedTuple):
     held_for: Annotated[np.ndarray, Floats("n_v", fill=NEVER)]  # time since each dof was determined [s]
     # time since the body was no part of a chain that could fold [s]
     folded_for: Annotated[np.ndarray, Floats("n_body", fill=NEVER)]
-    # of the variances of frames that the same markers determine wholly
+    # mean variances over frames that the same markers determine wholly
     mean: Annotated[np.ndarray, Floats("K")]
-    n_mean: Annotated[np.ndarray, Integers(1)]  # so many
-    weight: Annotated[np.ndarray, Floats("n_marker")]  # in them
-    usual: Annotated[np.ndarray, Floats("K")]  # the last mean in which no marker of an earlier one was missed
-    most: Annotated[np.ndarray, Floats("n_marker")]  # weight in that
-    away: Annotated[np.ndarray, Floats(1, fill=NEVER)]  # time since the last of them [s]
+    n_mean: Annotated[np.ndarray, Integers(1)]  # number of these frames
+    weight: Annotated[np.ndarray, Floats("n_marker")]  # of the markers in them
+    usual: Annotated[np.ndarray, Floats("K")]  # last mean that used all markers of earlier ones
+    most: Annotated[np.ndarray, Floats("n_marker")]  # weights of the markers in it
+    away: Annotated[np.ndarray, Floats(1, fill=NEVER)]  # time since the last of these frames [s]
     pose: PoseErrors
     other: AlternativeConfiguration
 
@@ -99,8 +100,8 @@ class Answers(NamedTuple):
     """Sensitivities of K numbers to the gradient of the cost and to targets of the constraints, one number in
     each column."""
 
-    X: Annotated[np.ndarray, Floats("n_v", "K")]  # slopes, then x = P f of every number
-    B: Annotated[np.ndarray, Floats("n_element", "K")]  # answers of the numbers to the hard elements' targets
+    X: Annotated[np.ndarray, Floats("n_v", "K")]  # derivatives f, then x = P f of every number
+    B: Annotated[np.ndarray, Floats("n_element", "K")]  # sensitivities to hard elements' targets
     row: Annotated[np.ndarray, Floats("K")]
     value: Annotated[np.ndarray, Floats("K")]  # variances
 
@@ -113,11 +114,11 @@ class DeviationWork(NamedTuple):
     numbers: Answers  # K
     coordinates: Answers  # K and n_v: with all tangent coordinates behind the numbers
     theta: Annotated[np.ndarray, Floats("n_joint")]  # flexions in the method solved before [deg]
-    X_first: Annotated[np.ndarray, Floats("n_v", "n_joint")]  # of the flexions in the method solved before
+    X_first: Annotated[np.ndarray, Floats("n_v", "n_joint")]  # sensitivities of the flexions there
     B_first: Annotated[np.ndarray, Floats("n_element", "n_joint")]
     gradient: GradientErrorWork
-    still: SkinMotion  # skin that does not move
-    sight: Annotated[np.ndarray, Integers("n_body")]  # markers that a body shows
+    still: SkinMotion  # SkinMotion of size zero
+    sight: Annotated[np.ndarray, Integers("n_body")]  # visible markers of each body
     beyond: ReliabilityWork
 
 

@@ -1,10 +1,11 @@
-"""Effect of marker errors by way of element lengths that depend on a joint's flexion, found by a method that
-is solved before.
+"""Effect of marker errors on published numbers through element lengths that depend on a joint's flexion,
+where this flexion is the result of another method that is solved first.
 
 The length t(theta) of such an element depends on the flexion theta (Sancisi et al. 2017, eq. 1), and theta on
-the markers: its sensitivity to the gradient of the first method is x1 = P1 f_theta, with the derivatives
-f_theta of theta. A change of theta changes a published number by 2 t t' times the number's sensitivity to the
-element, hard or soft (docs/uncertainty.md).
+the markers: its sensitivity to the gradient of the first method's objective is x1 = P1 f_theta, with the
+derivatives f_theta of theta by the pose and P1 the matrix P of kernels/uncertainty/sensitivity for that
+method. As an element's deviation is |a - b|^2 - t^2, a change of theta changes a published number by 2 t t'
+times the number's sensitivity to the element, hard or soft (docs/uncertainty.md).
 """
 
 from __future__ import annotations

@@ -2,11 +2,12 @@
 a segment share.
 
 Soft tissue moves the markers of a segment together as one body, by a translation and a rotation, and each
-marker on its own in addition. The cost has the gradient sum w J' (x - m), with J = S T for a marker at x on a
-body with the dofs' twists T, S = [-[x]x 1]. A marker's own errors give sum T' (w^2 variance S'S) T; a
-translation and rotation of all markers of a body by the twist p changes the gradient by T' A p, with A = sum
-w S'S. The 6 x 6 matrices of every body, about one point, add up over subtrees as inertias do (composite rigid
-bodies, Featherstone 2008, table 6.2), which does not require that they are inertias.
+marker on its own in addition. With the weights w and the measured markers m, the cost has the gradient sum w
+J' (x - m), with J = S T for a model marker at x on a body with the dofs' twists T, S = [-[x]x 1], where [x]x
+is the matrix of the cross product. A marker's own errors give sum T' (w^2 variance S'S) T; a translation and
+rotation of all markers of a body by the twist p changes the gradient by T' A p, with A = sum w S'S. The 6 x 6
+matrices of every body, about one point, add up over subtrees as inertias do (composite rigid bodies,
+Featherstone 2008, table 6.2), which does not require that they are inertias.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class SkinMotion(NamedTuple):
     a translation along, each axis.
     """
 
-    # what it turns about, in the body frame [m]
+    # centre of the rotation, in the body frame [m]
     centre: Annotated[np.ndarray, Floats("n_body", 3)]
     turn: Annotated[np.ndarray, Floats("n_body")]  # [rad]
     shift: Annotated[np.ndarray, Floats("n_body")]  # [m]
@@ -39,7 +40,7 @@ class SkinMotion(NamedTuple):
 class GradientErrorWork(NamedTuple):
     """Working space for the covariance of the gradient of the marker cost (gradient_covariance)."""
 
-    # by the markers' weights; by what their own errors weigh
+    # sums weighted by w; by w^2 times the variance of the marker's own error
     total: Annotated[np.ndarray, Floats(2, "n_body", N_SUM)]
     matrix: Annotated[np.ndarray, Floats("n_body", 6, 6)]  # of every body, then of its subtree
     inertia: Annotated[np.ndarray, Floats(6, 6)]  # A of one body

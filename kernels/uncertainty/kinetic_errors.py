@@ -55,7 +55,7 @@ class LoadErrors(NamedTuple):
     rates: (
         np.ndarray
     )  # (2, 3, 3) - z, z', z'' in independent parts, one a row, that a filter leaves of each kind
-    mass: np.ndarray  # (n_body,) - deviation of a body's mass in parts of it
+    mass: np.ndarray  # (n_body,) - standard deviation of a body's mass as a fraction of it
     wrench: (
         np.ndarray
     )  # (n_body, 6, 6) - of the external wrench about ground's origin, a factor's columns as rows

@@ -37,10 +37,10 @@ class ErrorBounds(NamedTuple):
 
     least_noise: float  # [m]
     most_noise: float  # [m]
-    own: np.ndarray  # (n_marker,) - least error of the model that a marker has alone, by its segment [m]
+    own: np.ndarray  # (n_marker,) - smallest error of the model of each marker alone [m]
     most_own: np.ndarray  # (n_marker,) - largest that residuals can make it [m]
-    size: np.ndarray  # (n_marker,) - what it has by skin, alone and with its segment [m]
-    skin: SkinMotion  # what the markers of a segment share
+    size: np.ndarray  # (n_marker,) - soft tissue artefact, own and shared together [m]
+    skin: SkinMotion  # soft tissue artefact that the markers of a segment share
 
 
 class MarkerErrors(NamedTuple):
@@ -50,17 +50,17 @@ class MarkerErrors(NamedTuple):
 
     last: Annotated[np.ndarray, Floats("n_marker", 3)]  # residual of the last frame, in the body frame [m]
     before: Annotated[np.ndarray, Floats("n_marker", 3)]  # of the frame before it
-    n_row: Annotated[np.ndarray, Integers("n_marker")]  # frames in a row that it was there in
+    n_row: Annotated[np.ndarray, Integers("n_marker")]  # successive frames in which it was seen
     n_learnt: Annotated[np.ndarray, Integers("n_marker")]  # second differences so far
-    # running variance of the noise along an axis, as far as residuals tell
+    # running variance of the noise along an axis, of which residuals show a part
     square: Annotated[np.ndarray, Floats("n_marker")]
-    # of noise and own model error together, along an axis [m^2]
+    # of noise and own error of the model together, along an axis [m^2]
     variance: Annotated[np.ndarray, Floats("n_marker")]
-    noise: Annotated[np.ndarray, Floats("n_marker")]  # of the noise in that [m^2]
+    noise: Annotated[np.ndarray, Floats("n_marker")]  # part of the noise in that [m^2]
     # how far its residual is from that of the last frame, 0 = not known [m]
     step: Annotated[np.ndarray, Floats("n_marker")]
     usual: Annotated[np.ndarray, Floats("n_marker", N_DEPARTURE)]  # mean squares of its departures [m^2]
-    ranges: Ranges  # that residuals have kept to
+    ranges: Ranges  # of residuals so far
 
 
 def new_marker_errors(n_marker: int) -> MarkerErrors:

@@ -25,7 +25,7 @@ class WeightedPoints(NamedTuple):
     start: np.ndarray  # (n_place + 1,) int64 - first part of each place
     body: np.ndarray  # (n_part,) int64 - -1 = ground
     point: np.ndarray  # (n_part, 3) - in the body frame [m]
-    share: np.ndarray  # (n_part,)
+    share: np.ndarray  # (n_part,) - weight of the point in the sum
 
 
 class PlaceWork(NamedTuple):

@@ -3,10 +3,11 @@ their noise alone.
 
 The variances of published numbers are computed directly (kernels/uncertainty/deviation). Other quantities
 that depend on the pose, such as points, muscles, coordinates and their rates, have derivatives f and the
-variance f' C f, with the covariance C = P M P of the tangent coordinates. C changes little from one frame to
-the next: it is computed once in EVERY frames, and whenever other markers are used. It belongs to one pose and
-is not averaged: errors of the coordinates are so correlated that the position of a foot is as certain as its
-markers, and this correlation differs at another pose.
+variance f' C f, with the covariance C = P M P of the tangent coordinates, the covariance M of the objective's
+gradient and the inverse P of the Hessian along the hard constraints (kernels/uncertainty/sensitivity). C
+changes little from one frame to the next: it is computed once in EVERY frames, and whenever other markers are
+used. It belongs to one pose and is not averaged: errors of the coordinates are so correlated that the
+position of a foot is as certain as its markers, and this correlation differs at another pose.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ class PoseErrors(NamedTuple):
     """
 
     covariance: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # ALL, NOISE; symmetric
-    seen: Annotated[np.ndarray, Integers("n_marker")]  # 1 = it took part in the newest
+    seen: Annotated[np.ndarray, Integers("n_marker")]  # 1 = it was used for the newest
     wait: Annotated[np.ndarray, Integers(1)]  # frames until the next
-    covariance_version: Annotated[np.ndarray, Integers(1)]  # how often it was made anew
+    covariance_version: Annotated[np.ndarray, Integers(1)]  # how often it was computed
 
 
 def new_pose_errors(n_v: int, n_marker: int) -> PoseErrors:

@@ -1,12 +1,12 @@
-"""Bounds of the errors that markers may cause whose residuals are outside the range of their residuals so
-far.
+"""Bounds of the errors of published numbers that a marker may cause if its residual is outside the range that
+its residuals have had so far.
 
 Soft tissue moves back within a stride, a marker that slides on the skin does not. A residual is taken as
 usual if it is within the range that it has had before, about its usual value, or within two standard
 deviations of soft tissue artefact. The part outside is taken as caused by an error of that marker alone. The
 error that causes such a residual at the optimum is solved for (Baarda 1968, A testing procedure for use in
-geodetic networks), with a ridge, as residuals hardly show some errors; and only if it could bring a number
-over a limit (docs/uncertainty.md, beyond their range).
+geodetic networks), with a ridge, as residuals hardly show some errors; and only if it could bring the error
+of a joint angle over its limit (docs/uncertainty.md, beyond their range).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Ranges(NamedTuple):
 class ReliabilityWork(NamedTuple):
     """Working space of find_unreliable; K is the number of published numbers."""
 
-    least: Annotated[np.ndarray, Floats("K")]  # deviations that come of it
+    least: Annotated[np.ndarray, Floats("K")]  # bounds of the numbers' errors
     # a residual, what of it is beyond its range in the body and in ground [m]
     vectors: Annotated[np.ndarray, Floats(3, 3)]
     # change of the gradient by a shift along each axis of ground
@@ -61,7 +61,7 @@ class ReliabilityWork(NamedTuple):
     slopes: Annotated[np.ndarray, Floats(3, "K")]  # changes of the numbers by it
     X: Annotated[np.ndarray, Floats("n_v", 3)]  # of the pose
     B: Annotated[np.ndarray, Floats("n_element", 3)]
-    R: Annotated[np.ndarray, Floats(3, 3)]  # what its own residual shows of it, with the ridge
+    R: Annotated[np.ndarray, Floats(3, 3)]  # change of its residual per displacement, plus ridge
 
 
 def new_ranges(n_marker: int) -> Ranges:
@@ -161,7 +161,8 @@ def weigh(model, roles, b, w, place, limit, solver, X, work):
     """Raise work.least : (K,) to the effect on the published numbers of the marker error that causes the
     residual work.vectors[1].
 
-    If a marker is displaced by d, its own residual changes by R d, with R = 1 - J P J'w.
+    If a marker is displaced by d, its own residual changes by R d, R = 1 - J P J'w, with its Jacobian J and
+    the inverse P of the Hessian along the hard constraints (kernels/uncertainty/sensitivity).
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     roles : Roles - of the method whose matrix factors are in solver
@@ -194,12 +195,12 @@ def weigh(model, roles, b, w, place, limit, solver, X, work):
 
 @njit
 def matters(n_joint, x, limit, slopes):
-    """Return whether the error that causes a residual x could bring an angle over its limit, if it had the
-    largest size that the ridge allows.
+    """Return whether a marker's error that causes the residual x could change a joint angle by more than the
+    angle's limit, if it had the largest size that the ridge allows; otherwise it is not solved for.
 
     n_joint : int - number of joints, with three angles each
     x : (3,) - residual [m]
-    limit : (3,) - limits of a joint's angles [rad]
+    limit : (3,) - limits of the errors of a joint's angles [rad]
     slopes : (3, K) - derivatives of the numbers with respect to the position of the marker
     """
     most = FORESIGHT / RIDGE * math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
@@ -212,8 +213,8 @@ def matters(n_joint, x, limit, slopes):
 
 @njit
 def solve_shown(model, roles, w, solver, work, x):
-    """Compute the error of a marker that causes the residual x, the solution y of (R + RIDGE) y = x; return
-    False if that matrix is not positive definite.
+    """Compute the error of a marker that causes the residual x, the solution y of (R + RIDGE 1) y = x with
+    the matrix R of `weigh`; return False if the sum is not positive definite.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     roles : Roles - of the method whose matrix factors are in solver

@@ -51,7 +51,7 @@ class OneAnswer(NamedTuple):
 
     H: Annotated[np.ndarray, Floats("n_v", "n_v")]  # Hessian of the Lagrangian, lower triangle
     x: Annotated[np.ndarray, Floats("n_v", 1)]  # f, then P f
-    b: Annotated[np.ndarray, Floats("n_element", 1)]  # its answers to the hard elements' targets
+    b: Annotated[np.ndarray, Floats("n_element", 1)]  # its sensitivities to the hard elements' targets
     left: Annotated[np.ndarray, Floats("n_v", 1)]  # what f - H x - A'b leaves, then what it changes x by
     more: Annotated[np.ndarray, Floats("n_element", 1)]  # and b
 
