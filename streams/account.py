@@ -1,4 +1,5 @@
-"""Telemetry of a program about itself and its peers, bounded so that it can always be sent and shown.
+"""Telemetry messages of a program about itself and its peers, limited in size so that they can always be sent
+and shown.
 
 A message to the user may quote text from an unknown sender: a label, a key, a megabyte of text. So every text
 is shortened and freed of control characters, and the number of texts in one telemetry message is limited.
@@ -40,8 +41,9 @@ def plain(text: str, longest: int = LONGEST) -> str:
 
 
 def bounded(sentences: object, most: int = MOST_SENTENCES) -> list[str]:
-    """Return texts of any origin in a form that fits into a descriptor: shortened, without control characters
-    or repetitions, at most `most` texts."""
+    """Return texts of any origin in a form that fits into the descriptor of a session (`messages.Session`):
+    shortened, without control characters or repetitions, at most `most` texts.
+    """
     told = sentences if isinstance(sentences, list | tuple) else ()
     texts = dict.fromkeys(plain(text) for text in islice(told, most) if isinstance(text, str))
     if len(told) > most:

@@ -46,7 +46,9 @@ class Pacer:
         self._n_tick = 0
 
     def deadline_ns(self, offset_ns: int) -> int:
-        """Return the deadline `offset_ns` after the start; move the start first if there was a stall."""
+        """Return the deadline `offset_ns` after the start. If it passed more than 0.1 s ago, the start is
+        first moved by the delay, so that the deadline is now.
+        """
         due_ns = self.start_ns + offset_ns
         late_ns = now_ns() - due_ns
         if late_ns > STALL_NS:

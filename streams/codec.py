@@ -205,7 +205,9 @@ def _check_decoded(message: AnyMessage) -> None:
 
 
 def check_channels(message: Output | Device) -> None:
-    """Raise StreamError for numbers of a device's joints that are not finite, or of unequal length."""
+    """Raise StreamError if numbers of a device's joints (torque, angle, speed, limits) are not finite, or if
+    their lists differ in length.
+    """
     torque, angle, speed, most = message.torque, message.angle, message.speed, message.torque_max
     n, actuator = len(torque), torque  # of which an output has none of its own
     if isinstance(message, Output):

@@ -68,7 +68,9 @@ class ExchangeIntake(Generic[Kind]):
         self._session = ""
 
     def accept(self, parts: Sequence[bytes], t_arrived: int) -> Kind | None:
-        """Return the decoded message, or None if it must not be used; it is then counted."""
+        """Return the decoded message. Return None if it must not be used, for example because it is malformed
+        or a duplicate; such a message is counted and reported.
+        """
         try:
             message = decode(parts)
         except DecodeError as fault:
@@ -137,9 +139,9 @@ class DevicePort(Closing):
 
     Attributes
     ----------
-    taken : messages accepted by the last `receive`, oldest first, with their payloads
+    taken : messages accepted by the last `receive`, oldest first, each with its time of arrival [ns]
     n_other : number of messages from other devices while one was connected
-    n_skipped : number of the device's messages that newer ones superseded
+    n_skipped : number of the device's messages that were not decoded, as too many newer ones had come
     n_other_user : number of messages of devices of other users of this machine, which are refused if there
         are no keys and the system reports users
     keeps : whether torque is commanded; as long as it is, no other device may replace this one, even if this
@@ -189,8 +191,8 @@ class DevicePort(Closing):
     def receive(self) -> bool:
         """Read all messages that have come into `taken`; return whether any of them was usable.
 
-        All messages of the device are removed from the socket, but only the newest is used, because the
-        others are outdated.
+        All messages of the device are removed from the socket, and the newest 64 at most are decoded. Only
+        the last of them is current; `n_skipped` counts those that were not decoded.
         """
         self.taken.clear()
         came: deque[tuple[list[bytes], int]] = deque(maxlen=MOST_AT_ONCE)

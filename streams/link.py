@@ -51,8 +51,8 @@ class ClientLink:
 
     Attributes
     ----------
-    address : of the other side
-    n_ended : number of connections that were closed until the last `check`; n_lost : number of those among
+    address : address of the other side
+    n_ended : number of connections that had been closed by the last `check`; n_lost : number of those among
       them that had been established
     """
 
@@ -76,7 +76,9 @@ class ClientLink:
 
     @property
     def fills(self) -> bool:
-        """Whether an unfinished message grew before the last `check`, so that the next one is due soon."""
+        """Whether an unfinished message grew before the last `check`. Then `check` should be called again
+        soon, to stop an endless message in time.
+        """
         return self._unfinished.grows
 
     def heard(self) -> None:
@@ -113,7 +115,7 @@ class ClientLink:
         return None if uneventful else _SENTENCES[self._state].format(self.address)
 
     def trouble(self) -> str:
-        """Return why nothing can arrive over this connection, as a sentence; "" if something could."""
+        """Return as a sentence why nothing can arrive over this connection; "" if data can arrive."""
         self.check()
         return _SENTENCES[self._state].format(self.address) if self._state in _UNUSED else ""
 

@@ -35,7 +35,9 @@ else:
 
 
 class Status(IntFlag):
-    """Status bits of a result; several may be set."""
+    """Status bits of a result, which say how far the solution of its frame can be trusted; several may be
+    set.
+    """
 
     OK = 0
     LATE = 1
@@ -67,14 +69,14 @@ ZEROS_MOST = 1024
 
 
 class Curves(Struct, frozen=True):
-    """How to draw a field with one axis as curves over time.
+    """How to draw a one-dimensional field as curves over time, one for each entry.
 
     panel : title of its panel; empty = one panel for each joint that the labels name
-    axis : title of the axis
-    column : 0, 1, ... from the left
-    least : smallest useful range of the axis, in the field's unit
-    from_zero : whether the axis begins at zero
-    zero : values of the entries, such as those in the neutral pose, that curves show as zero; () = all zero
+    axis : title of the vertical axis
+    column : column of panels in which it is drawn, 0, 1, ... from the left
+    least : least span of the vertical axis, in the field's unit
+    from_zero : whether the vertical axis begins at zero
+    zero : for each entry the value that its curve shows as zero, as in the neutral pose; () = 0 for all
     """
 
     panel: Annotated[str, Meta(max_length=64)] = ""
@@ -86,7 +88,8 @@ class Curves(Struct, frozen=True):
 
 
 class Image(Struct, frozen=True):
-    """How to draw a field as an image: two axes, or three with a label for each entry of the first.
+    """How to draw a field as an image, if it has two axes; if it has three, each entry of the first axis is
+    an image with a label.
 
     title : title of its panel; across, along : size of a cell from column to column and from row to row [mm]
     """
@@ -101,13 +104,14 @@ class FieldSpec(Struct, frozen=True):
 
     name, shape, unit : of the array; labels : names of the entries of its first axis, parts : of its second
     frame : axes in which vectors are given, "ground" or in words
-    of : name of the field to which this standard deviation or mask belongs
+    of : for a standard deviation or mask, the name of the field of values to which it belongs
     role : whether the array is a value, a standard deviation or a mask
     curves : how it is drawn over time
     image : how it is drawn as an image
     meaning : a one-line description
     as_is : labels of the entries that are not converted when files convert the field to another unit
-    joints : for each entry of the first axis the joints that it depends on, as named by `joint_status`
+    joints : for each entry of the first axis the joints that it depends on, by their labels in the field
+        `joint_status`
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -288,7 +292,7 @@ class Device(Message, frozen=True, kw_only=True):
 
 
 class Journal(Message, frozen=True, kw_only=True):
-    """An entry of a run's journal: something that the loop received, in the order in which it did.
+    """An entry of a run's journal, which records in order everything that the loop of the run received.
 
     session : id of the journal
     seq : number of the entry, from 0 without gaps
@@ -316,10 +320,10 @@ def new_session_id() -> str:
 
 
 def time_rate(session: Session) -> float:
-    """Return the frames per second of the stream's own time [Hz], 0 when irregular.
+    """Return the frames per second of the time in the trial [Hz], 0 when irregular.
 
-    If a recording is played faster or slower than it was recorded, its session states the factor as `speed`
-    in `meta`.
+    The rate of a session is that of its transmission. If a recording is played faster or slower than it was
+    recorded, `meta` contains the factor as `speed`, and the rate is divided by it.
     """
     speed = session.meta.get("speed", 1.0)
     known = isinstance(speed, (int, float)) and 0.0 < speed < math.inf

@@ -134,7 +134,8 @@ class Publisher(Closing):
     def service(self) -> None:
         """Answer new subscribers and repeat the descriptor when due. Call it from the loop; never waits.
 
-        It spends at most a twentieth of the time since its last call on subscriptions, beyond the first few.
+        It handles a few subscriptions at every call, and further ones for at most a twentieth of the time
+        since its last call, so that a flood of subscriptions cannot delay the frames.
         """
         began_ns, joined = now_ns(), False
         over_ns = began_ns + int(SHARE * (began_ns - self._served_ns))

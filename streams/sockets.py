@@ -196,8 +196,8 @@ def connect(socket: ZmqSocket, address: str) -> None:
 def receive_rest(socket: ZmqSocket, first: zmq.Frame, n_most: int = 3) -> list[bytes]:
     """Receive all remaining parts of a message whose first part was received, and return all parts.
 
-    Parts beyond `n_most` are dropped, so that endless messages do not fill memory; give one more than allowed
-    to find out that there were too many.
+    Parts beyond `n_most` are dropped, so that endless messages do not fill memory. If `n_most` is one more
+    than the number of parts allowed, the caller can recognise a message with too many parts.
     """
     parts, part = [first.bytes], first
     while part.more:  # the socket's own `rcvmore` would be looked up by name, ten times as slow

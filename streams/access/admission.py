@@ -27,7 +27,9 @@ class Admission:
         self._closed_ns = -PENALTY_NS  # since when nobody is let in
 
     def pause(self) -> None:
-        """Refuse all new connections for a while, as after connections were cut off."""
+        """Refuse all new connections for half a second. It is called after connections were closed for
+        sending too much, whose clients would otherwise be back at once.
+        """
         self._closed_ns = now_ns()
 
     def answer(self) -> None:

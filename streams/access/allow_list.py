@@ -81,7 +81,7 @@ class AllowList:
         self._state, self._looked_ns = _state_of(folder), now_ns()
 
     def refresh(self) -> None:
-        """Read the folder again if that is due."""
+        """Read the folder again, at most once every half second, and take over what has changed in it."""
         if not is_over(self._looked_ns, LOOK_NS, now_ns()) or not self._lock.acquire(blocking=False):
             return
         try:
@@ -127,7 +127,7 @@ class ListedKeys(Mapping[str, Asker]):
 
     listed : the whole list
     roles : roles that may connect
-    own : further keys that are in no folder
+    own : further keys that may connect, but are not in the folder: that of the programs which the run starts
     """
 
     def __init__(

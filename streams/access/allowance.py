@@ -1,4 +1,6 @@
-"""A time budget for unknown clients: a share of the time, not a number of messages."""
+"""A budget of computing time for the work that unknown clients cause: it limits the time, not the number of
+messages.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,13 @@ machines too."""
 
 
 class Allowance:
-    """A time budget that grows with a share of other time, and is reduced by the work charged to it.
+    """A budget of computing time: it grows in proportion to time that passes, and is reduced by the time of
+    the work charged to it.
 
     The cost of work is known only when the work is done. So work may begin while any budget is left. If it
     costs more than the budget, the excess must be earned before the next work begins.
 
-    share : share of the time passed to `earn`
+    share : increase of the budget per time passed to `earn`, such as 0.05
     left_ns : remaining budget [ns]; negative after expensive work
     spent_ns : total time charged so far [ns]
     """
@@ -24,8 +27,10 @@ class Allowance:
         self.spent_ns = 0
 
     def earn(self, passed_ns: int) -> None:
-        """Add a part `share` of the time passed_ns [ns], in which everything else was done or nothing, to the
-        budget.
+        """Increase the budget by the part `share` of the time passed_ns [ns], up to 50 ms.
+
+        passed_ns : time since the last call, or only that part of it in which the caller had nothing else to
+            do
         """
         self.left_ns = min(MOST_NS, self.left_ns + self._share * passed_ns)
 

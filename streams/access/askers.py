@@ -53,8 +53,12 @@ class Askers:
             guard.is_foreign = is_foreign
 
     def of(self, frame: zmq.Frame, drained_ns: int) -> Asker:
-        """Return the sender of a message; drained_ns : when the socket was last empty before the message came
-        [ns]."""
+        """Return the sender of a message, whose role determines which commands are carried out; one without a
+        role if the sender cannot be identified.
+
+        drained_ns : last time before the message at which no message waited at the socket [ns]; it shows
+            whether the message may have come by an earlier connection with the same file descriptor
+        """
         if self._known is not None:
             return self._known.get(key_of(frame), NOT_TOLD)
         if not self.tells:
@@ -69,8 +73,8 @@ class Askers:
         """Return the connection by which a message came; None if it may have come by an earlier connection
         with the same file descriptor.
 
-        drained_ns : when the socket was last empty before the message came [ns]; a connection that was
-            accepted later than that could still be preceded by unread messages of an earlier one
+        drained_ns : last time before the message at which no message waited at the socket [ns]; if the
+            connection is newer than that, the message may have been sent over an earlier one
         """
         if self._guard is None:
             return None

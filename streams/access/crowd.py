@@ -49,8 +49,9 @@ class AcceptedConnection:
     kept : whether newcomers must not displace it, as it is that of the device in use or of a subscriber
     topics, uid : set by the owner of the socket: its subscriptions, and its user (None = not known)
     key : public key of the connection, "" without keys, or before its first message
-    told : user of the connection, if its messages can only come from this user; None = not known
-    traffic : bytes at the last check
+    told : user of the connection, once it is certain that messages under its file descriptor come from this
+        user and not from an earlier connection; None = not certain
+    traffic : numbers of received and sent bytes at the last check
     """
 
     def __init__(
@@ -75,7 +76,9 @@ class AcceptedConnection:
 
     @property
     def is_new(self) -> bool:
-        """Return whether it was accepted a moment ago: most floods begin with the connection."""
+        """Whether it was accepted a moment ago. New connections are checked more often, as most floods of
+        data begin with the connection.
+        """
         return now_ns() - self.since_ns < MOMENT_NS
 
     def sent(self, drained_ns: int) -> bool:

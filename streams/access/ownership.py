@@ -24,8 +24,8 @@ MOST_LINKS = 40
 
 
 def check_kept(path: Path) -> None:
-    """Raise StreamError for a file or folder that users other than its owner and root may write to or
-    replace.
+    """Raise StreamError for a file or folder that users other than this one and root own, may write to, or
+    could replace.
 
     Raises OSError if it does not exist.
     """

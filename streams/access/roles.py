@@ -1,8 +1,9 @@
 """Keys with roles: the folder of a key in the allow-list decides what its holder may do.
 
-`watch` receives results and asks for the status, `set` may also change parameters and move the limb, `arm`
-may also arm; `device` is only for the endpoint of the device. A key directly in the allow-list's folder has
-the role `watch`. The receiver of commands decides which role each command needs.
+With the role `watch` a client may receive results and ask for the status, with `set` also change parameters
+and move the limb, and with `arm` also arm the device, so that it exerts torque. The role `device` is only for
+the endpoint to which the device connects. A key directly in the allow-list's folder has the role `watch`. The
+receiver of commands decides which role each command needs.
 """
 
 from __future__ import annotations

@@ -28,10 +28,11 @@ ZAP_DOMAIN = "rtsim"
 
 @dataclass(frozen=True)
 class Security:
-    """The keys of one side; build it with `for_server` or `for_client`, or by streams/access/roles.py.
+    """The keys of one end of a connection, which is either the server, whose socket binds, or a client. Build
+    it with `for_server` or `for_client`, or by streams/access/roles.py.
 
     known : names and roles of those who may connect, by public key; None = those in the folder
-      `allowed_clients`
+        `allowed_clients`
     """
 
     server_key: Path | None = None

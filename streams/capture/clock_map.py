@@ -3,8 +3,8 @@ stamps.
 
 A frame arrives with a delay that has a lower bound and is often larger. So the earliest arrival of each half
 second is used, and the line of Theil and Sen is fitted to these points: its slope is the median of the slopes
-of all pairs, and its offset the median of the residuals. Neither is affected by periods of late frames as
-long as these are fewer than 29 %. H. Theil, Proc. K. Ned. Akad. Wet. 53 (1950) 386-392; P. K. Sen, J. Am.
+of all pairs, and its offset the median of the residuals. Neither is affected by late frames as long as fewer
+than 29 % of the points are late. H. Theil, Proc. K. Ned. Akad. Wet. 53 (1950) 386-392; P. K. Sen, J. Am.
 Stat. Assoc. 63 (1968) 1379-1389.
 """
 
@@ -50,21 +50,26 @@ class ClockMap:
 
     @property
     def known(self) -> bool:
-        """Whether the relation of the two clocks is known since the system's clock last started."""
+        """Whether time stamps can be converted: whether the relation of the two clocks is known since the
+        system's clock last started.
+        """
         return self._earliest is not None or bool(self._blocks)
 
     def learn(self, stamp_ns: int, local_ns: int) -> bool:
         """Learn from a time stamp and the time at which it arrived; return whether the system's clock was
         reset.
 
-        local_ns : time of arrival on this machine's clock, less the age that the system reports [ns]
+        local_ns : time of arrival on this machine's clock, less the age of the frame if the system reports
+            that [ns]
 
         Nothing is done once simultaneous readings of both clocks (ClockPair) are known.
         """
         return False if self._paired else self._take(stamp_ns, local_ns)
 
     def pair(self, stamp_ns: int, local_ns: int) -> bool:
-        """Learn from simultaneous readings of both clocks; from then on only such pairs are used."""
+        """Learn from simultaneous readings of both clocks; from then on only such pairs are used. Return
+        whether the system's clock was reset.
+        """
         if not self._paired:
             self._forget()
             self._paired = True

@@ -1,5 +1,5 @@
-"""Sockets for datagrams of one server: on the network card that leads to it, in multicast groups, with
-permitted senders.
+"""Sockets for UDP datagrams to and from a server: on the network card that leads to it, and in multicast
+groups.
 """
 
 from __future__ import annotations

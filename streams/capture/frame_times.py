@@ -36,9 +36,9 @@ class FrameTimes:
     Attributes
     ----------
     clock : map from the system's clock to this machine's
-    counters : numbers of frames by their fault: repeated_frames and out_of_order, which are not published;
-        stuck_stamps and stuck_numbers, whose time stamp or number does not increase; frames_left_out by the
-        system or the network; and clock_restarts
+    counters : name -> number: repeated_frames and out_of_order (frames that are not published), stuck_stamps
+        and stuck_numbers (frames whose time stamp or number does not increase), frames_left_out (frames that
+        the system or the network lost), clock_restarts (of the system's clock)
     """
 
     def __init__(self, latency_ns: int = 0) -> None:
@@ -61,8 +61,9 @@ class FrameTimes:
         self._first = True
 
     def reconnect(self) -> None:
-        """Begin a new connection; its first time stamp shows whether the system's clock was restarted,
-        too."""
+        """Begin a new connection. Its first time stamp shows whether the system's clock was restarted
+        meanwhile.
+        """
         self._anew, self._anchor_stamp_ns, self._number = True, None, -1
         self._skipped.clear()
 

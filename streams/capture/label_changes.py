@@ -1,5 +1,5 @@
-"""Changes in a system's list of markers: how they differ, how often they start sessions, and which rows are
-kept.
+"""Changes in a system's list of markers: their description in words, a limit on the new sessions that they
+begin, and the rearrangement of frames to another list.
 
 With a new session every subscriber needs a new descriptor, and the estimator restarts. So a system that
 changes its description with every frame must not begin a new session each time. Until the next session may
@@ -24,7 +24,9 @@ MOST_NAMED = 8
 
 
 class SessionPace:
-    """Limits how many sessions may begin in a span of time."""
+    """Limits how often changes of the list of markers begin a new session: to two per second in the long run,
+    and to three at once after a pause.
+    """
 
     def __init__(self) -> None:
         self._paid_ns = self._begun_ns = 0  # until when the sessions so far are paid for; the newest
@@ -38,7 +40,9 @@ class SessionPace:
         return self._paid_ns - now_ns <= (AT_ONCE - 1) * STEP_NS
 
     def recent(self, now_ns: int) -> bool:
-        """Return whether the last session began only a moment ago."""
+        """Return whether the last session began less than 1.5 s ago. Then a new session without a stated unit
+        and axis takes over those of the last one.
+        """
         return now_ns - self._begun_ns < AT_ONCE * STEP_NS
 
 
@@ -46,7 +50,8 @@ class RowsByName:
     """Rearranges the rows of frames with one description of markers into the order of another.
 
     before : description of the frames
-    after : description of the required rows. If a name occurs twice, the second row with it stays the second.
+    after : description of the required rows; if both have a name twice, its first row becomes the first and
+      its second row the second
     fits : whether rows can be rearranged, because unit and axis of both descriptions are equal or unknown
     """
 
@@ -87,8 +92,8 @@ def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
 def rows_kept(
     frames: Sequence[CaptureFrame], before: CaptureDescription, after: CaptureDescription
 ) -> list[CaptureFrame]:
-    """Return those frames that fit the description `before`, with their rows in the order of the description
-    `after`, which follows it.
+    """Return those frames that fit the description `before`, with the positions of their markers in the order
+    of the description `after`, which replaces it. If the names of markers differ, force samples are left out.
     """
     if before.names == after.names:  # unit, axis or rate are told late
         return list(frames)
@@ -98,7 +103,7 @@ def rows_kept(
 
 
 def words_of_change(before: CaptureDescription, after: CaptureDescription) -> str:
-    """Describe the differences between two descriptions in words."""
+    """Describe in words, for the user, the differences between two descriptions of the data of a system."""
     former, present = set(before.names), set(after.names)
     added = [name for name in after.names if name not in former]
     gone = [name for name in before.names if name not in present]

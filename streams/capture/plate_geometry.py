@@ -14,7 +14,9 @@ SHORTEST_EDGE = 1e-6
 
 
 class PlatePlace(NamedTuple):
-    """Pose of a plate: rotation (3, 3) from its axes to the laboratory's, origin (3,) of moments [m]."""
+    """Pose of a plate in the laboratory: rotation (3, 3) from the plate's axes to the laboratory's axes, and
+    the point (3,) about which the plate's moments are taken, in the laboratory [m].
+    """
 
     rotation: FloatArray
     origin: FloatArray
@@ -44,8 +46,9 @@ def place_of_corners(corners: ArrayLike, offset: ArrayLike) -> PlatePlace | None
 
 
 def in_metres(corners: ArrayLike) -> float:
-    """Return the factor from the corners' unit, which is not stated, to metres: 1, or 0.001 if the edges are
-    long."""
+    """Return the factor to metres from the corners' unit, which is not stated: 0.001 if an edge is longer
+    than 10, so that the unit must be millimetres, else 1.
+    """
     c = np.asarray(corners, np.float64)
     edge = np.linalg.norm(c - np.roll(c, 1, axis=0), axis=1).max(initial=0.0)
     return 1e-3 if edge > LONGEST_EDGE else 1.0

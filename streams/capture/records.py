@@ -102,7 +102,8 @@ class ForceSamples(NamedTuple):
 class CaptureFrame(NamedTuple):
     """One frame of a capture system, in a form that is the same for all systems.
 
-    positions : (n_marker, 3) float64 in the description's unit and axes, not shared; NaN = occluded
+    positions : (n_marker, 3) float64 in the description's unit and axes, an array of this frame alone; NaN =
+        occluded
     arrived_ns : time when its last byte was read, by streams.clock.now_ns [ns]
     stamp_ns : time when it was captured, on the system's clock [ns]; None = not stated
     number : the system's frame number; only used to count missing frames, as it is unreliable; -1 = none

@@ -58,7 +58,8 @@ class Relay:
     address : address of the system
     publisher : publisher of the streams; it stays open
     say : called with sentences on events
-    judge : function that determines unit and axes if the system does not state them
+    judge : function that determines unit and upward axis from the first frames if the system does not state
+        them
     noted : function that returns notes on the marker names of a session
 
     Raises CaptureError for an invalid option.
@@ -134,7 +135,9 @@ class Relay:
             self._disconnect()
 
     def telemetry(self) -> Telemetry:
-        """Return counts so far, current values, and the messages since the last call."""
+        """Return a telemetry message: the counts so far, the current values, and the sentences since the last
+        call.
+        """
         connection = self._connection
         counters = self._former + self.counters + self._times.counters
         gauges = {

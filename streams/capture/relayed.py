@@ -37,7 +37,7 @@ class Labelled(NamedTuple):
     """A description of markers with known unit and axes.
 
     n_unnamed : number of further rows, for markers without names
-    notes : sentences for the descriptor
+    notes : remarks for the user, which the session's descriptor contains
     """
 
     description: CaptureDescription
@@ -46,13 +46,14 @@ class Labelled(NamedTuple):
 
 
 class RelayedSession:
-    """A session of markers, and one of forces where there are plates, with one time base.
+    """Builds the messages of a session of markers and, if there are force plates, of a session of forces
+    whose times count from the same instant.
 
     Parameters
     ----------
     labelled : the description, with a unit and an axis
     source : source of the frames, for the descriptor
-    sign : detected sign of the system's forces, kept over all sessions
+    sign : detector of the sign of the system's forces, which all sessions of a relay share
     """
 
     def __init__(self, labelled: Labelled, source: str, sign: ForceSign) -> None:
@@ -88,8 +89,8 @@ class RelayedSession:
         self._seq = {"markers": 0, "forces": 0}
 
     def positions(self, frame: CaptureFrame) -> FloatArray | None:
-        """Return the positions of a frame as they are published, (n_marker, 3); None where the number of rows
-        does not fit.
+        """Return the positions of a frame as they are published, (n_marker, 3): with Y or Z up, and with rows
+        for markers without names; None if the number of named markers is not that of the description.
         """
         named = frame.positions
         if named.shape != (self.n_named, 3):

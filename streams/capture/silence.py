@@ -1,4 +1,4 @@
-"""Messages on a system that is reached but sends no frames, or frames in which no marker is seen."""
+"""Messages about a system that answers but sends no frames, or only frames in which no marker is seen."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ QUIET_NS = 3_000_000_000
 
 
 class Silence:
-    """Watch for silence of a capture system; each kind of silence is reported once until it is over.
+    """Detects that a capture system has sent no frames, or only frames without a visible marker, for three
+    seconds. Each of the two is reported once until it is over.
 
     Parameters
     ----------
-    text : address of the system, in words
-    system : the capture system; its questions to the user are shown
+    text : address of the system, as it is shown to the user
+    system : the capture system, whose questions to the user (is the capture running?) end the messages
     """
 
     def __init__(self, text: str, system: CaptureSystem) -> None:
@@ -26,7 +27,7 @@ class Silence:
         self.connected()
 
     def connected(self) -> None:
-        """Start to count the time without frames."""
+        """Start to count the time without frames, at the beginning of a connection."""
         self._frame_ns, self._unseen_ns = now_ns(), 0
         self._told = self._told_unseen = False
 

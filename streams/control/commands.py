@@ -70,7 +70,7 @@ class ControlServer(Closing):
     ----------
     address : where to bind, e.g. "tcp://127.0.0.1:5562"; port 0 takes a free one
     handler : carries out the command and returns (done, sentence); called in the server's thread, so it must
-        only leave a message for the loop. If it raises, the client is told.
+        only leave a message for the loop of the run. If it raises an exception, the client is told.
     names : names of all commands
     security : keys and allow-list; needed for any address that the network can reach
     rights : rights of users; None = whoever may connect may do everything

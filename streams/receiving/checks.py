@@ -176,7 +176,7 @@ class EventLog:
         self.sentences.append(plain(sentence))
 
     def note(self, kind: str, n: int, detail: str, t_ns: int) -> None:
-        """Log `n` more events of `kind`; written at once when this kind was silent for a second.
+        """Log `n` more events of `kind`: at once if none of it was logged in the last second, else later.
 
         detail : words on the newest event, quoted in the sentence
         t_ns : present time [ns]

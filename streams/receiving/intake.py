@@ -42,18 +42,19 @@ REMEMBERED = 16 * MAX_PAYLOAD
 
 
 class Intake:
-    """Checker of the messages of one stream, which puts good frames into the ring; it uses no sockets.
+    """Checks the messages of one stream and puts good frames into the ring buffer; it uses no sockets.
 
     Bad data never raises an exception: each unused message is counted, and sooner or later reported in a
-    sentence. The time for anything but frames of the leading session is limited. When it is used up,
-    descriptors are postponed (only the newest is kept), and other messages are dropped unread.
+    sentence. Several senders may send sessions on one stream. The leading session is the one whose frames
+    have come for the longest time without a pause. The time for anything but its frames is limited. When it
+    is used up, descriptors are postponed (only the newest is stored), and other messages are dropped unread.
 
     Parameters
     ----------
     stream : the stream whose frames are used
     ring : where they are stored
-    clock : time of the machine [ns]
-    work : processor time of the calling thread [ns]
+    clock : function that returns the time of the machine [ns]
+    work : function that returns the processor time of the calling thread [ns]
 
     Attributes
     ----------
@@ -102,7 +103,9 @@ class Intake:
             self.look_again(t_arrived)  # last, as this may have been a frame after which nobody pauses
 
     def look_again(self, t_ns: int) -> None:
-        """Decode the postponed descriptor, if there is one and time for it; called regularly."""
+        """Decode the postponed descriptor if there is one and the time budget of other messages permits it;
+        called regularly.
+        """
         if self._put_off is not None and self._affords(self._put_off, t_ns):
             parts, self._put_off = self._put_off, None
             self._read(parts, t_ns)

@@ -61,7 +61,7 @@ class KnownSession:
         self.order, self.clock, self.ended = OrderCheck(), CaptureClockCheck(), False
 
     def forget(self) -> None:
-        """Discard the record of the session's frames so far."""
+        """Reset the counts of the session's frames, by which the leading session is chosen."""
         self._n_frame = self._n_stretch = 0
 
     def hear(self, t_ns: int) -> None:
@@ -73,16 +73,19 @@ class KnownSession:
             self._counted_ns = t_ns
 
     def excuse(self, busy_ns: int) -> None:
-        """Lengthen the session's permitted pause by a time in which this receiver was busy [ns]."""
+        """Do not count a time in which this receiver was busy as a pause of the session [ns]."""
         self._heard_ns += max(0, busy_ns)
 
     def pauses(self, t_ns: int) -> bool:
-        """Return whether the session pauses: no frame has come for long, or the sender has ended it."""
+        """Return whether the session pauses: no frame has come for about ten frame periods (`silence_ns`), or
+        the sender has ended it.
+        """
         return self.ended or t_ns - self._heard_ns > self._silence_ns
 
     def gone(self, t_ns: int) -> bool:
-        """Return whether the session is gone: its sender has ended it, or no frame has come for so long that
-        the sender must have disappeared."""
+        """Return whether the session is gone: its sender has ended it, or no frame has come for 3 s, so that
+        the sender must have disappeared.
+        """
         return self.ended or t_ns - self._heard_ns > LONGEST_SILENCE_NS
 
     def follow_clock(self, t_ns: int) -> None:
@@ -93,8 +96,8 @@ class KnownSession:
             self._heard_ns = t_ns
 
     def goes_on_beside(self, leader: KnownSession, t_ns: int) -> bool:
-        """Return whether frames of this session have continued to come for some time since the leading
-        session paused.
+        """Return whether this session replaces the leading one, `leader`, which pauses: whether frames of
+        this session have continued to come for some time since then.
 
         A single frame is not enough: after a pause of the whole stream, the first frame may be of any
         session. The method is called at each frame of this session.
@@ -104,35 +107,39 @@ class KnownSession:
         return t_ns - self._beside_ns >= STRETCH_NS
 
     def holds(self, t_ns: int) -> bool:
-        """Return whether this session is established under its id: its frames have come for some time, and
-        still come.
+        """Return whether frames of this session have come for some time and still come. Then no other
+        descriptor may use its id, and it can become the leading session when that one ends.
         """
         return self._n_stretch > AHEAD and not self.pauses(t_ns)
 
     def outranks(self, other: KnownSession) -> bool:
-        """Return whether the session takes precedence over another one that does not pause; of two equal
-        sessions neither does.
+        """Return whether this session replaces another as the leading one, although that does not pause: its
+        frames have come for a clearly longer time, or for at least the same time and more than twice as many.
         """
         if self._n_stretch > other._n_stretch + AHEAD:
             return True
         return self._n_stretch >= other._n_stretch and self._n_frame > 2 * other._n_frame
 
     def may_be_of(self, payload: bytes) -> bool:
-        """Return whether bytes may be a message of this session, by a quick test."""
+        """Return whether bytes may be a message of this session. Only their number is checked, and whether
+        they contain the session id, as decoding takes longer.
+        """
         return len(payload) <= 8 * self.layout.n_value + ROOM and self.word in payload
 
     def worth(self, t_ns: int) -> tuple[bool, int, int, int]:
-        """Return the rank of this session for the choice which sessions are kept if there are too many: those
-        with the larger tuples.
+        """Return the rank of this session as a tuple. If there are too many sessions, those with the larger
+        tuples are kept.
         """
         return not self.pauses(t_ns), self._n_stretch, self._n_frame, self._heard_ns
 
 
 class KnownSessions:
-    """At most 8 sessions, whose descriptors take at most 1 MiB together, or two of any size.
+    """The sessions of a stream that are known at a time: at most 8, whose descriptors take at most 1 MiB
+    together, or two of any size.
 
     newest : session with the latest descriptor
-    leader : leading session, None before there are frames
+    leader : leading session, whose frames have come for the longest time without a pause; None before there
+        are frames
     """
 
     def __init__(self) -> None:
@@ -152,11 +159,11 @@ class KnownSessions:
         return next((known for known in self._by_id.values() if known.payload == payload), None)
 
     def may_know(self, payload: bytes) -> bool:
-        """Return whether bytes may be a message of the leading session, or a short message of any session, by
-        a quick test.
+        """Return whether bytes may be a message of the leading session (`leader`), or a message of at most
+        4096 bytes of any known session, by a quick test without decoding.
 
-        Without a leading session the result is true for any message. So the first session loses no frames
-        while its descriptor is being decoded.
+        Without a leading session, messages of every known session pass, whatever their size. So the first
+        session loses no frames after its descriptor, whose decoding may have used up the time budget.
         """
         first = self._by_id.values() if self.leader is None else (self.leader,)
         if any(known.may_be_of(payload) for known in first):
@@ -164,7 +171,9 @@ class KnownSessions:
         return len(payload) <= SHORT and any(known.word in payload for known in self._by_id.values())
 
     def add(self, known: KnownSession, t_ns: int) -> None:
-        """Add a session, replacing any other with its id; others may be dropped for it."""
+        """Add a session, replacing any other with its id. If there are too many, those of the lowest rank
+        (`KnownSession.worth`) are dropped.
+        """
         former = self._by_id.pop(known.session.session, None)
         if former is not None and former is self.leader:
             self.leader = None
@@ -178,8 +187,8 @@ class KnownSessions:
                 del self._by_id[other.session.session]
 
     def hear(self, known: KnownSession, t_ns: int) -> None:
-        """Record a frame without faults of a session at the time `t_ns` [ns], which may make it the leading
-        one.
+        """Record that a frame without faults of a session came at the time `t_ns` [ns]. It may make this
+        session the leading one, `leader`.
         """
         leader = self.leader
         for one in (known, leader):
@@ -195,7 +204,9 @@ class KnownSessions:
             self.leader = known
 
     def end(self, known: KnownSession, t_ns: int) -> bool:
-        """End a session; return whether another session continues, which then leads."""
+        """End a session; return whether frames of another session continue to come. If the ended session was
+        the leading one (`leader`), one of the others takes its place.
+        """
         known.ended = True
         going_on = [k for k in self._by_id.values() if k.holds(t_ns)]
         if known is self.leader and going_on:

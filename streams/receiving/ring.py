@@ -68,11 +68,12 @@ class ReceivedFrame:
 
 
 class Ring:
-    """A queue of at most `backlog` frames of each session between one writer and one reader thread.
+    """A queue of frames between one writer and one reader thread, with at most `backlog` unread frames of
+    each session.
 
-    At most two slots more than the backlog exist, one in the reader's hands and one in the writer's, so that
-    neither waits for the other: the lock is held only to move a slot, never to fill or read one. A slot is
-    allocated when it is first needed.
+    Each frame is a preallocated slot. At most two slots more than the backlog exist, one in use by the reader
+    and one by the writer, so that neither waits for the other: the lock is held only to move a slot, never to
+    fill or read one. A slot is allocated when it is first needed.
 
     Attributes
     ----------
@@ -99,7 +100,7 @@ class Ring:
 
     @property
     def session(self) -> Session | None:
-        """Descriptor of the frame that the reader holds; if it holds none, the newest descriptor."""
+        """Descriptor of the frame that `pop` returned last; if that was none, the newest descriptor."""
         with self._change:
             return self._held.session if self._held is not None else self._newest
 
@@ -116,7 +117,9 @@ class Ring:
             self._n_newest = sum(frame.session is session for frame in self._unread)
 
     def slot(self) -> ReceivedFrame:
-        """Return the writer's slot, to be filled and then pushed, or filled again. Needs a session."""
+        """Return the writer's slot, an unused frame, which the writer fills and passes on with `push`.
+        Without `push` the next call returns the same slot. Needs a session.
+        """
         if self._writing is None:
             assert self._newest is not None
             assert self._layout is not None
@@ -167,7 +170,9 @@ class Ring:
             self._news.acquire(timeout=left_s)  # in vain, or of news that was read: it looks again
 
     def keep(self) -> None:
-        """Let the reader keep its current frame; its slot is not used again."""
+        """Let the reader keep the frame that `pop` returned last: its memory is not used again for later
+        frames.
+        """
         with self._change:
             self._held = None
 

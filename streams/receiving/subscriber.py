@@ -34,7 +34,7 @@ class Subscriber(Closing):
     topics : the message types wanted, e.g. ("markers",) or ("result", "telemetry"), with exactly one of
         "markers", "forces", "result"; "session" and "end" are always received
     backlog : unread frames that are kept, in order, at most 64 MiB of them; 1 means strictly the newest
-    queue : messages that may wait before this thread has looked at them; beyond, they wait at the sender
+    queue : number of messages that may wait here for this thread; further ones wait at the sender
     security : the keys of this client, when the sender demands them
 
     Only one thread may call `wait`. Raises StreamError for a bad address, topic, backlog or key.
@@ -91,11 +91,13 @@ class Subscriber(Closing):
 
     @property
     def strangers_ns(self) -> int:
-        """Processor time spent on anything but frames of the leading session [ns]."""
+        """Processor time spent on anything but frames of the leading session [ns], the session whose frames
+        have come for the longest time without a pause.
+        """
         return self._intake.strangers.spent_ns
 
     def keep(self) -> None:
-        """Keep the frame that `wait` returned last unchanged, for as long as it is referenced."""
+        """Keep the frame that `wait` returned last valid and unchanged for as long as it is referenced."""
         self._ring.keep()
 
     def wait(self, timeout_s: float) -> ReceivedFrame | None:

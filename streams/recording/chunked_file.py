@@ -67,14 +67,18 @@ class _OpenChunk:
         self.places: dict[int, list[tuple[int, int]]] = {}
 
     def head(self, further: bytes, t_ns: int) -> bytes:
-        """Build the head of the chunk with further records included, the last of which has the given time."""
+        """Return the bytes of the chunk's head as it must be when `further` records have been appended to the
+        chunk, the last of which has the time `t_ns` [ns].
+        """
         n = len(self.records) + len(further)
         first, last = min(self.first_ns, t_ns), max(self.last_ns, t_ns)
         crc = zlib.crc32(further, self.crc)
         return CHUNK_HEAD.pack(Opcode.CHUNK, CHUNK_REST + n, first, last, n, crc, 0, n)
 
     def take(self, channel: int, record: bytes, t_ns: int) -> None:
-        """Count a message that has been written to the disk; record : its bytes in the file"""
+        """Add a message that has been written to the disk to the chunk's records and index; record : its
+        bytes in the file.
+        """
         self.places.setdefault(channel, []).append((t_ns, len(self.records)))
         self.records += record
         self.crc = zlib.crc32(record, self.crc)

@@ -51,7 +51,7 @@ class PlayedStream(NamedTuple):
     session : the descriptor that the frames fit, of markers or forces
     times : (n,) [s], not decreasing
     data : field name -> (n, ...), of the shape in the descriptor
-    clocks : fields that contain times, which continue to increase when the recording starts over
+    clocks : names of fields that contain times [s], which continue to increase when the recording starts over
     """
 
     session: Session

@@ -60,9 +60,10 @@ class Recorder(Closing):
         return self.file.n_message
 
     def write(self, topic: bytes | str, payload: bytes, t_ns: int) -> None:
-        """Write one message as received at `t_ns`; it is with the operating system when this returns.
+        """Write one message as received at `t_ns`; it has been passed to the operating system when this
+        returns.
 
-        Raises StreamError when the disk does not take it.
+        Raises StreamError if writing fails.
         """
         name = topic if isinstance(topic, str) else topic.decode("ascii")
         try:
@@ -73,7 +74,7 @@ class Recorder(Closing):
     def close(self) -> None:
         """Finish the file with its summary; a file without a message is removed, so that its name is free.
 
-        Raises StreamError when the disk does not take it.
+        Raises StreamError if writing fails.
         """
         if self.file.closed:
             return

@@ -82,7 +82,7 @@ class ScannedRecord(NamedTuple):
 
 
 class RecordScan(Iterator[ScannedRecord]):
-    """All records of a file, to its end or to the closing magic.
+    """Iterator over the records of an MCAP file, to its end or to the signature (magic bytes) that closes it.
 
     Attributes
     ----------
@@ -239,7 +239,9 @@ def is_sound_chunk(content: bytes | memoryview) -> bool:
 
 
 def read_content(opcode: int, content: bytes) -> tuple[Any, bool]:
-    """Decode the content of a record, None if it is damaged; also return whether it is complete."""
+    """Return the decoded content of a record, None if it is damaged, and whether the decoding has used all of
+    its bytes.
+    """
     stream = ReadDataStream(_WholeReads(content))
     try:
         record = KINDS[opcode](stream)

@@ -46,7 +46,8 @@ class MarkerChannels(NamedTuple):
     columns : (n_marker, 3) channels of x, y, z
     unit : unit of positions, "" = unknown
     labelled : whether the stream names the markers
-    n_left : number of channels of positions that belong to no whole marker, or to a name that came before
+    n_left : number of channels of positions that are not used, because a coordinate of their marker is
+        missing or an earlier marker has the same name
     """
 
     names: tuple[str, ...]

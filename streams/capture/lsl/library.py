@@ -63,7 +63,9 @@ def correction(library: Any, inlet: Any, timeout_s: float) -> tuple[float, float
 
 
 def to_ours_ns(library: Any) -> int:
-    """Return the offset from liblsl's clock to this machine's [ns]; on some systems they are one clock.
+    """Return the number that, added to a time of liblsl's clock, gives the time of this machine's clock [ns];
+    on some systems both are the same clock.
+
     library : the module pylsl
     """
     tries = []

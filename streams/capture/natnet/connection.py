@@ -141,8 +141,9 @@ class NatNetConnection:
         return self._ready.popleft()
 
     def counters(self) -> Mapping[str, int]:
-        """Counters: packets refused or from unknown senders; frames that did not match the definitions;
-        marker sets whose labelled markers are numbered differently.
+        """Return numbers by name: packets refused or from unknown senders; frames that did not match the
+        definitions; marker sets of which a labelled marker is at another position than the set's marker with
+        the same number, so that its occlusion flag cannot be used.
         """
         return {
             "refused_packets": 0,

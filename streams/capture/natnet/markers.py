@@ -18,15 +18,15 @@ SAME = 1e-3
 class NamedRows:
     """Positions of all markers that the definitions name, from frame to frame.
 
-    names : names such as "Anna:LASI", made of the marker set and the marker; a marker name that begins with
-      the name of the set stays as it is
+    names : names such as "Anna:LASI", made of the names of the marker set and the marker; if the name of the
+      marker already begins with that of the set, the latter is not repeated
 
-    Positions come from the marker sets, in the order of their names. The labelled marker with the same
-    number, `asset << 16 | place in the set from 1`, shows whether a marker is visible. The marker is NaN if
-    the flag of the labelled marker says occluded, or if the labelled marker is missing although others of the
-    asset were there before. If a labelled marker and the marker of its number have different positions, the
-    numbers do not correspond. Then the flags of that set are not used, `disagreeing` counts the case, and
-    only the position 0, 0, 0 means an occlusion.
+    Motive sends most markers twice: in their marker set, without a flag, and in a list of labelled markers,
+    each with a number and a flag for occlusion. Positions are taken from the marker sets, in the order of
+    their names. Marker k of a set (from 1) belongs to the labelled marker with the number `asset << 16 | k`.
+    It is NaN if that labelled marker is flagged as occluded, or is missing although some labelled markers of
+    the set have been seen. If the two have different positions, the numbers do not correspond. Then the flags
+    are not used for this set, `disagreeing` counts the set, and only the position 0, 0, 0 means an occlusion.
     """
 
     def __init__(self, definitions: Definitions) -> None:
@@ -41,7 +41,9 @@ class NamedRows:
 
     @property
     def disagreeing(self) -> int:
-        """Number of sets whose labelled markers are numbered otherwise than their names."""
+        """Number of marker sets whose labelled markers are at other positions than the set's markers with the
+        same numbers, so that the occlusion flags of the labelled markers are not used.
+        """
         return sum(one.numbering is False for one in self._sets)
 
     @np.errstate(invalid="ignore")  # a NaN that signals, as only a stranger sends it
@@ -90,8 +92,8 @@ class _SetRows:
             self._there = numbers[self._at] == self._ids
 
     def fill(self, rows: NDArray[np.float64], frame: NatNetFrame) -> bool:
-        """Write the set's positions into its rows; return False where the frame does not fit the
-        definitions."""
+        """Write the set's positions into its rows; return False if the frame has another number of markers
+        in this set than the definitions."""
         if len(self.members):
             return self._fill_from_asset(rows, frame)
         points = frame.sets.get(self.keys[0])

@@ -33,7 +33,8 @@ class _Plate:
 class NatNetPlates:
     """The force plates of the definitions that can be used.
 
-    unused : names of unusable plates: uncalibrated, without an area, or with other channels
+    unused : names of plates that cannot be used, because they are not calibrated, have no area, or have other
+      channels than forces and moments
     """
 
     def __init__(self, definitions: Definitions) -> None:

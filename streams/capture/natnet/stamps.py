@@ -12,8 +12,9 @@ are damaged."""
 class StampCheck:
     """Check of the stamps of frames, in the order of their arrival.
 
-    period_ns : time between the newest two frames, 0 = not known yet [ns]
-    leap_ns : jump of the clock of a restarted server, 0 = none [ns]
+    period_ns : difference of the stamps of the newest two frames, 0 = not known yet [ns]
+    leap_ns : change of the server's clock by its restart, which three frames in a row have confirmed; 0 = the
+        server was not restarted [ns]
     """
 
     def __init__(self) -> None:

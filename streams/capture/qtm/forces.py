@@ -22,7 +22,7 @@ BESIDE_M = 0.1
 
 
 class QtmForces:
-    """Samples of the plates of one description, converted to the laboratory's axes.
+    """Converter of QTM's force samples, from the plates of one description, to the laboratory's axes.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class QtmForces:
 
     Attributes
     ----------
-    n_unknown : number of samples of plates that the settings do not name
-    n_beside : number of samples that were taken as not measured, because their application point is outside
-      the plate
+    n_unknown : number of samples from plates that the settings do not contain
+    n_beside : number of samples that were taken as not measured, because their application point is more
+      than 0.1 m outside the plate
     """
 
     def __init__(self, description: CaptureDescription, numbers: tuple[int, ...], metres: float) -> None:

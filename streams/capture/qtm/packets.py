@@ -43,7 +43,7 @@ EVENTS = {
 
 
 class MalformedPacketError(ValueError):
-    """Raised for a data packet that contradicts itself."""
+    """Raised for a data packet whose lengths and counts contradict each other."""
 
 
 class QtmPlateSamples(NamedTuple):

@@ -102,10 +102,10 @@ class PlatePose(NamedTuple):
 
 
 def objects(block: bytes) -> list[tuple[int, int, int]]:
-    """Split a block into its objects: the kind of each, header included, and where its content begins and
-    ends.
+    """Split a block into its objects; return for each its kind, and the offsets in the block at which its
+    content begins and ends.
 
-    Raises DecodeError where they do not fit.
+    Raises DecodeError if the sizes of the objects do not fit into the block.
     """
     if len(block) < HEADER.size:
         raise malformed(f"a block of {len(block)} bytes; a header alone has {HEADER.size}")

@@ -109,8 +109,8 @@ class ViconConnection:
         return self._ready.popleft()
 
     def counters(self) -> Mapping[str, int]:
-        """Counters: blocks refused; frame numbers that stood still or restarted; markers that belong to no
-        subject.
+        """Return numbers by name: blocks refused; frames with the number of the frame before; restarts and
+        jumps of the frame number; markers that belong to no subject.
         """
         return {"refused_packets": 0, **self._counters, **self._numbers.counters}
 
@@ -339,8 +339,9 @@ class _FrameNumbers:
         self._last: tuple[int, int, int] | None = None
 
     def stamp_ns(self, number: int, arrived_ns: int) -> int | None:
-        """Return the capture time of a frame on the clock of its numbers [ns]; None if they cannot be
-        used."""
+        """Return the time of a frame on the clock that is made from frame numbers (number times frame period)
+        [ns]; None if the number cannot be used.
+        """
         if number < 0 or not self.period_ns:
             return None
         if self._last is None:

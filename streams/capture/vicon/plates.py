@@ -34,8 +34,9 @@ class ViconPlates:
         self._names = [names.get(pose.device, "") or f"plate {pose.device}" for pose in self._poses]
 
     def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """Return the descriptions of the plates, in the order of the samples; rate : samples per second, as
-        counted in frames.
+        """Return the descriptions of the plates, in the order of the samples.
+
+        rate : samples per second, which the caller derives from the number of samples in a frame
         """
         return tuple(
             PlateDescription(name, _corners(pose, place), rate)
