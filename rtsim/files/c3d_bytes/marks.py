@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from rtsim.files.c3d_bytes.lists import shortened_bytes
@@ -23,8 +24,8 @@ SECONDS_A_MINUTE = 60.0
 class AnalysisValue(NamedTuple):
     """A spatio-temporal value of the gait, such as cadence or step length.
 
-    side : right, left or ""
-    unit : unit in words
+    side : right, left, or "" for a value without a side
+    unit : name of the unit, as written to the file
     """
 
     name: str
@@ -35,7 +36,7 @@ class AnalysisValue(NamedTuple):
 
 
 def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> list[str]:
-    """Append events to those of the file; returns notes on events that could not be added.
+    """Append gait events to those of the file; return notes on events that could not be added.
 
     subject : name of the person, as in the group SUBJECTS
     """
@@ -75,9 +76,12 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
 
 
 def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str) -> list[str]:
-    """Append values to the group ANALYSIS; returns notes on values that could not be added.
+    """Append values to the group ANALYSIS; return notes on values that could not be added.
 
-    A value of the same name, context and subject that the file already contains is kept.
+    subject : name of the person, as in the group SUBJECTS
+
+    A value that the file already contains under the same name and side is not replaced, nor repeated, unless
+    it is stated to be of another one of several persons.
     """
     n_used = int(section.number("ANALYSIS", "USED") or 0)
     stored = section.parameter("ANALYSIS", "VALUES")
@@ -86,8 +90,11 @@ def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str
             "ANALYSIS:VALUES does not have a number for each value that ANALYSIS:USED counts; no "
             "value was added"
         ]
-    there = set(zip(section.texts("ANALYSIS", "NAMES")[:n_used],
-                    section.texts("ANALYSIS", "CONTEXTS")[:n_used], strict=False))  # fmt: skip
+    keys = ("NAMES", "CONTEXTS", "SUBJECTS")
+    names, contexts, of = (section.texts("ANALYSIS", key)[:n_used] for key in keys)
+    persons = {name for name in section.texts("SUBJECTS", "NAMES") if name}
+    there = {(name, context) for name, context, whose in zip_longest(names, contexts, of, fillvalue="")
+             if len(persons) < 2 or whose in ("", subject)}  # fmt: skip
     new = [v for v in values if (v.name, CONTEXTS[v.side]) not in there][: MOST_ENTRIES - n_used]
     notes = []
     if len(new) < len(values):
@@ -152,8 +159,9 @@ def _put_contexts(section: Section) -> None:
 
 
 def put_units(section: Section, units: dict[str, str]) -> None:
-    """Set in the group POINT the units that the file lacks; modelled markers get the file's unit of
-    length.
+    """Write those units into the group POINT that the file does not state yet.
+
+    units : name of a parameter of the group, such as ANGLE_UNITS -> the unit
     """
     for name, unit in units.items():
         if not next(iter(section.texts("POINT", name)), ""):
@@ -161,7 +169,9 @@ def put_units(section: Section, units: dict[str, str]) -> None:
 
 
 def subject_of(section: Section, person: str) -> str:
-    """Return the name of the person in the group SUBJECTS, or that of the file's only subject."""
+    """Return the name of the person as written in the group SUBJECTS, else that of the file's only subject,
+    else `person` itself.
+    """
     names = [name for name in section.texts("SUBJECTS", "NAMES") if name]
     alike = [name for name in names if name.casefold() == person.casefold()]
     return alike[0] if alike else names[0] if len(names) == 1 else person

@@ -12,6 +12,7 @@ import pytest
 from msgspec import structs
 
 from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.marks import put_analysis
 from rtsim.files.c3d_bytes.source import open_source
 from rtsim.files.c3d_bytes.words import DEC, INTEL, MIPS
 from rtsim.files.c3d_bytes.write import check_source, write_c3d
@@ -21,6 +22,7 @@ from streams.messages import FieldSpec
 from tests.rtsim.files.c3d_bytes.results import (
     EVENTS,
     SHARED,
+    VALUES,
     by_second_reader,
     labels_of,
     results_of,
@@ -247,6 +249,24 @@ def test_values_that_are_there_are_not_doubled(tmp_path: Path) -> None:
     assert new["NAMES"]["value"] == ["Cadence", "Step Length"]
     np.testing.assert_allclose(new["VALUES"]["value"], [99.0, 0.61], rtol=1e-6)
     assert any("not added, because" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("persons", "whose", "expected"),
+    [(["Anna", "Bo"], "Bo", 3), (["Anna", "Bo"], "Anna", 2), (["Anna", "Bo"], "", 2), (["Anna"], "Bo", 2)],
+)
+def test_values_of_another_person_are_not_in_the_way(
+    tmp_path: Path, persons: list[str], whose: str, expected: int
+) -> None:
+    """Protects the second person of a file: its values are added beside those of the first."""
+    analysis = {"USED": 1, "NAMES": ["Cadence"], "CONTEXTS": ["Left"], "UNITS": ["steps/min"],
+                "SUBJECTS": [whose], "VALUES": np.array([99.0])}  # fmt: skip
+    subjects = {"NAMES": persons, "USED": len(persons)}
+    section = open_source(source_file(tmp_path, more={"ANALYSIS": analysis, "SUBJECTS": subjects})).section
+    notes = put_analysis(section, VALUES, "Anna")
+    assert section.number("ANALYSIS", "USED") == expected
+    assert section.texts("ANALYSIS", "SUBJECTS") == [whose, *["Anna"] * (expected - 1)]
+    assert bool(notes) == (expected == 2)
 
 
 @pytest.mark.parametrize("unit", ["furlong", "N/kg"])
