@@ -1,4 +1,4 @@
-"""A quantity: one result, declared once, beside the code that computes it.
+"""Quantities: the results of a run, such as joint angles, each declared once, where it is computed.
 
 Descriptor, frames, recordings, tables, figures and panels of a run are all derived from the list of its
 quantities, so that a live run, a simulation and the same run read from a file cannot differ.
@@ -30,14 +30,15 @@ class Quantity(NamedTuple):
     array : float64 array with the shape of every frame, in SI units, updated in place
     labels : labels of the entries of the first axis
     parts : names of the entries of the second axis, if tables have a column for each
-    frame : axes in which vectors and rotation matrices are expressed, GROUND or a text
+    frame : axes in which vectors and rotation matrices are expressed, as text: GROUND, or a description
     curves : how it is drawn over time
     image : how it is drawn as an image
     meaning : a one-line description
     deviation, mask : arrays of the same shape: standard deviations, and 1 for entries that must not be used
     implausible : array of the same shape: 1 for entries outside the range of their joint
-    joints : for each label the joints on which it depends, as named by `joint_status`; () = all of them
-    as_is : labels of entries that files keep in the SI unit
+    joints : for each label the joints on which its entry depends, by their labels in the field
+        `joint_status`; () = every entry depends on all joints
+    as_is : labels of entries that files state in the SI unit, while they convert the other entries
     """
 
     name: str

@@ -54,14 +54,21 @@ def streamed_scale(unit: str, turns: bool, order: int) -> float:
 
 
 def face_of(unit: str, faces: Faces) -> tuple[str, float]:
-    """Return the unit in which a quantity is shown in this kind of output, and the factor to it; a unit that
-    `faces` does not contain is kept.
+    """Return the unit in which a quantity is shown in one kind of output (files, paper or screen), and the
+    factor by which its values are multiplied.
+
+    unit : SI unit of the quantity
+    faces : SI unit -> (unit shown, factor), for this kind of output; a unit that it does not contain is shown
+        as it is
     """
     return faces.get(unit, (unit, 1.0))
 
 
 def in_files(values: Array, unit: str) -> tuple[Array, str]:
-    """Return values as stored in files, (n, k), and their unit; values : (n, ...)."""
+    """Return values as stored in files, (n, k), one column for each component, and their unit.
+
+    values : (n, ...) - values in the SI unit `unit`
+    """
     said, scale = face_of(unit, IN_FILES)
     columns = values.reshape(values.shape[0], -1)
     if scale == 1.0:

@@ -119,8 +119,8 @@ def say(text: str) -> None:
 
 @contextlib.contextmanager
 def apart_from_figures() -> Iterator[None]:
-    """Redirect everything that is printed meanwhile to standard error, including the C++ streams of
-    libraries.
+    """Redirect everything that is printed within the `with` block to standard error, including the output of
+    C++ libraries.
     """
     sys.stdout.flush()
     figures = os.dup(1)

@@ -15,12 +15,12 @@ from rtsim.simulation.simulator import Simulator
 
 
 class Timing(NamedTuple):
-    """Times of identical simulation runs: shortest and median time [s], and the number of their steps."""
+    """Times of identical simulation runs: shortest and median time of a run [s], and its number of steps."""
 
     best: float  # [s]
     median: float  # [s]
     n_step: int
-    n_part: int  # steps, or parts of steps where they are split
+    n_part: int  # number of steps, or of the parts of steps if they are split
 
 
 def time_runs(simulator: Simulator, n_step: int, n_run: int) -> Timing:

@@ -37,7 +37,7 @@ LONGEST_LABEL = 128
 
 
 class EmgRelay:
-    """Relays one stream of electromyograms to one publisher.
+    """Relays one stream of electromyograms of Lab Streaming Layer to a publisher of results, as envelopes.
 
     name : name of the stream, or its source_id
     rate : samples per second if the stream does not state it [Hz], 0 = the stream states it

@@ -53,8 +53,8 @@ class FoxgloveFrames:
 
     Parameters
     ----------
-    fields : names of the fields whose numbers are sent; () = all fields of tables except the positions of the
-        stick figure
+    fields : names of the fields whose numbers are sent; () = all fields that exported tables contain, except
+        the positions and orientations of the stick figure
     say : function called with messages, for example on fields that the results do not have
     """
 
@@ -115,8 +115,8 @@ class FoxgloveFrames:
 
 
 def is_sent(spec: FieldSpec) -> bool:
-    """Return whether the numbers of a field are sent to Foxglove by default: those of tables, except
-    positions and orientations that its 3D scene shows.
+    """Return whether the numbers of a field are sent to Foxglove by default: those of fields that exported
+    tables contain, except positions and orientations that its 3D scene shows.
     """
     return (
         has_columns(spec) and spec.role == "value" and spec.name not in FIGURE_FIELDS and 0 not in spec.shape
@@ -133,7 +133,9 @@ def log_message(sentence: str, level: int, t_ns: int) -> FoxgloveMessage:
 
 
 def finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by name, or maps of values, without the numbers that are not finite."""
+    """Return values by name without the numbers that are not finite; a value may also be a map of such
+    values, which is treated in the same way.
+    """
     kept: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):

@@ -120,7 +120,11 @@ def entity(
 
 
 def spheres(name: str, places: Array) -> list[dict[str, Any]]:
-    """Return one sphere for each known position among (n, 3) positions [m]; NaN = not known."""
+    """Return one sphere for each known position.
+
+    name : name of the points, which determines colour and size
+    places : (n, 3) positions [m]; NaN = not known
+    """
     look = LOOKS[name]
     return [
         {
@@ -133,8 +137,11 @@ def spheres(name: str, places: Array) -> list[dict[str, Any]]:
 
 
 def lines(name: str, ends: Array) -> list[dict[str, Any]]:
-    """Return a list of line segments between (n, 2, 3) ends [m] of which both are known; empty without
-    any.
+    """Return Foxglove's primitives for line segments, at most one, which contains the segments whose ends are
+    both known.
+
+    name : name of the lines, which determines colour and width
+    ends : (n, 2, 3) ends of the segments [m]; NaN = not known
     """
     look = LOOKS[name]
     there = ends[drawn(ends).all(axis=1)]

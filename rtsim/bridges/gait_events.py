@@ -23,7 +23,8 @@ class ShownGaitEvent(NamedTuple):
 
 
 class GaitEvents:
-    """Compares the event counters of every frame with the previous frame of the same session.
+    """Finds gait events in a result stream: compares the counters of heel strikes and toe-offs in every frame
+    with those in the previous frame of the same session.
 
     kept : the last events, oldest first
     n_event : number of events so far

@@ -64,7 +64,7 @@ def place_of(text: str, where: str = "--page") -> PageAddress:
 class Access:
     """Decides which requests to the browser page are allowed.
 
-    token : token that a viewer must send, "" = none, for this machine only
+    token : token that a viewer must send; "" = none is needed, and only this machine can reach the page
     host : further address of this machine at which the page is served, such as 127.0.0.2; "" = none
     """
 

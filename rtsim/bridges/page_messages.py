@@ -166,7 +166,7 @@ def curves_message(feed: Feed, panels: Sequence[int], n_sent: int) -> tuple[dict
 
 
 def last_of(window: Window, stride: int) -> int:
-    """Return how many samples of the stream have been sent if curves are drawn in blocks of `stride` samples:
-    up to the end of the last block that the window contains completely.
+    """Return the number of samples from the beginning of the stream to the end of the last block of `stride`
+    samples that the window contains completely; curves are sent to the browser page in such blocks.
     """
     return (window.first + len(window.time)) // stride * stride

@@ -47,8 +47,8 @@ class PlotNumbers:
         self._masks: dict[str, list[str]] = {}
 
     def of(self, frame: ReceivedFrame) -> dict[str, Any]:
-        """Return the map of a frame: time [s], status, and field -> label (-> part) -> number; NaN for an
-        invalid number.
+        """Return the map of a frame: time [s], status, and for each field a map from label to number, or from
+        label and part to number; NaN for an invalid number.
         """
         if frame.session is not self._session:
             self._begin(frame.session)
@@ -91,7 +91,11 @@ class PlotNumbers:
 
 
 def named(values: NDArray[np.float64], labels: Sequence[str], parts: tuple[str, ...]) -> Any:
-    """Return label (-> part) -> number for values (n_label, n_part); a single number if it has no label."""
+    """Return a map from label to number, or, if there are parts, from label to a map from part to number; a
+    single number without label and parts is returned itself.
+
+    values : (n_label, n_part)
+    """
     rows = values.tolist()
     if parts:
         return {label: dict(zip(parts, row, strict=True)) for label, row in zip(labels, rows, strict=True)}

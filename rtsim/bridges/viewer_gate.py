@@ -47,8 +47,8 @@ REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n
 
 
 def hidden_host() -> str:
-    """Return an address of the loopback network for a server that must not be found: if possible, one that
-    cannot be guessed.
+    """Return the address for the server behind the gate: on Linux a random address of the loopback network,
+    which other programs cannot guess, elsewhere 127.0.0.1.
     """
     if sys.platform != "linux":
         return HOST

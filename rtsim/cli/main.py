@@ -116,8 +116,8 @@ def cli() -> None:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the command line. A deliberate error becomes one message and exit code 1, a request to end the
-    exit code of its signal.
+    """Run the command line and exit. An expected error leads to one message and exit code 1; if a signal such
+    as Ctrl-C ends the command, the exit code is that of the signal.
     """
     answer_requests()
     open_closed()
@@ -134,8 +134,9 @@ def main(args: list[str] | None = None) -> None:
 
 
 def tell_former_names(is_child: bool) -> None:
-    """Print warnings about former names in configs as messages from now on; is_child : whether another
-    process of rtsim started this one, which then prints none
+    """Let Python's warnings about outdated names in configs appear as plain messages.
+
+    is_child : whether another process of rtsim started this one; then they are not printed here
     """
     from rtsim.config.former_names import FormerName
 

@@ -47,9 +47,9 @@ RANGES = {"range_deg": 1e9, "range_mm": 1e9}
 def check_numbers(value: Any, key: str = "", name: str = "", floor: str = "") -> None:
     """Raise ValueError with the key and the allowed values for an implausible number.
 
-    value : a record and its contents
+    value : a record, table, list or number; everything that it contains is checked
     key : its key in the file
-    name : field that contains it
+    name : field of the record that contains it, whose ending is the unit, as in mass_kg
     floor : lower bound in the schema: "> 0", ">= 0" or ""
     """
     if isinstance(value, msgspec.Struct):

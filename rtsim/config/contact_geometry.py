@@ -25,8 +25,8 @@ class ContactShape(NamedTuple):
 
 
 def held_by_none(a: Any) -> None:
-    """Return None for the radius of a sphere, as marker methods cannot enforce a contact of this geometry
-    as a constraint.
+    """Return None instead of the radius of a sphere: a contact of this geometry cannot be a constraint when
+    the pose is fitted to markers.
     """
 
 
@@ -39,8 +39,8 @@ class Geometry(NamedTuple):
     volume : function (shape, depth [m]) that returns the smallest volume of the overlap at this depth [m^3]
     torques : whether rolling and spinning torques can act on the contact patch
     only_spread : whether it supports only pressure laws based on the overlap volume
-    holds : function a that returns the radius of the sphere that marker methods can keep on a plane as a
-        constraint [mm]; None for all other geometries
+    holds : function (a) that returns the radius of the sphere [mm] if a fit of the pose to markers can keep
+        the surface on a plane as a constraint; None for all other geometries
     """
 
     surfaces: dict[str, type[Place]]

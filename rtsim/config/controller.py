@@ -1,8 +1,8 @@
 """Interface of the settings of a controller, which computes the torque of a device: its kind, parameters with
 units and ranges, stiffness.
 
-The kinds are modules of rtsim/config/controllers, found by folder, each with a record `Controller`. The
-control law of each kind is in the module of the same name in rtsim/device/controllers.
+Each module in the folder rtsim/config/controllers is a kind, with a record `Controller`. The control law of
+each kind is in the module of the same name in rtsim/device/controllers.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
     Attributes
     ----------
-    UNITS : parameters of a kind, with their units, in the order in which they are published
-    SIGNED : parameters that may be negative
-    STIFFNESS : the key of its stiffness, "" if it has none
+    UNITS : name of each parameter of this kind -> its unit, in the order in which they are published
+    SIGNED : names of the parameters that may be negative
+    STIFFNESS : name of the key that contains the stiffness of the controller, "" if it has none
     """
 
     UNITS: ClassVar[dict[str, str]] = {}
     SIGNED: ClassVar[tuple[str, ...]] = ()
     STIFFNESS: ClassVar[str] = ""
 
-    # of those that may be set while it runs: name = [lowest, highest]
+    # parameters that may be changed during a run: name = [lowest, highest]
     ranges: dict[str, Pair] = msgspec.field(default_factory=dict)
-    # how long a change takes where the command does not say
+    # time over which a parameter changes to its new value, if the command does not state it
     change_s: Annotated[float, msgspec.Meta(ge=0.0, le=60.0)] = 1.0
 
     def __post_init__(self) -> None:

@@ -19,9 +19,9 @@ class ChainStep(NamedTuple):
     """One elementary motion of a joint that is a chain of motions (kernels/joints/chain)."""
 
     rotates: bool
-    axis: Array  # (3,) unit, in the frame reached so far
-    dof: int  # which coordinate of the joint drives it
-    function: Any = None  # FunctionSpec by which it does
+    axis: Array  # (3,) unit vector, in the frame as the steps before have moved it
+    dof: int  # index of the joint's coordinate that determines its size
+    function: Any = None  # FunctionSpec from the coordinate to the size; None = the coordinate itself
 
 
 def nothing(body: Any, directed: Directed) -> Sequence[float]:

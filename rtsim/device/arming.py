@@ -13,12 +13,12 @@ from streams.account import plain
 ArmState = Literal["disarmed", "ramping", "armed", "fault"]
 ARM_STATES: tuple[ArmState, ...] = ("disarmed", "ramping", "armed", "fault")
 EMERGENCY = "emergency_stop"
-"""The command."""
+"""Name of the command for an emergency stop."""
 BY_COMMAND = "disarmed (by command)"
 """State and reason after `disarm` of an armed device."""
 MOST_TOLD = 64
 WHOLE = 1.0 - 1e-9
-"""Part of the ramp at which it is over: sums of times are rounded."""
+"""Fraction of the ramp at which it is over, in spite of rounding."""
 
 
 class Arming:
@@ -86,13 +86,17 @@ class Arming:
             self.reason = f"{reason} while disarmed"
 
     def fault(self, reason: str) -> None:
-        """Latch a fault: no torque is commanded until somebody arms again. Do nothing while disarmed."""
+        """Latch a fault: no torque is commanded until somebody arms again. Do nothing unless torque is
+        commanded.
+        """
         if self.on:
             self.n_fault += 1
             self._go("fault", reason)
 
     def emergency(self, reason: str) -> None:
-        """Latch a fault in any state, for a pressed button or a device that does not disarm."""
+        """Latch a fault in any state; it is used for a pressed emergency stop, and for a device that applies
+        torque although it is disarmed.
+        """
         self.n_fault += self.state != "fault"
         self._go("fault", reason)
 

@@ -22,13 +22,13 @@ from rtsim.config.runs.hil_schema import DeviceLimits
 from rtsim.device.limits import TimeOff
 
 WINDOW_NS = 1_000_000_000
-"""Times are compared over so long [ns]."""
+"""Length of the time windows over which the clocks are compared [ns]."""
 LEAST_MESSAGES = 8
-"""Fewer in a window tell nothing."""
+"""Least number of messages in a window for a comparison."""
 JITTER_MS = 0.2
-"""That a message may come sooner than all before it [ms]."""
+"""Time by which a message may arrive earlier than expected from all before it [ms]."""
 BEHIND_NS = 1_000_000
-"""Time behind the furthest that it has told at which a clock has gone back [ns]."""
+"""Time behind the latest time stamp from which on the device's clock counts as behind [ns]."""
 
 
 class DeviceClockCheck:

@@ -1,4 +1,6 @@
-"""Checks whether a device obeys its commands and whether its measurements continue."""
+"""Check whether a device obeys its commands, and whether its measurements follow each other plausibly: no
+stopped clock, no jump of the angle.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,24 @@ from streams.account import plain
 from streams.messages import Device
 
 FOLLOWS = 10
-"""Periods beyond those that may be missed, after which a device is as told, and its clock has gone on."""
+"""Number of periods, besides those that may be missed, within which a device must obey a command and its
+clock must advance."""
 LEAP_DEG = 1.0
-"""That an angle may be off by noise, beside what it turns at the greatest speed."""
+"""Noise of the angle that is allowed beyond the change at the largest speed [deg]."""
 FELL = ("falling", "stopped")
 
 
 class CommandCompliance:
-    """Detector of faults that no single message of a device shows.
+    """Check of a device for faults that only several of its messages show: it does not obey its commands, its
+    clock stands still, or its angle jumps.
 
-    The duration of a fault is measured in seconds, not in ticks, frames or messages.
+    How long a fault has lasted is measured in seconds, not in ticks, frames or messages. `lifeless` and
+    `wrong` return the faults; the caller then ends the torque.
 
     Attributes
     ----------
-    disobeys : whether it applies torque, or reports that it may, although it is commanded to be disarmed;
-        set by `wrong` in the newest tick
+    disobeys : whether the device applies torque, or reports that it is armed, although it is commanded to be
+        disarmed; set by `wrong` in the newest tick
     """
 
     def __init__(self, spec: HilSpec, period_s: float) -> None:
@@ -46,20 +51,28 @@ class CommandCompliance:
         self._still_s = self._deaf_s = self._disarmed_s = self._jumping_s = 0.0
 
     def jumps(self) -> None:
-        """Announce that the next measured angle may jump without being a fault, as the limb returns to its
-        start.
-        """
+        """Allow the measured angle to jump for a short time, as the limb returns to its start."""
         self._jumping_s = self._patience_s
 
     def tick(self, tick_s: float) -> None:
-        """Begin a tick, this long after the one before [s]; called after the messages that came in between
-        were checked."""
+        """Begin a tick. It is called after `measured` has been called for the messages that came since the
+        previous tick. tick_s : time since the previous tick [s]
+        """
         self._is_new = False
         self._still_s = self._still_s + tick_s if self._stands else 0.0
         self._jumping_s = max(0.0, self._jumping_s - tick_s)
 
     def measured(self, before: Device, newest: Device, passed_s: float) -> None:
-        """Check two successive messages of the device; passed_s : time between their measurements [s]."""
+        """Compare a message of the device with the one before it: store whether the device's clock has
+        advanced, and a fault if the angle jumps, that is, if it has changed since the last message of the
+        previous tick by more than the largest permitted speed allows. `lifeless` reports both.
+
+        If several messages come in one tick, `before` is also checked by itself, as later checks see only the
+        newest.
+
+        before, newest : two successive messages
+        passed_s : time between their measurements [s]
+        """
         if self._is_new:  # of all messages of a tick the newest alone is looked at later
             self._between = self._between or self._wrong_between(before)
         else:
@@ -79,10 +92,10 @@ class CommandCompliance:
             )
 
     def lifeless(self) -> str:
-        """Return a sentence on why the measurements are implausible; empty if they are not.
+        """Return a sentence on a fault of the measurements: the device's clock stands still, the angle has
+        jumped, or an earlier message of the same tick was implausible. Return "" if there is none.
 
-        A jump of the measurements is reported once. If several messages arrive in one tick, what an earlier
-        one showed is reported, too, and once.
+        The last two faults are reported once.
         """
         leap, between = self._leap, self._between
         self._leap = self._between = ""
@@ -91,10 +104,11 @@ class CommandCompliance:
         return leap or between
 
     def wrong(self, newest: Device, arming: Arming, commanded: float, late_s: float, tick_s: float) -> str:
-        """Return a sentence on how the device deviates from its commands, once a tick; empty if it does not.
+        """Check once a tick whether the device obeys its commands; return a sentence on how it does not, else
+        "".
 
-        commanded : torque of the command before the newest [N m]
-        late_s : age of the command that the device had taken when it sent its newest message [s]
+        commanded : torque that the actuator should apply by now, that of the command before the newest [N m]
+        late_s : age of the newest command that the device had received when it sent its newest message [s]
         tick_s : time since the previous tick [s]
         """
         if arming.on != self._was_on:  # who is told otherwise has the whole time again

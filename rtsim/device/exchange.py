@@ -28,11 +28,11 @@ from streams.clock import now_ns
 from streams.messages import Device, Output
 
 NEWEST = 100
-"""Commands of which the share that was taken in time is told."""
+"""Number of the newest commands whose fraction in time is published."""
 MOST_PERIODS = 2.0
-"""Number of periods that a tick counts for at most: what came late is not caught up with."""
+"""Largest duration of a tick, in periods: time lost by late frames is not made up for."""
 LOOK_MS = 5
-"""Interval at which a wait for an answer looks whether torque is to end [ms]."""
+"""Interval at which a wait for an answer checks whether torque is to end [ms]."""
 
 
 class Port(Protocol):
@@ -93,7 +93,7 @@ def first_of(watches: Sequence[Callable[[], str]]) -> str:
 
 
 class DeviceExchange:
-    """State of the exchange with one device of one joint.
+    """State of the exchange with one device of one joint; outputs are the model's messages to it.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class DeviceExchange:
 
     @property
     def awaited(self) -> int:
-        """Seq of the newest output; -1 before the first."""
+        """Number of the newest output, whose answer is awaited; -1 before the first."""
         return self.seq - 1
 
     def collect(self) -> None:
@@ -276,7 +276,8 @@ class DeviceExchange:
         return wrong or self.controller_fault or too_weak(newest, self.spec.limits)
 
     def judge(self, watched: str = "") -> str:
-        """Latch a fault of the device, or the reason `watched` of another check; return it, "" if none."""
+        """Latch a fault of the device, or else the reason `watched` of another check, which ends the torque;
+        return the sentence on it, "" if none."""
         wrong = self.fault()
         if self._believed and self.newest is not None and self.newest.state != "falling":
             disobeyed, self._disobeyed = self._disobeyed, self.obedience.disobeys

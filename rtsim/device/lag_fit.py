@@ -27,15 +27,16 @@ from kernels.sensors.lag_sums import MEMORY_S, N_SUM, add_sample
 
 __all__ = ["ALIKE_S", "LEAST_DEG", "MEMORY_S", "LagFit"]
 ALIKE_S = 0.1
-"""Errors of an angle are alike for so long [s]."""
+"""Time over which errors of an angle are correlated [s]."""
 LEAST_DEG, MOST_DEG = 0.2, 2.0
-"""Errors that an angle is taken to have at the least, as by its steps, and at the most."""
+"""Least and largest error of an angle that are assumed for the standard deviations [deg]."""
 LEAST_S = 0.4
-"""Samples of less time tell nothing [s]."""
+"""Least duration of the samples for a fit [s]."""
 SURE_S = 0.02
-"""A delay that is known as well as this counts in the offset [s]."""
+"""Standard deviation below which the delay is used to correct the offset [s]."""
 PARALLEL = 1e-9
-"""Determinant, in parts of the product of its diagonal, below which angle and speed are one."""
+"""Ratio of the determinant to the product of the diagonal below which the motion does not determine the
+fit."""
 
 
 class LagFit:
@@ -61,7 +62,7 @@ class LagFit:
 
     def add(self, measured: float, angle: float, speed: float, passed_s: float) -> None:
         """Add a sample: measured angle [rad], reference angle [rad] and its speed [rad/s], and the duration
-        for which they count [s].
+        for which the sample counts [s].
         """
         add_sample(self._sums, measured, angle, speed, passed_s)
 

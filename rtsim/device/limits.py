@@ -1,4 +1,6 @@
-"""Limits of the commanded torque; plausibility of the messages of a device, and how long they may be off."""
+"""Limits of the commanded torque; plausibility of a device's messages, and how long they may be
+implausible.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +12,24 @@ from rtsim.errors import ConfigError
 from streams.messages import Device
 
 HEALS = 0.25
-"""Part by which time in which something is right counts against time in which it is off: whoever is off for
-more than a fifth of the time is found."""
+"""Factor by which time with a right measurement is subtracted from time with a wrong one: a measurement that
+is wrong for more than a fifth of the time is found."""
 ROUNDED_S = 1e-9
-"""Sums of times are rounded [s]."""
+"""Tolerance for the rounding of summed times [s]."""
 
 
 def within(torque: float, most: float) -> float:
-    """Limit the size of a torque to `most` [N m]; return zero if one of them is not a number, or `most` is
-    negative."""
+    """Limit a torque to the range from -most to `most` [N m]; return zero if the torque is not a finite
+    number, or `most` is negative.
+    """
     if not (math.isfinite(torque) and most >= 0.0):
         return 0.0
     return min(max(torque, -most), most)
 
 
 class TorqueLimit:
-    """Limiter of a torque in size, in power at the joint's speed, and in rate of change.
+    """Limits the commanded torque in size, in rate of change, and in power, which is torque times joint
+    speed.
 
     Attributes
     ----------
@@ -139,8 +143,8 @@ def of_itself(newest: Device) -> str:
 
 
 def too_weak(message: Device, limits: DeviceLimits) -> str:
-    """Return a sentence on why the device does not suit the torque limits; empty if it does, or states no
-    limits.
+    """Return a sentence if the largest torque that the device states is less than the torque limit of the
+    config, so that it could not apply what is commanded; else, or if it states none, return empty text.
     """
     most = message.torque_max[0] if message.torque_max else math.inf
     if most >= limits.torque_max_Nm:

@@ -26,34 +26,36 @@ from rtsim.config.runs.hil_schema import MisalignmentSpec
 from rtsim.errors import ConfigError
 
 NEAREST = 0.5
-"""Part of the cuff's distance that the device's joint is beside the limb's at the most: beyond, its bar turns
-much faster than the limb."""
+"""Largest distance of the joints of device and limb, relative to the cuff's distance: beyond it the bar of
+the device would rotate much faster than the limb."""
 N_LOOK = 721
-"""Angles at which the largest ratio is looked for."""
+"""Number of angles at which the largest ratio is searched."""
 Triple = tuple[float, float, float]
 
 
 class Worst(NamedTuple):
-    """Largest value, over a range of angles, of the ratio J of the speeds of both joints [1], and of the size
-    of its derivative d(J)/d(theta) [1/rad]."""
+    """Largest values over a range of angles: of the ratio J of the speeds of the device's and the limb's
+    joint [1], and of the size of dJ/d(theta) [1/rad], where theta is the angle of the limb's joint.
+    """
 
     ratio: float
     slope: float
 
 
 class Misalignment:
-    """The offset of the device's joint from the limb's joint.
+    """The offset of the device's joint from the limb's joint, a hinge.
 
     Parameters
     ----------
-    spec : positions of the cuff and of the device's joint, in the axes of the body that the hinge carries
+    spec : positions of the cuff and of the device's joint relative to the limb's joint, in the axes of the
+        body that the hinge carries, at angle zero
     where : name of the config table, for a ConfigError
     axis : (3,) axis of the hinge
 
     Attributes
     ----------
-    rest : length of the bar at angle zero [m]
-    stiffness : stiffness of the straps along the bar [N/m]
+    rest : distance from the device's joint to the cuff at angle zero [m]; straps are then not stretched
+    stiffness : stiffness of the straps along the line from the device's joint to the cuff [N/m]
     """
 
     def __init__(self, spec: MisalignmentSpec, axis: Sequence[float], where: str) -> None:
@@ -86,8 +88,8 @@ class Misalignment:
         return angle - math.atan2(beside, forward) + self._zero
 
     def ratio(self, angle: float) -> float:
-        """Return J, the ratio of the joints' speeds and of the limb's torque to the device's [1], at the
-        limb's angle [rad].
+        """Return the ratio of the device's joint speed to the limb's [1], at an angle of the limb's joint
+        [rad]. The torque on the limb's joint is this ratio times that of the device.
         """
         forward, beside = self._bar(angle)
         return self._cuff * forward / (forward * forward + beside * beside)
@@ -103,8 +105,8 @@ class Misalignment:
         return torque / reach, -self.stiffness * (reach - self.rest)
 
     def worst(self, low: float, high: float) -> Worst:
-        """Return the largest ratio J of the torques of limb and device, and the largest size of dJ/d(theta)
-        [1/rad], between two angles of the limb [rad].
+        """Return the largest ratio J of the joint speeds of device and limb, and the largest size of
+        dJ/d(theta) [1/rad], over a range of the angle theta of the limb's joint, from low to high [rad].
         """
         step = (high - low) / (N_LOOK - 1)
         ratios = [self.ratio(low + k * step) for k in range(N_LOOK)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 WAIT_S = 0.1
-"""Time that a pause waits for the device to be off, after which the limb stands whatever it says [s]."""
+"""Longest time for which a pause waits until the device reports that it is off; then the limb stops [s]."""
 ROUNDED_S = 1e-9
 PAUSED = "the limb is paused"
 GOES_BACK = "the limb is about to return to its start"

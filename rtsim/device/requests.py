@@ -11,13 +11,13 @@ from rtsim.device.arming import EMERGENCY
 Args = Mapping[str, Any]
 ARM, DISARM = "arm", "disarm"
 ENDING = (EMERGENCY, DISARM, "pause", "reset")
-"""Commands that end torque; in the tick of one of them no `arm` is obeyed, whichever came first."""
+"""Commands that end torque; `arm` is refused in the tick of one of them, whichever came first."""
 ONCE = (*ENDING, ARM)
-"""Commands that once in a tick are the same as often: however many come, one waits, in the newest place."""
+"""Commands that have the same effect once or several times in a tick: only the newest of each waits."""
 OF_RUN = "a run with a device, as of `rtsim hil`,"
-"""Runs that take commands on a device, in words."""
+"""Runs that accept commands on a device, in words."""
 WATCHED = "watched"
-"""Name of a command that stands for what a watch by the clock said, or says no more: nobody gives it."""
+"""Name under which the result of a check that reads a clock is recorded as a command; no user gives it."""
 
 
 class CommandQueue:

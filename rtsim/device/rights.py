@@ -14,7 +14,7 @@ from rtsim.device.arming import EMERGENCY
 from streams.access.askers import Asker
 
 ROLES = ("watch", "set", "arm")
-"""Each may what those before it may."""
+"""Roles of users; each has the rights of those before it, too."""
 NEEDS = {
     "watch": ("status", "list"),
     "set": (
@@ -24,7 +24,7 @@ NEEDS = {
 }  # fmt: skip
 """Role -> commands; all others need the last role."""
 OF_REPLAY = ("status", "list", "stop")
-"""Commands that the replay of a recording takes; all else it has from the recording."""
+"""Commands that the replay of a recording accepts; all others come from the recording."""
 
 
 class RunRights:

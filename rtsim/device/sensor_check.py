@@ -62,15 +62,15 @@ from rtsim.device.told_angles import ToldAngles
 from streams.messages import Device
 
 SOLVE_S = 0.02
-"""Time between two looks at the fit [s]."""
+"""Interval at which the fit is solved [s]."""
 SIGMAS, EARLY = 3.0, 0.85
 MIRRORED = 0.75 * math.pi
 FROZEN = 0.2
-"""A gain below it is told as an angle that does not move."""
+"""Gain of the angle below which it is reported as not moving."""
 STANDS = 0.05
-"""A gain of the speed below it is told as a speed that stays at zero."""
+"""Gain of the speed below which it is reported as zero."""
 IN_DEGREES = (40.0, 80.0)
-"""Gains that look like degrees where radians are due, 57.3."""
+"""Range of gains that suggests degrees in place of radians, a factor of 57.3."""
 
 
 class SensorCheck:

@@ -18,9 +18,9 @@ from rtsim.device.misalignment import Misalignment, Worst
 from rtsim.errors import ConfigError
 
 ANSWER_TICKS = 1
-"""Lockstep: a command is made of the angle one tick before the torque acts."""
+"""Delay in lockstep: a command is computed from the angle one tick before its torque acts [ticks]."""
 FREE_TICKS = 2
-"""Two clocks: a value may be a tick old on either side."""
+"""Additional delay with two free-running clocks: a value may be a tick old on either side [ticks]."""
 
 
 class Path(NamedTuple):
@@ -51,7 +51,9 @@ class Path(NamedTuple):
 
 
 def paths_of(spec: HilSpec, device: DeviceSpec) -> tuple[Path, Path]:
-    """Return the two springs that affect stability: the controller's, and the device's own."""
+    """Return the two springs in the control loop on which stability depends: that of the controller, and the
+    passive one of the device.
+    """
     tick_s, m, a = 1.0 / spec.exchange.rate_hz, device.mechanics, device.actuator
     free = spec.exchange.mode == "free"
     late = (FREE_TICKS * max(tick_s, 1.0 / device.tick_hz)) if free else 0.0

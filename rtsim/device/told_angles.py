@@ -10,13 +10,13 @@ import numpy as np
 from kernels.sensors.told import ANGLE, N_TOLD, SEQ, SPEED, TIME, beyond
 
 LONGEST_S = 2.0
-"""An output that is older tells nothing of what the device measures now [s]."""
+"""Time after which an output is no longer compared with what the device measures [s]."""
 ROW = Struct(f"={N_TOLD}d")
-"""A row of numbers, written and read in one call, which NumPy would need one for each."""
+"""A row as bytes: it is read and written in one call, which is faster than NumPy."""
 
 
 class ToldAngles:
-    """Stores the joint angles that the newest outputs contained, by the numbers of the outputs.
+    """Stores the joint angles in the newest outputs, the messages that the model sends to the device.
 
     rate_hz : rate of the outputs [Hz]
     rows : (n, 4) a row for each output: its number, the model's time [s], the angle [rad] and the speed

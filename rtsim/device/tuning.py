@@ -10,7 +10,7 @@ from typing import Any
 OVER_S = "over_s"
 LONGEST_RAMP_S = 60.0
 LEAST_RAMP_S = 0.05
-"""A change under torque takes so long at the least [s], whatever is asked for."""
+"""Shortest duration of a change while torque is commanded, even if a shorter one is requested [s]."""
 MOST_UNDONE, MOST_SNAPSHOTS, LONGEST_NAME = 64, 16, 32
 ROUNDED_S = 1e-9
 
@@ -44,7 +44,9 @@ class Tuning:
         self._left_s: Values = {}  # of the ramps that are not over [s]
 
     def listed(self) -> str:
-        """Return a sentence with all parameters: values, targets of ramps, and ranges."""
+        """Return a sentence with the target value and the range of each parameter, and the names of the
+        snapshots.
+        """
         told = []
         for name, value in self.targets.items():
             low, high = self.ranges.get(name, (value, value))

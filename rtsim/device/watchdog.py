@@ -12,18 +12,19 @@ from rtsim.config.runs.device_schema import SafeState
 from streams.messages import DeviceState, Output
 
 WINDOW_NS = 10_000_000_000
-"""The least delay of a command is that of the last one or two windows, as two clocks drift apart [ns]."""
+"""The smallest transit time is that of the last one or two windows of this length, as two clocks drift apart
+[ns]."""
 HALF = 0.5
-"""Part of a tick by which sums of ticks may be off."""
+"""Tolerance of summed ticks [ticks]."""
 NOTHING = 1e-9
-"""Torque below which there is none [N m]."""
+"""Torque [N m], and fraction of a torque [1], below which it counts as zero."""
 
 
 class Delays:
-    """Ages of the commands that a device has received.
+    """Computes the ages of the commands that a device has received.
 
-    one_clock : whether sender and device stamp times on the same clock; otherwise ages are relative to the
-        smallest recent difference of the two clocks
+    one_clock : whether sender and device stamp times on the same clock; otherwise the offset of the two
+        clocks is unknown, and the age of a command is measured from the fastest transit of the last seconds
     """
 
     def __init__(self, one_clock: bool = False) -> None:
@@ -41,7 +42,9 @@ class Delays:
         self._least = (min(self._least[0], t_arrived - t_sent), self._least[1])
 
     def age_ms(self, t_sent: int, t_ns: int) -> float:
-        """Return the age of a command at a time of this side's clock [ms]."""
+        """Return the age that a command has at time t_ns [ns] of this side's clock, if it was sent at time
+        t_sent [ns] of the sender's clock [ms].
+        """
         return 1e-6 * (t_ns - t_sent - min(self._least))
 
 
@@ -72,7 +75,7 @@ class Passed:
 
 
 class Watchdog:
-    """Decision of whether torque may act.
+    """Decides whether a device may apply torque.
 
     After the safe state torque may act again only when one command has disarmed the device and a later one
     arms it.
@@ -85,7 +88,7 @@ class Watchdog:
 
     Attributes
     ----------
-    state : disarmed, armed, falling or stopped
+    state : disarmed; armed; falling: the safe state ends the torque; or stopped: the safe state has ended it
     fault : why the safe state was entered; empty if it was not
     output : the newest command; None before there is one
     most : largest torque of the safe state, as limited by the command at its beginning [N m]
@@ -132,9 +135,13 @@ class Watchdog:
             self.fall("the clock went back", torque, angle)
 
     def take(self, output: Output, t_arrived: int, torque: float, angle: float) -> bool:
-        """Adopt the newest command; return whether its session is new.
+        """Take over the newest command, and change the state if it arms or disarms the device, comes too
+        late, or begins a new session of commands.
 
-        t_arrived : its arrival [ns]; torque, angle : torque [N m] and joint angle [rad] at that time
+        Returns whether its session is new.
+
+        t_arrived : its arrival [ns]
+        torque, angle : torque [N m] and joint angle [rad] at that time
         """
         new = self.output is None or output.session != self.output.session
         if new:
@@ -158,9 +165,10 @@ class Watchdog:
         return new
 
     def fall(self, why: str, torque: float, angle: float, late_s: float = 0.0) -> None:
-        """Begin the safe state at a torque [N m] and an angle [rad]; if it has already begun, its ramp down
-        continues.
+        """Begin the safe state at a torque [N m] and an angle [rad]; do nothing if it has already begun or
+        ended the torque.
 
+        why : reason, as text
         late_s : time since the safe state should have begun [s]
         """
         if self.state in ("falling", "stopped"):
@@ -171,12 +179,14 @@ class Watchdog:
             self._valid_s, self.most = 1e-3 * self.output.valid_for_ms, self.output.torque_max[0]
 
     def tick(self, period_s: float, t_ns: int | None, asked: bool) -> float:
-        """Begin a tick of a length [s] at a time [ns]; return the duration that counts for it [s].
+        """Begin a tick; return the duration that counts for it [s], by which commands age and the safe state
+        advances.
 
+        period_s : nominal length of the tick [s]
         t_ns : time of the device's clock [ns]; None if time is measured by ticks only, as with model and
-          device in one process
-        asked : whether the model requests the tick; the clock may then be ahead of the ticks by the validity
-          of the command. In the safe state it is the validity of the command at its beginning
+            device in one process
+        asked : whether the model requests the tick; the clock may then run ahead of the sum of the ticks by
+            as long as the command is valid; in the safe state, by as long as the command at its beginning was
         """
         falls, passed_s, valid_s = self.state == "falling", period_s, 0.0
         if asked and self.output is not None:

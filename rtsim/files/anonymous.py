@@ -42,7 +42,7 @@ class AnonymousCopy(NamedTuple):
 
     n_text : number of removed or replaced texts, by kind
     n_bad : number of omitted messages that could not be decoded
-    prefixes : replaced prefixes of marker names
+    prefixes : prefixes of marker names, such as the name of a person, that were replaced
     note : a note if the recording is truncated, else ""
     """
 
@@ -53,7 +53,8 @@ class AnonymousCopy(NamedTuple):
 
 
 class Anonymiser:
-    """Removes from messages, in their order, every text that may name a person, a place or a day.
+    """Removes every text that may name a person, a place or a day from the messages of a recording, which are
+    given one after the other.
 
     Only text that cannot be a name remains: numbers, words of the protocol, names of shipped configs, and
     labels of fields (without the part of a marker's name before its colon, as in Anna:LASI).

@@ -97,7 +97,9 @@ def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
 
 
 def texts_of(content: Content, key: str, n: int) -> list[str]:
-    """Return the texts of n channels, from ANALOG:LABELS, LABELS2 and so on, "" where a text is missing."""
+    """Return the texts of n analog channels from the parameter `key` of the group ANALOG, such as LABELS, and
+    its continuations LABELS2 and so on; "" where a text is missing.
+    """
     group, found = content.parameters["ANALOG"], []
     for suffix in ("", *map(str, range(2, 256))):
         more = group.get(f"{key}{suffix}")

@@ -1,4 +1,4 @@
-"""A model as the TOML text of a model file; values at their default are left out."""
+"""Writes a model as the TOML text of a model file, without values that are at their default."""
 
 from __future__ import annotations
 

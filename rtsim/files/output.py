@@ -88,7 +88,8 @@ def whole(path: Path) -> Iterator[Path]:
     """Yield a temporary file beside `path`, which replaces the file at `path` once it is complete and on the
     disk.
 
-    ConfigError if that fails, as on a full disk; then nothing is left behind, and an existing file is kept.
+    ConfigError if that fails, as on a full disk; then the temporary file is removed, and an existing file at
+    `path` is unchanged.
     """
     try:
         with whole_file(path) as part:

@@ -99,7 +99,7 @@ class _Sorting:
 
     @property
     def n_orphan(self) -> int:
-        """Number of frames in the recording before which no descriptor, which lists their fields, came."""
+        """Number of frames whose fields are unknown, because the recording has no descriptor for them."""
         return sum(map(len, self._waiting.values()))
 
     def _begin(self, session: Session, payload: bytes) -> None:
@@ -115,8 +115,8 @@ class _Sorting:
 def read_recorded_markers(
     path: str | Path, *, up: str | None = None, units: str | None = None, person: str = ""
 ) -> MarkerTrial:
-    """Read the marker stream of a recording in the ground frame; without one, the measured markers of the
-    results.
+    """Read the marker stream of a recording in the ground frame, or, if it has none, the measured markers in
+    its results.
 
     A truncated recording is read up to its end. ConfigError when it contains no markers.
     """

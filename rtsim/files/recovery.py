@@ -22,11 +22,11 @@ become one that fills the disk."""
 class RecoveredRecording(NamedTuple):
     """Outcome of a recovery.
 
-    n_message : number of kept messages
-    seconds : time from the first kept message to the last [s]
+    n_message : number of messages that could be read
+    seconds : time from the first of these messages to the last [s]
     n_lost : number of messages in damaged places, according to the file's index
-    note : a note on the damage, "" for an intact one
-    metadata : its metadata, name -> texts
+    note : a note on the damage, "" if the recording is intact
+    metadata : the recording's metadata records, name -> entries
     """
 
     n_message: int
@@ -88,7 +88,9 @@ def examined(path: Path) -> RecoveredRecording:
 def of_few_topics(
     messages: Iterator[tuple[int, bytes, bytes]],
 ) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield the messages of the first 32 topics."""
+    """Yield only the messages of the first 32 topics. Each chunk of the recovered file lists all topics, so
+    that a file with very many topics would fill the disk.
+    """
     topics: set[bytes] = set()
     for message in messages:
         if len(topics) < MOST_TOPICS:

@@ -51,12 +51,15 @@ near."""
 
 
 class SharedCentre(NamedTuple):
-    """A joint centre that two segments share: its position on this segment [m], the adjacent segment, and its
-    position on that one [m].
+    """A joint centre that two segments share, as seen from one of them.
 
-    slack : additional tolerance of distances to it [m], for example across a spine that bends; the centre
-        then only limits the position of a segment
-    vague : additional tolerance if two markers of its segment determine it poorly [m]
+    here : (3,) position on this segment [m]
+    other : index of the adjacent segment
+    there : (3,) position on the adjacent segment [m]
+    slack : additional tolerance of distances to the centre [m], for example across a spine that bends; the
+        centre then only limits the position of a segment
+    vague : additional tolerance if the adjacent segment has fewer than three markers, which determine the
+        centre poorly [m]
     """
 
     here: Array
@@ -67,8 +70,11 @@ class SharedCentre(NamedTuple):
 
 
 class ExpectedPlace(NamedTuple):
-    """The pose of a segment before it was lost: rotation (3, 3) and origin (3,) [m]; the distance that it may
-    have moved since [m], and 1 - cosine of the largest possible rotation.
+    """The pose of a segment before it was lost, near which it is expected again.
+
+    rotation, origin : the pose, (3, 3) and (3,) [m]
+    gone : distance that it may have moved since [m]
+    turned : 1 - cosine of the largest rotation that is possible since
     """
 
     rotation: Array
@@ -77,8 +83,9 @@ class ExpectedPlace(NamedTuple):
     turned: float
 
     def costs(self, rotations: Array, origins: Array) -> Array:
-        """Return the cost (c,) of each pose by its deviation from the expected one: 1 at the largest allowed
-        deviation.
+        """Return the cost (c,) of each of c poses, which increases with the squared distance and with the
+        rotation from the earlier pose: 1 for the largest possible distance, and 1 for the largest possible
+        rotation.
         """
         turned = 0.5 * (3.0 - np.einsum("cij,ij->c", rotations, self.rotation)) / self.turned
         off = origins - self.origin
@@ -88,10 +95,11 @@ class ExpectedPlace(NamedTuple):
 class SegmentShape(NamedTuple):
     """A segment with its markers, their positions (k, 3) on it [m], and its joint centres.
 
-    bases : sets of markers that determine the pose of the segment alone, then together with each of its
-        joint centres, the best sets first
-    loose : additional error of markers compared with those on a bone [m]
-    part : remaining fraction of the markers' error once their soft tissue displacement was learned
+    bases : sets of markers that determine the pose of the segment, first alone, then together with each of
+        its joint centres; each time the best sets first
+    loose : additional tolerance of markers on a segment that is not rigid, such as a trunk, or has only two
+        markers [m]
+    part : remaining fraction of the markers' tolerance once their soft tissue displacement was learned
     expected : earlier pose, if it is known
     """
 
@@ -112,20 +120,22 @@ class SegmentShape(NamedTuple):
 
     @property
     def off(self) -> float:
-        """Tolerance of a distance between markers, in addition to the fraction `off_part` of the distance
-        [m].
+        """Constant part of the tolerance of a distance between two markers [m]; the fraction `off_part` of
+        the distance is added to it.
         """
         return self.part * (OFF + self.loose)
 
     @property
     def off_part(self) -> float:
-        """Relative tolerance of a distance between markers, due to soft tissue artefacts [1]."""
+        """Fraction of the distance between two markers by which it may differ due to soft tissue artefacts
+        [1].
+        """
         return self.part * PART
 
     @property
     def off_joint(self) -> float:
-        """Tolerance of the distance from a marker to a joint centre, in addition to a fraction of the
-        distance [m].
+        """Constant part of the tolerance of the distance from a marker to a joint centre [m]; a fraction of
+        the distance is added to it.
         """
         return OFF_JOINT + self.loose
 
@@ -145,17 +155,17 @@ class MarkedBody:
     """The segments of a person or a model with their markers, for the search: the segment with the most
     distinctive shape first, then each after an adjacent one.
 
-    ruler : distances between its markers
+    ruler : positions of the markers on their segments, and joint centres, which determine all fixed distances
     names : all markers, in the order of the tracked markers
     faces : whether the third axes of all segments point to the same side of the body, as for persons
-    loosely : pairs of segments that share points only within a tolerance SLACK, such as pelvis and trunk
+    loosely : points that two segments share only within a tolerance SLACK, such as pelvis and trunk
     order : segments with markers, in the order of the search
     segment_of : (n_marker,) segment of each marker
     local : (n_marker, 3) position of each marker on its segment [m]
     reach : (n_marker,) tolerance of this position relative to other markers of the segment [m]
     weak : (n_marker,) whether the marker is on a segment that is poorly distinguishable from other points:
         with three markers and no joint, or two and no joint to a segment with three
-    unheld : (n_shape,) whether no joint restricts the position of the segment
+    unheld : (n_shape,) whether no joint fixes a point of the segment
     """
 
     def __init__(
@@ -194,7 +204,8 @@ class MarkedBody:
         return other
 
     def after_gap(self, rotations: Array, origins: Array, gap_s: float) -> MarkedBody:
-        """Return the body with its expected pose after a gap of `gap_s` [s].
+        """Return the body for a search after a gap of `gap_s` [s], in which each segment is expected near its
+        pose before the gap.
 
         rotations, origins : (n_segment, 3, 3) and (n_segment, 3) poses before the gap [m], NaN = not known
         """
@@ -209,8 +220,8 @@ class MarkedBody:
 
     def partly_seen(self, missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return a mask (n_marker,) of the markers on segments that no joint holds in place and of which at
-        least one marker is missing. The remaining markers of such a segment, a trunk for example, may be
-        confused with those of an arm.
+        least one marker is missing. Labels of these markers are less reliable: the remaining markers of a
+        trunk, for example, may be confused with those of an arm.
 
         missing : (n_marker,) whether a marker is missing
         """

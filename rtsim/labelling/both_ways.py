@@ -117,8 +117,11 @@ def tracks_of(recording: UnnamedRecording) -> Indices:
 
 
 def agreed_names(forwards: RecordingNames, backwards: RecordingNames, tracks: Indices) -> RecordingNames:
-    """Merge the labels of the forward and the backward pass; tracks : (n, n_point) number of each point's
-    track, -1 = not visible
+    """Merge the labels of the forward and the backward pass. A label is used if its pass is certain of it, or
+    if, somewhere on the point's track, both passes agree on it or one is certain of it. Labels that then
+    still contradict each other are removed.
+
+    tracks : (n, n_point) number of each point's track, -1 = not visible
     """
     shape = forwards.points.shape
     supported = np.zeros((tracks.max(initial=-1) + 1, shape[1]), bool)

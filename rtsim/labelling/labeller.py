@@ -133,7 +133,7 @@ class Labeller:
         self._n_rest = self._n_rest + 1 if self._rests else 0
 
     def disputed(self, markers: Array) -> NDArray[np.bool_]:
-        """Return the markers with uncertain labels, (n_marker,)."""
+        """Return which markers, (n_marker,), have a position and an uncertain label."""
         return np.isfinite(markers[:, 0]) & self._followed & ~self.certainty.certain
 
     def named_points(self) -> Indices:

@@ -39,9 +39,9 @@ class NameCertainty:
     """Certainty of the label of each marker.
 
     certain : (n_marker,) whether there is enough evidence for the label
-    proven : (n_marker,) whether there once was enough evidence on the present track, even if a search has
-        contradicted the label since
-    agreed : (n_marker,) whether a search has agreed with the label on the present track
+    proven : (n_marker,) whether there once was enough evidence on the present track of the marker, even if a
+        search has contradicted the label since
+    agreed : (n_marker,) whether a search has found the same label on the present track
     """
 
     def __init__(self, body: MarkedBody) -> None:
@@ -58,9 +58,7 @@ class NameCertainty:
         self.certain, self.proven, self.agreed = np.zeros((3, n), bool)
 
     def pass_by(self, dt: float) -> None:
-        """Add the time since the previous frame, dt [s], to the time for which each label has been
-        supported.
-        """
+        """Advance the time by dt [s] to that of the next frame."""
         self._apart_s += dt
         self._dt = dt
 
@@ -77,7 +75,9 @@ class NameCertainty:
         self.certain[markers] = False
 
     def vote(self, markers: Indices) -> None:
-        """Count for these markers a search that found the same labels, without a comparable alternative."""
+        """Count for these markers that a search found the same labels, without a comparable alternative; a
+        search too soon after the last counted one is not counted, as it is no independent evidence.
+        """
         self.agreed[markers] = True
         markers = markers[self._apart_s[markers] >= APART_S]
         self._votes[markers] += 1

@@ -55,8 +55,10 @@ class PredictedMarkers(NamedTuple):
     beside: Array
 
     def can_be(self, cloud: Array) -> NDArray[np.bool_]:
-        """Return whether points (n, 3) [m] are at the distances from the others of the segment that each
-        hidden marker had earlier, (k, n).
+        """Return whether each of n points can be each of the k hidden markers, (k, n): whether its distances
+        from the visible markers of the segment are nearly those that the hidden marker had earlier.
+
+        cloud : (n, 3) the points [m]
         """
         found = np.linalg.norm(cloud[None, :, None] - self.beside[None, None], axis=3)
         off = np.abs(found - self.apart[:, None])
@@ -64,8 +66,12 @@ class PredictedMarkers(NamedTuple):
 
 
 class LostStranger(NamedTuple):
-    """A point without a marker that has disappeared: its last position [m], the marker positions at that time
-    (n_marker, 3) [m], the nearest segment, and the time since then [s].
+    """A point that was no marker of the person and has disappeared.
+
+    place : its last position [m]
+    among : (n_marker, 3) positions of the markers at that time [m]
+    segment : the nearest segment
+    age : time since then [s]
     """
 
     place: Array
@@ -92,8 +98,8 @@ class CarriedPlaces(NamedTuple):
 
 
 class OccludedMarkers:
-    """Last visible positions of all markers, and positions of unlabelled points beside them, to predict
-    hidden markers.
+    """Stores the last visible positions of all markers, to predict hidden markers, and those of nearby points
+    that belong to no marker and have disappeared, to recognise them when they reappear.
     """
 
     def __init__(self, body: MarkedBody) -> None:
@@ -113,7 +119,8 @@ class OccludedMarkers:
         self._since, self._anew_s = np.full(n, np.inf), np.full(n, np.inf)
 
     def begin(self, markers: Array, placed: Array) -> None:
-        """Begin with a person found by a search.
+        """Store the marker positions of a person whom a search has just found, from which hidden markers are
+        predicted later.
 
         markers : (n_marker, 3) visible markers [m]
         placed : (n_marker, 3) positions of all markers on the fitted segments [m], NaN = not known
@@ -126,7 +133,9 @@ class OccludedMarkers:
         self._anew_s[seen] = 0.0
 
     def rename(self, markers: Indices) -> None:
-        """Note that these markers were relabelled: their earlier positions are kept for some time."""
+        """Note that these markers were relabelled: their stored positions are not replaced until the new
+        labels are certain or have lasted for some time.
+        """
         self._anew_s[markers] = 0.0
 
     def take(self, markers: Array, foretold: PredictedMarkers, certain: NDArray[np.bool_], dt: float) -> None:
@@ -148,8 +157,8 @@ class OccludedMarkers:
         self._complete = complete
 
     def lose_strangers(self, places: Array, dt: float) -> None:
-        """Store points (k, 3) [m] that belong to no marker and have disappeared, as they may reappear; dt :
-        time since the previous frame [s]
+        """Store those of the points (k, 3) [m] that are near the person, belong to no marker and have
+        disappeared, as they may reappear; dt : time since the previous frame [s]
         """
         self._strangers = [s._replace(age=s.age + dt) for s in self._strangers if s.age < STRANGE_S]
         known = np.flatnonzero(np.isfinite(self._complete[:, 0]) & (self._of >= 0))

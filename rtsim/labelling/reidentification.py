@@ -38,6 +38,8 @@ def reidentified(
 ) -> list[tuple[int, int]]:
     """Return hidden markers that have reappeared, as pairs of marker and point.
 
+    tracks : the tracked points; for each it is stored near which predicted marker it is, and for how long
+    cloud : (n, 3) the points [m]
     foretold : predicted positions of the hidden markers
     strangers : (k, 3) predicted positions of points that belong to no marker, and (k,) their tolerances [m]
     dt : time since the previous frame [s]

@@ -22,8 +22,8 @@ def better_names(
     dearer: float,
 ) -> Indices | None:
     """Choose between the labels found by a search and the tracked ones. Return the point of each marker,
-    (n_marker,), -1 = none: as found for the segments of the `new` markers, else as tracked; None if this does
-    not lower the cost by at least `dearer`.
+    (n_marker,), -1 = none, with the search's labels for the `new` markers; None to keep the tracked labels,
+    if the cost would not be lower by more than `dearer`.
 
     followed : (n_marker,) tracked point of each marker; cloud : (n, 3) points of the search [m]
     new : (n_marker,) markers to which the search assigns another point

@@ -47,8 +47,11 @@ class RunningSearch(Generic[Found]):
                 return False, None
 
     def carried(self, numbers: Indices, points: Indices) -> Indices:
-        """Transfer found points (m,), -1 = none, to a later frame by their track numbers; return their
-        indices there, -1 = none or disappeared.
+        """Transfer the points found by the search to a later frame by their track numbers; return their
+        indices in that frame, -1 = none or disappeared.
+
+        numbers : track numbers of the points of the later frame
+        points : (m,) points found, as indices in the frame in which the search began, -1 = none
         """
         row_of = {number: row for row, number in enumerate(numbers.tolist())}
         row_of[-1] = -1

@@ -34,7 +34,8 @@ class SegmentPlaces(NamedTuple):
 
 
 class SegmentFits:
-    """Fits all segments of a body at once, as rows of one table.
+    """Fits the poses of all segments of a body to labelled markers at once, predicts each marker from the
+    others of its segment, and learns the soft tissue displacement of each marker.
 
     Parameters
     ----------
@@ -140,7 +141,9 @@ class SegmentFits:
         return placed
 
     def lost(self, markers: Array) -> Indices:
-        """Return the segments with at least two hidden and fewer than three visible markers."""
+        """Return the segments whose markers a search must find again: those with at least two hidden and
+        fewer than three visible markers.
+        """
         seen = self._seen(markers)[1].sum(axis=1)
         return np.flatnonzero((seen < FEWEST) & (self._size - seen >= 2))
 

@@ -59,9 +59,9 @@ class Hypotheses(NamedTuple):
 
 
 class SegmentHypotheses(NamedTuple):
-    """c hypotheses on one segment, the one with the lowest cost first: index of the hypothesis on the other
-    segments to which each belongs (c,), point of each of the segment's markers (c, k), -1 = none, pose of the
-    segment [m], and cost (c,)."""
+    """c hypotheses on one segment, that with the lowest cost first: for each the index of the hypothesis on
+    the other segments that it extends (c,), the points of the segment's k markers (c, k), -1 = none, the pose
+    [m], and the cost (c,)."""
 
     beside: Indices
     points: Indices
@@ -76,10 +76,9 @@ class SegmentHypotheses(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """c samples of points that may be the markers of a base (a set of markers that determines the pose):
-    index of the hypothesis on the other segments; corners of a triangle on the segment and in ground, (c, 3,
-    3) [m], which give the rotation; a point on the segment and in ground, (c, 3) [m], which gives the
-    translation.
+    """c sets of points that may be the markers of a base (a set of markers that determines the pose): index
+    of the hypothesis on the other segments that each set extends; a triangle, which gives the rotation, on
+    the segment and in ground, (c, 3, 3) [m]; and a point, which gives the translation, on both, (c, 3) [m].
     """
 
     hypothesis: Indices
@@ -97,8 +96,8 @@ def search_segment(
     faces: bool,
     cannot: NDArray[np.bool_] | None = None,
 ) -> Generator[None, None, SegmentHypotheses]:
-    """Find the best hypotheses on a segment, given those on the other segments. Yields about once a
-    millisecond.
+    """Find the best hypotheses on which points are the markers of a segment, given those on the other
+    segments. Yields about once a millisecond, so that the search can be spread over frames.
 
     cloud : (n, 3) points [m]
     apart : (n, n) distances between them [m]
@@ -111,7 +110,7 @@ def search_segment(
 def seen_segments(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> SegmentHypotheses:
-    """Find the best hypotheses on which points are a segment's markers, without interruption."""
+    """Find the best hypotheses on which points are a segment's markers, as `search_segment` but in one go."""
     return finished(search_segment(shape, before, cloud, apart, faces))
 
 
@@ -389,8 +388,8 @@ def without_doubles(points: Indices, off: Array) -> Indices:
 
 
 def frames(corners: Array) -> Array:
-    """Return axes as columns from triangles (c, 3, 3): along the first side, in the plane, perpendicular to
-    both.
+    """Return axes (c, 3, 3) as columns from triangles (c, 3, 3): the first along the first side, the second
+    in the plane of the triangle, the third perpendicular to it.
     """
     x = corners[:, 1] - corners[:, 0]
     x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), NEAR_FIRST)

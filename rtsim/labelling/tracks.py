@@ -58,8 +58,8 @@ def paired(places: Array, reach: Array, cloud: Array) -> PairedPoints:
 
 
 def assigned(apart: Array, reach: Array) -> PairedPoints:
-    """Pair rows and columns of distances (k, n) by the least sum of squares, within the tolerance `reach`
-    (k,).
+    """Pair rows (predicted positions) and columns (points) of a matrix of distances (k, n) by the least sum
+    of squares; `reach` : (k,) largest distance in each row at which a pair is possible
     """
     from scipy.optimize import linear_sum_assignment  # a quarter of a second that runs with names do not wait
 
@@ -109,16 +109,16 @@ class PointTracks:
 
     Attributes
     ----------
-    places, speeds : (n, 3) [m, m/s]; NaN = not known
+    places, speeds : (n, 3) positions and velocities [m, m/s]; NaN = not known
     numbers : (n,) number of the track of each point
-    marker : (n,) its marker, -1 = none
+    marker : (n,) marker that the point is labelled as, -1 = none
     near : (n,) missing marker to whose predicted position the point is near, -1 = none, UNKNOWN = not checked
         yet
     since : (n,) for how long it has been near that position [s]
     fresh : (n,) whether the point has just appeared
     cannot : (n, n_marker) whether a point is known not to be a marker, as both were seen at the same time
     ended : (k, 3) last positions of unlabelled points that have disappeared [m]
-    came_up : (n,) whether the point was near the predicted position when it appeared
+    came_up : (n,) whether the point was near that predicted position when it appeared
     """
 
     def __init__(self, n_marker: int = 0) -> None:

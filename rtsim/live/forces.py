@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from rtsim.subjects.subject import Subject
 
 FOOT = re.compile(r"foot|feet|calc|heel|tal(us|ar)|toe|hallux|meta|sole|shoe", re.IGNORECASE)
-"""Pattern of the names of bodies that plates may press."""
+"""Pattern of the names of bodies that are feet or parts of feet."""
 BODY_MASS = "Bodymass"
-"""Mass of the person [kg], among what a C3D file tells of the subject."""
+"""Name of the person's mass [kg] in the subject parameters of a C3D file."""
 SWAYS = 0.05
-"""Standing still, the weight on the plates varies by no more than this part of it."""
+"""Largest standard deviation of the weight on the plates, relative to its mean, while a person stands
+still."""
 MASSES_KG = (2.0, 400.0)
-"""Range of the mass of a person whose file stores it."""
+"""Range in which a stored mass of a person is plausible."""
 STORED_MASS = (
     "The mass of the person is {:.1f} kg, as stored with the trial; it was not measured (--mass gives "
     "another)."
@@ -42,8 +43,10 @@ WEIGHTLESS = "The model has no mass: forces in its joints are left out. Give its
 
 
 def check_forces(run: RunConfig, streamed: bool = True) -> None:
-    """Raise ConfigError for forces that the run cannot have; streamed : whether force plates that are read
-    from a stream are allowed
+    """Raise ConfigError if the forces that a run requests cannot be used, for example a missing file, or a
+    file of forces for a stream of markers.
+
+    streamed : whether force plates that are read from a stream are allowed
     """
     from rtsim.files.formats import FORCES, has_format, listed
 
@@ -204,8 +207,8 @@ def mass_of_model(spec: ModelSpec) -> float:
 
 
 def mass_of_person(run: RunConfig, subject: Subject) -> float:
-    """Return the mass of a person, as given, from the subject, or weighed in a static trial [kg]; 0 =
-    unknown.
+    """Return the mass of a person [kg]: as given for the run, as stored in the subject's file, or weighed in
+    a static trial on force plates; 0 = unknown.
     """
     from rtsim.files.forces.c3d_plates import NoPlatesError
     from rtsim.files.forces.forces import read_forces
@@ -227,8 +230,11 @@ class KnownMass(NamedTuple):
 
 
 def known_mass(run: RunConfig, spec: ModelSpec, subject: Subject | None, *, plates: bool) -> KnownMass:
-    """Return the mass of the tracked model or person [kg]. If nothing else states it, it is the mass that is
-    stored in the files.
+    """Return the mass of the tracked model or person [kg], with a note for the user.
+
+    The mass of a model is that of its bodies. That of a person is the one that is given, that of the subject,
+    or that weighed in the static trial; if there is none, the one that is stored in the files of measures,
+    static trial or recording.
 
     plates : whether there are force plates; a missing mass is then reported
     """

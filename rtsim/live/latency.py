@@ -17,8 +17,8 @@ _SCALE = 1.0 / math.log(RATIO)
 _LOWEST = math.log(LOWEST_NS)
 _SHARES = np.array(list(PERCENTILES.values()))
 MOST_NEW = 4096
-"""Number of durations that are kept before they are sorted into bins: more than come between two
-telemetries."""
+"""Number of durations that are stored before they are sorted into bins; fewer come between two telemetry
+messages."""
 
 
 class LatencyHistogram:
@@ -67,7 +67,9 @@ class LatencyHistogram:
         return self._percentiles_us(np.array([percent]))[0]
 
     def gauges(self, name: str) -> dict[str, float]:
-        """Return the gauges {name_us.p50|p99|p99_9|max: value}; {} without samples."""
+        """Return percentiles and maximum of the durations [us] for the telemetry, under the keys
+        "NAME_us.p50", "NAME_us.p99", "NAME_us.p99_9" and "NAME_us.max"; {} without durations.
+        """
         told = self._percentiles_us(_SHARES)
         if math.isnan(told[0]):
             return {}
@@ -137,7 +139,9 @@ class StageTimes:
             self.stages[name].add(t - t_capture)
 
     def gauges(self) -> dict[str, float]:
-        """Return the gauges {stage_us.p50|p99|p99_9|max: value} of the stages that have samples."""
+        """Return percentiles and maximum of the durations of each part [us] for the telemetry, under keys
+        such as "receive_to_solve_us.p99"; parts without durations are left out.
+        """
         gauges: dict[str, float] = {}
         for name, histogram in self.stages.items():
             gauges |= histogram.gauges(name)

@@ -37,11 +37,11 @@ from streams.receiving.ring import ReceivedFrame
 
 TELEMETRY_NS = 1_000_000_000
 MOST_WAITING = 32
-"""Sentences of the control server that wait for a telemetry; with more it comes at once."""
+"""Number of messages of the control server above which the telemetry is sent at once."""
 STALE_NS = 250_000_000
-"""Time without a frame after which, again and again, a result flagged stale is published [ns]."""
+"""Interval at which, while no frame comes, the last result is published again with the flag stale [ns]."""
 MOST_OF_STAGES = 32
-"""Sentences of the stages in one telemetry, so that they do not crowd out the others."""
+"""Largest number of the stages' messages in one telemetry, so that they leave room for others."""
 INTERRUPTED = "the run was interrupted"
 
 

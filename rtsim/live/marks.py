@@ -13,14 +13,14 @@ from streams.account import plain
 from streams.messages import AnyMessage, Command, Result
 
 MOST_WAITING = 64
-"""Marks that may come between two frames; of more the newest are kept."""
+"""Largest number of marks between two frames; of more, only the newest are used."""
 UNNAMED = "event"
 
 
 class Marks:
-    """The command `mark`: its answer, and the message that it publishes.
+    """The command `mark`, by which a user marks an event: its answer, and the message that it publishes.
 
-    newest : the result that was published last, None before the first
+    newest : function that returns the result that was published last, None before the first
     send : function that publishes a message
     """
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rtsim.files.forces.force_trial import ForceTrial
 
 OF_PLATES = ("joint_moments", "coordinate_moments", "coordinate_forces", "foot_contact_forces")
-"""Results that are worth nothing where the plates are not."""
+"""Results that depend on the forces of the plates."""
 
 
 class Ready(NamedTuple):
@@ -109,12 +109,14 @@ def plates_judged(run: RunConfig, trial: MarkerTrial, forces: ForceTrial | None)
 
 
 def check_results(results: Results, source: str, wrong: str = "", plates: bool = False) -> None:
-    """Raise ConfigError if no frame shows a marker or has a usable solution. Raise it also if force plates
-    are required and none can be used. Plates are not required merely because a C3D file contains some: angles
-    are valid without them.
+    """Raise ConfigError if no frame shows a marker or has a usable solution, or if no force plate can be used
+    although plates are needed.
 
-    plates : whether the command requires them
-    wrong : reason why the plates cannot be used
+    Plates are needed if the command requires them, or if the results contain quantities that are computed
+    from their forces, such as joint moments. Angles alone are valid without them.
+
+    wrong : reason why no plate can be used; "" = plates can be used
+    plates : whether the command requires plates
     """
     good = (results.status.astype(np.int64) & int(UNUSABLE)) == 0
     rms = results.fields.get("marker_rms")

@@ -31,7 +31,8 @@ class FrameResult(NamedTuple):
 
 
 class ResultSession:
-    """The stages of a run in one session; a new session begins when a command changes the published fields.
+    """The stages of a run, applied to one session of the input, and the results that they publish. A new one
+    begins when a command changes the published fields.
 
     Attributes
     ----------

@@ -1,4 +1,6 @@
-"""Unit and up axis of a live stream from a system that states neither, judged by the standing person."""
+"""Inference of the unit of length and the up axis of a live stream, from the markers of a standing person, if
+the capture system states neither.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ from streams.capture.records import CaptureDescription, CaptureFrame, LengthUnit
 from streams.capture.relayed import Labelled
 
 LOOK_NS = 250_000_000
-"""Time for which a person is looked at [ns]."""
+"""Time over which frames are collected before a decision [ns]."""
 PATIENCE_NS = 1_000_000_000
-"""Time after which the usual axis is taken, where nobody shows another whose markers could [ns]."""
+"""Time after which the usual up axis is assumed if markers that could show it are not visible [ns]."""
 LARGEST: tuple[tuple[LengthUnit, float], ...] = (("m", 10.0), ("cm", 400.0))
 """Greatest extent of a person's markers in a unit; anything larger is in millimetres."""
 MOST_LOOKED_AT = 64

@@ -22,15 +22,15 @@ from scipy.signal import find_peaks
 Array = NDArray[np.float64]
 
 FEWEST = 8
-"""Times of which a spectrum has lines enough."""
+"""Smallest number of times from which a frequency is computed."""
 HUMP = 0.1
-"""Prominence of a maximum that counts, in parts of a curve's range."""
+"""Smallest prominence of a maximum that counts, as a fraction of the curve's range."""
 
 
 class Agreement(NamedTuple):
     """Agreement of a measured and a calculated curve: root mean square difference `rmsd` in the curves' unit,
-    squared Pearson correlation `r2`, and Sprague and Geer's errors of magnitude M and phase P (`magnitude`,
-    `phase`); NaN for a measure that is not defined for the curves.
+    squared Pearson correlation `r2`, and Sprague and Geer's errors of `magnitude` (M, 0 = equal) and `phase`
+    (P, 0 = equal, 1 = opposite); NaN for a measure that is not defined for the curves.
     """
 
     rmsd: float  # in the curves' unit
@@ -80,7 +80,9 @@ def over_cycles(measured: Array, calculated: Array, cycles: list[slice]) -> Repe
 
 
 def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.0) -> list[slice]:
-    """Return the first n whole cycles of a movement of known frequency, beginning at a time [s]."""
+    """Return the rows of the first n whole cycles of a movement of known frequency, as slices of `times`; the
+    first cycle begins at start_s [s]. Cycles after the end of `times` are left out.
+    """
     period = 1.0 / frequency_hz
     first = start_s + np.arange(n + 1) * period
     at = np.searchsorted(times, first - 1e-9)

@@ -7,17 +7,17 @@ import math
 from streams.receiving.ring import ReceivedFrame
 
 STEP = (0.5, 1.5)
-"""The time of a frame goes on by as many periods as its number, within these parts of that."""
+"""Limits of the step of the frame times, divided by the step that frame numbers and stated rate give."""
 LONGEST_STEP_S = 1.0
-"""A longer step tells nothing of what was between [s]."""
+"""Longest step of the frame times that is compared with the stated rate [s]."""
 LEAP_S = 0.1
-"""A time that goes on by so much more, or less, than this computer's clock has leapt [s]."""
+"""Difference between the steps of frame time and of this computer's clock above which the time jumped [s]."""
 WINDOW_S = 1.0
-"""Rates are told over about this time [s]."""
+"""Time over which rates are measured [s]."""
 CLOCK_OFF = 0.05
-"""Part by which frames, and their times, may go faster or slower than this computer's clock."""
+"""Largest relative difference of the frames' rate, and of their times, from this computer's clock."""
 LEAST_COME = 0.5
-"""Least part of the frames due in the window that arrive, apart from one gap that is bridged."""
+"""Smallest fraction of a window's frames that must arrive, apart from one gap that is bridged."""
 
 
 def seconds_of(frame: ReceivedFrame) -> float:
@@ -38,7 +38,7 @@ class FramePace:
 
     Attributes
     ----------
-    leapt : whether the time of the newest frame jumped relative to the clock
+    leapt : whether the time of the newest frame jumped relative to the clock (the time of arrival)
     wrong : a sentence on a wrong rate in the last window; empty if it is right
     """
 
@@ -58,8 +58,8 @@ class FramePace:
         self.leapt, self.wrong = False, ""
 
     def take(self, frame: ReceivedFrame) -> bool:
-        """Add a frame; return whether its time continues at the stated rate, which the first frame's always
-        does."""
+        """Add a frame; return whether the step from the time of the frame before agrees with the stated rate
+        or, without a stated rate, with the clock. For the first frame it is true."""
         seq, time, came = frame.seq, frame.time, seconds_of(frame)
         before, self._before = self._before, (seq, time, came)
         if frame.t_arrived and self._rate:

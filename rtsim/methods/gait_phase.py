@@ -15,44 +15,44 @@ from typing import NamedTuple
 import numpy as np
 
 WINDOW_S = 0.05
-"""A speed is the slope of a line through the samples of so long [s]."""
+"""Time over which a line is fitted to the samples to compute a speed [s]."""
 LEAST_SAMPLES = 4
-"""Least number of samples, where they come slower than that."""
+"""Smallest number of samples of this line, also if they take longer."""
 LEAST_STEP_S = 0.004
-"""Samples that come faster are not looked at [s]: only the phase goes on."""
+"""Shortest time between samples that are evaluated [s]; in between only the phase advances."""
 DOWN = 0.6
-"""Part of the speed backwards of the last stance at which a foot counts as down."""
+"""Fraction of the backward speed of the last stance from which a foot counts as on the ground."""
 SLOWEST = 0.2
-"""That speed before there was a stance, and at the least [m/s, rad/s]."""
+"""Backward speed of stance before the first stance, and its lower limit [m/s, rad/s]."""
 LEAST_TRAVEL = 0.05
-"""A foot, or a hip, that moves by less does not step [m, rad]."""
+"""Smallest range of a foot's position, or of a hip's flexion, in a step [m, rad]."""
 LEAST_PART = 0.3
-"""Nor one that moves by less than this part of what it moved in the last stride."""
+"""Smallest such range as a fraction of that in the last stride."""
 STRIDE_S = (0.4, 3.0)
 """Strides are between these [s]."""
 N_BIN = 50
 """Number of bins of the shape of a stride."""
 LEARN = 0.5
-"""Part of what is known that a new stride replaces."""
+"""Weight of a new stride in the running means."""
 AIDE = 0.35
-"""Part of its own difference by which an event other than the foot's own heel strike moves the phase."""
+"""Fraction of a phase error that an event other than the foot's own heel strike corrects."""
 PULL_S = 0.07
-"""Time constant with which the phase follows what the shape of the stride says [s]."""
+"""Time constant with which the phase is corrected by comparison with the mean stride [s]."""
 FLAT = 0.2
-"""Squared slope, in parts of a sine's, below which the shape says little of the phase."""
+"""Squared slope, relative to that of a sine, below which a position hardly determines the phase."""
 MOST_PULL = 0.05
-"""Largest difference in phase that one sample may tell."""
+"""Largest correction of the phase by one sample."""
 NEAR_S = 0.15
-"""A plate and a foot that tell of a strike within this time mean the same one [s]."""
+"""Largest time between events from plate and from motion that count as one event [s]."""
 ODD = 0.4
-"""A stride that differs from the one before by this part is not like it, and nothing is learnt of it."""
+"""Relative difference of the durations of two strides above which the means are not updated."""
 OVERDUE = (1.1, 1.3)
-"""Parts of the stride after which a heel strike is late, and after which the walk has stopped."""
+"""Fractions of the stride after which a heel strike is late, and after which the walk has stopped."""
 TRUST = (0.2, 0.5, 1.0)
-"""Largest confidence before there was a stride, after one, and after two that were like each other."""
+"""Largest confidence before the first stride, after one, and after two strides of similar duration."""
 MISFIT = (0.15, 0.35)
-"""Misfit of place and speed, in parts of a stride's own, up to which a stride is like those before, and
-beyond which it is not."""
+"""Relative deviations of position and speed from the mean stride up to which the confidence is not reduced,
+and from which it is 0."""
 MISFIT_S = 0.1
 """Time over which the misfit is averaged [s]."""
 HEEL_STRIKE, TOE_OFF = 0, 1
@@ -140,7 +140,7 @@ class Swing:
 
 
 class StrideShape:
-    """Mean positions of all feet by phase of one foot's stride, averaged over the strides so far."""
+    """Mean forward positions of all feet over the phase of one foot's stride, averaged over past strides."""
 
     def __init__(self, n_foot: int) -> None:
         self.places: list[list[float]] = [[] for _ in range(n_foot)]
@@ -148,7 +148,7 @@ class StrideShape:
         self.known = False
 
     def learn(self, samples: Sequence[tuple[float, ...]], begin: float, length: float) -> None:
-        """Update the mean positions by the samples of a stride.
+        """Update the mean positions of the feet by the samples of a stride.
 
         samples : times and positions of all feet
         begin, length : start and duration of the stride [s]
@@ -275,7 +275,7 @@ class FootStride:
             self._total = (time - self.struck) / self.length
 
     def mend(self, time: float, foot: int, event: Event) -> None:
-        """Correct the time of an event to that from a plate or file; time : present time [s]"""
+        """Replace the time of the newest event by that from a plate or file; time : present time [s]"""
         key, at = (foot, event.kind), event.time
         usual, _ = self._events[key]
         self._events[key] = (usual, at)
@@ -395,6 +395,6 @@ class GaitPhase:
 
 
 def falling(x: float, ends: tuple[float, float]) -> float:
-    """Return 1 for x below the first limit, 0 above the second, and a linear transition between them."""
+    """Return 1 for x below the first end, 0 for x above the second, and a linear transition in between."""
     low, high = ends
     return min(1.0, max(0.0, (high - x) / (high - low)))

@@ -41,8 +41,8 @@ from rtsim.subjects.subject import Subject
 Array = NDArray[np.float64]
 
 FRAMES = {"ground": IN_GROUND, "proximal": IN_PROXIMAL, "distal": IN_DISTAL, "angles": ALONG_AXES}
-"""Axes in which moments and forces are given; of "angles" each number is the projection on that angle's
-axis."""
+"""Axes in which moments and forces are stated; with "angles" each component is the projection onto the axis
+of an angle."""
 
 
 class InverseDynamics:
@@ -51,11 +51,11 @@ class InverseDynamics:
     Parameters
     ----------
     system : the model; the forces of its constraints are included in the loads of the joints
-    joints, sign : anatomical joints, and the signs (n_joint, 3) of their angles
+    joints, sign : anatomical joints, and the signs (n_joint, 3) with which results state their angles
     weight : weight of the whole person [N], for normalised residuals
     on_proximal : (n_joint,) int64, 1 = the joint's centre is fixed in the proximal body, 0 = in the distal
         one; None = all 0
-    root : body whose joint to ground should carry no load
+    root : body whose joint to ground should carry no load; its load is the residual
 
     Attributes
     ----------

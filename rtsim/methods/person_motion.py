@@ -11,29 +11,30 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 LEAP_M, FASTEST_M_S = 0.3, 10.0
-"""A person moves no farther between two frames than this, and so fast for the time between."""
+"""Largest movement of a person between two frames: this distance, plus this speed times the time between."""
 LEAP_RAD, FASTEST_RAD_S = 1.0, 20.0
-"""Nor turns by more."""
+"""The same for the rotation of a person."""
 TURN_RAD = math.radians(45.0)
 """Angle within TURN_S from which somebody turns round; in level walking the pelvis turns to and fro by
 half."""
 TURN_S = 1.0
 LOOK_S = 0.02
-"""Headings are kept so often [s]."""
+"""Interval at which headings are stored [s]."""
 STEPS_S = 0.4
 """Time over which the motion of raised feet is compared [s]."""
 HEIGHT_S = 1.0
 """Time over which the height of one foot alone is averaged [s]."""
 LEARNING_S = 0.8
-"""Time that has to be seen before anything is said of steps [s]."""
+"""Time of observation before steps are judged [s]."""
 LEAST_M_S = 0.15
-"""Feet that move by less, from their mean square, do not step [m/s]."""
+"""Root mean square speed of the feet below which they do not step [m/s]."""
 BACK_FROM, FORWARDS_FROM = -0.3, 0.2
 """Correlations below which the gait counts as backwards, and above which as forwards again."""
 BACK_M_S, BACK_S = 0.4, 0.2
-"""A pelvis that goes backwards so fast, over such a time, walks backwards whatever the feet do."""
+"""Backward speed of the pelvis, averaged over this time, from which the person walks backwards whatever the
+feet do."""
 LONGEST_S = 0.25
-"""Longest time without a sample after which one goes on; after a longer one, one begins anew [s]."""
+"""Longest gap between samples [s]; after a longer one the check begins anew."""
 TURNS, BACKWARDS = "the person turns round", "the person walks backwards"
 
 
@@ -98,9 +99,9 @@ class WalkDirection:
     def look(
         self, time: float, pelvis: Array, forwards: tuple[float, float], feet: list[tuple[float, float]]
     ) -> str:
-        """Return a sentence if the person does not walk forwards; empty otherwise.
+        """Return a sentence if the person turns round or walks backwards; empty otherwise.
 
-        pelvis : (3,) [m]
+        pelvis : (3,) position of the pelvis [m]
         forwards : its horizontal forward direction in ground, a unit vector
         feet : forward position relative to the pelvis and height of each foot [m]
         """

@@ -47,7 +47,7 @@ OBLIQUE_WALK = (
 
 def straight_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
     """Return the unit vector (3,) from the first to the last position on the floor; None if the path is not
-    straight.
+    straight, or shorter than `shortest`.
 
     places : (n, 3) positions of a pelvis, NaN = not seen [m]
     shortest : shortest length of such a path [m]

@@ -25,8 +25,8 @@ INSTEAD = ("torque_generators", "simulation")
 def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
     """Append the tables of an addition to a model; ConfigError for an invalid result.
 
-    Invalid are a law for something that does not exist, a method that exists already, and a combination that
-    is not a valid model.
+    Invalid are a force law for an element that the model does not have, a method with the name of an existing
+    one, and any addition with which the model contradicts the rules for models.
 
     where : the file of the addition
     """

@@ -3,8 +3,8 @@
 The distances are those between the markers of one body, and those from these markers to the joint centres
 that the body shares with its neighbours. A joint has such a centre if it only rotates about it. OpenSim's
 knees also translate as functions of the angle, so several poses are tried to find out whether the centre of a
-joint stays in place. For a walking model only the distances on legs and pelvis are used: bodies with a foot,
-their parents and children. The same is done for persons in `rtsim/subjects/markers/distances`.
+joint stays in place. For a walking model only the distances on legs and pelvis are used: on the bodies of the
+feet and all bodies between them and ground. `rtsim/subjects/markers/distances` does the same for persons.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ and the origins of its bodies. The heel is the point farthest back along the lin
 centre to the farthest point. The tip of the toes lies in the direction from the heel to the mean of the
 points of the forefoot. Its distance from the heel is estimated from that of the joint of the toes or, if no
 joint is there, of the farthest point; it is at least that of the farthest point. Plate forces act on the body
-of the heel, as the share of the toes is unknown.
+of the heel, because a plate does not show which part of the force acts on the toes.
 """
 
 from __future__ import annotations
@@ -63,12 +63,13 @@ class Foot(NamedTuple):
 
 
 class PlacedFeet:
-    """The lines of a model's feet in a pose; NaN for a foot whose markers are all hidden.
+    """The lines from heel to toes of a model's feet, computed from each pose of the model.
 
     Attributes
     ----------
     feet : at most one of each side
-    lines : (2, 2, 3) heel and tip of the toes of the right and the left foot [m]; NaN without a foot
+    lines : (2, 2, 3) heel and tip of the toes of the right and the left foot [m]; NaN where the model has no
+        foot, or all markers of the foot are hidden
     known : which sides have a foot
     """
 

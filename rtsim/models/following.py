@@ -45,8 +45,10 @@ class TargetedCoordinate(NamedTuple):
 
 
 class TrackingTasks(NamedTuple):
-    """Tracking tasks of a model: the markers to be followed, with weights above 0, and coordinates that are
-    drawn to target values; notes : sentences on requests of a setup that are not supported.
+    """Tracking tasks of a model: the markers to be followed with their weights, and the coordinates whose
+    deviation from a target value is part of the objective.
+
+    notes : sentences on requests of a setup that are not supported
     """
 
     markers: Mapping[str, float]  # in the model's order, all above 0
@@ -153,7 +155,8 @@ def with_markers(model: Model, following: TrackingTasks) -> Model:
 
 
 def drawn_in(model: Model, following: TrackingTasks) -> list[TargetedCoordinate]:
-    """Return the target values of the coordinates that exist with the joint kinds of the model's method."""
+    """Return those coordinates with target values that the model has: a method of the model may replace a
+    joint by another kind, without these coordinates."""
     return [drawn for drawn in following.coordinates if drawn.name in model.coordinates.names]
 
 
@@ -203,6 +206,6 @@ def passed_names(spec: ModelSpec) -> tuple[str, ...]:
 
 def with_none_drawn(roles: Roles) -> Roles:
     """Return the roles of a method (the constraints that it uses, with targets) with empty tables of target
-    values and of clamped coordinates."""
+    values and of clamped coordinates, for a solver that was compiled to read these tables."""
     n, x = np.zeros(0, np.int64), np.zeros(0)
     return roles._replace(tasks=CoordinateTargets(n, n, x, x), limits=CoordinateRanges(n, n, x, x))

@@ -33,10 +33,11 @@ def load_model(name: str, note: Note | None = None) -> ModelSpec:
 
 
 def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
-    """Load a model by name or file, also a model to which the file of another model refers as its base.
+    """Load a model by name or file, with the base model to which its file may refer: the leg of a model of
+    both legs, or the model that an addition extends.
 
-    through : files that refer to this one, by the key of the reference; a file with a key that is already
-        among them raises ConfigError
+    through : files that refer to this one, by the key of the reference. ConfigError if this file refers to a
+        base by the same key as one of them, so that no chain of references is endless
     """
     if Path(name).suffix.lower() != OPENSIM:
         path = find_config(name, "models")

@@ -115,12 +115,12 @@ class Model:
     joint_signs: Array  # (n_joint, 3) - of the joint angles as they are shown
     joint_ranges: Array  # (3 n_joint, 2) - of these, as they are shown, infinite where none is given [rad]
     centre_on_proximal: NDArray[np.int64]  # (n_joint,) - 1 = the joint's centre is fixed in the proximal body
-    mirrored: NDArray[np.bool_]  # (n_body,) - of a left side, whose results read as on the right
+    mirrored: NDArray[np.bool_]  # (n_body,) - left side: its results have the signs of a right side
     outline: Outline
-    q_neutral: Array  # (n_q,) - couplers hold there; elements may not
+    q_neutral: Array  # (n_q,) - satisfies the couplers, but not always the constraints of elements
     names: Names
-    holds: Holds | None = None  # what a simulation holds (models/packing/holds); None: nothing
-    registered: tuple[str, ...] = ()  # bodies whose joint's parts lie where the person has them
+    holds: Holds | None = None  # exact constraints of a simulation (models/packing/holds); None = none
+    registered: tuple[str, ...] = ()  # bodies whose joint parts are placed on the bones of the person
 
     @property
     def tree(self) -> Tree:

@@ -10,7 +10,9 @@ LETTERS = {"r": "right", "right": "right", "l": "left", "left": "left"}
 
 
 def feet_of(bodies: Sequence[str], own: str) -> list[tuple[int, str]]:
-    """Return body and side of all feet of a model; a foot without a stated side is on the side `own`."""
+    """Return the index of the body, and the side (right or left), of each foot among the names of a model's
+    bodies; `own` is the side of a foot whose name states none.
+    """
     found = []
     for b, name in enumerate(bodies):
         match = FOOT.fullmatch(name)

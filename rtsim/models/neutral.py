@@ -70,10 +70,11 @@ def turned_about(axis: Array, angle: float) -> Array:
 
 
 def neutral_lengths(model: Model) -> tuple[float, ...]:
-    """Return the values of the coordinates that are lengths in the neutral pose [m]; () if all are zero.
+    """Return the values in the neutral pose [m] of the coordinates that are lengths; () if all are zero.
 
     In some models such a coordinate is the distance between the origins of two bodies, which is large also in
-    the neutral pose. Then only its change from the neutral value describes the motion of the joint.
+    the neutral pose. Only its change from this value describes the motion of the joint, so the curve of such
+    a coordinate is drawn relative to it.
     """
     coordinates = model.coordinates
     values = model.q_neutral[coordinates.q[~coordinates.is_angle]]

@@ -78,8 +78,8 @@ ARMS = (("upper_arm", "upper_trunk"), ("forearm", "upper_arm"), ("hand", "forear
 
 
 class MassShare(NamedTuple):
-    """Mass properties of a part of a segment on a line, relative to the mass of the whole body: height of its
-    centre [mm], moment of inertia about it [mm^2]."""
+    """Mass properties of a part of the trunk: its mass as a fraction of body mass, the height of its mass
+    centre above the hips [mm], and its moment of inertia about this centre, divided by body mass [mm^2]."""
 
     mass: float
     centre: float

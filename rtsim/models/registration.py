@@ -1,16 +1,18 @@
 """Registration of a constrained joint to a person: its distal parts are placed on the person's bone.
 
-The parts of such a joint are one specimen's, in axes of both bones that coincide in the straight joint
-(Sancisi et al. 2017, section 2.1). A person's axes, which come from landmarks, do not coincide: between knee
-and malleoli a tibia is twisted by some 20 degrees, and knees are in varus or valgus. So the specimen's parts
-on the distal bone are rotated and moved as one piece until the pose in which the person was calibrated is a
-pose of the mechanism,
+The parts of such a joint (contact surfaces, ends of ligaments) were measured on one specimen, in axes of both
+bones that coincide when the joint is straight (Sancisi et al. 2017, section 2.1). A person's axes, which come
+from landmarks, do not coincide then: between knee and malleoli a tibia is twisted by some 20 degrees, and
+knees are in varus or valgus. So the specimen's parts on the distal bone are rotated and moved as one piece
+until the pose in which the person was calibrated is a possible pose of the mechanism. A point x on the distal
+bone of the specimen moves to
 
-    x' = R' (t(theta) + R(theta) x),    theta the flexion of R,
+    x' = R' (t(theta) + R(theta) x)
 
-R the rotation of the distal segment in the proximal one as it was measured, where their common point was the
-joint's centre, R(theta) and t(theta) the pose of the mechanism at that flexion. Sizes and lengths stay the
-same, and with them the possible motion of the mechanism.
+on the distal segment of the person. R is the measured rotation of the distal in the proximal segment during
+the calibration, theta its flexion, and R' the transpose of R; the origins of both segments coincided at the
+joint centre. R(theta) and t(theta) are rotation and translation of the mechanism at this flexion. Sizes and
+lengths stay the same, and with them the possible motion of the mechanism.
 """
 
 from __future__ import annotations
@@ -44,15 +46,16 @@ translations."""
 
 
 class JointRegistration(NamedTuple):
-    """Placement of the parts on the distal segment: x' = offset + rotation @ x."""
+    """Placement of a specimen's joint parts on the distal segment of a person: a point x of the specimen
+    moves to offset + rotation @ x."""
 
     rotation: Array  # (3, 3)
     offset: Array  # (3,) [m]
 
 
 def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tuple[ModelSpec, list[str]]:
-    """Place the parts of joints that name `registered_by` on the person's bones; return the model, and the
-    names of the bodies whose joint parts were placed.
+    """Place the joint parts that bodies name in `registered_by` on the person's bones; return the model, and
+    the names of the bodies whose joint parts were placed.
 
     ConfigError if the mechanism does not reach the flexion of the person's standing pose.
     """

@@ -52,7 +52,8 @@ def check_fits_markers(spec: ModelSpec) -> None:
 
 
 def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None = None) -> Roles:
-    """Return the elements that a method (the first, if none is named) uses, with their weights and targets.
+    """Return how a method (the first, if none is named) uses each scalar constraint of a model: hard, soft
+    with a weight, or off, and the target lengths and distances.
 
     subject : person whose mean lengths are the targets, if the method uses them
     """
@@ -60,8 +61,8 @@ def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None
 
 
 def roles_among(rows: list[ScalarElement], how: MethodSpec, subject: Subject | None = None) -> Roles:
-    """Return the elements that a method `how` uses, with their weights and targets, among these scalar
-    constraints."""
+    """Return how the method `how` uses each of these scalar constraints: hard, soft with a weight, or off,
+    and the target lengths and distances."""
     n = len(rows)
     mode, weight, target = np.full(n, OFF, np.int64), np.zeros(n), np.zeros(n)
     for e, row in enumerate(rows):

@@ -34,7 +34,7 @@ def ball(radius: float, n_lat: int, n_lon: int) -> TriangleSurface:
 def sheet(place: Callable[[Array, Array], Array], u: Array, v: Array) -> TriangleSurface:
     """Return an open surface over a grid: place(u, v) : (n, 3) [m], with its outside where u x v points.
 
-    u, v : (n_u,), (n_v,) - where the grid's lines are
+    u, v : (n_u,), (n_v,) - values of both parameters at the lines of the grid
     """
     a, b = (x.ravel() for x in np.meshgrid(u, v, indexing="ij"))
     n_v = len(v)

@@ -39,7 +39,7 @@ def run(
     security : keys, for an endpoint that requires them
     screenshot : PNG file to save when the duration is over
     duration_s : close after this time [s]; with a screenshot, 5 s unless given
-    control : control endpoint of the estimator, which enables buttons to switch the method
+    control : address for commands to the estimator, which enables buttons to switch its solution method
     as_json : whether to print at the end a JSON object with counts and times of drawing
 
     Raises

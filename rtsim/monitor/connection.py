@@ -1,4 +1,4 @@
-"""The connection of the monitor to a sender of results, as text: whether frames arrive."""
+"""Texts for the user of the monitor on whether frames arrive from the sender of the results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SILENCE = 1.0  # s without a frame after which the sender counts as gone
 
 
 class ConnectionState(NamedTuple):
-    """State of a result stream as text, and the name of the Theme colour for it.
+    """State of a result stream as text, and the name of the Theme colour in which it is shown.
 
     flows : whether frames arrive continuously
     heard : whether frames arrive at all, also from a paused sender
@@ -40,7 +40,7 @@ class FrameWatch:
         self._heard_at_wall = time.time()
 
     def restart(self) -> None:
-        """Discard the time of the last frame, because another sender was announced."""
+        """Discard the time of the last frame, because a new session of the stream begins."""
         self._heard = None
 
     def state(self, announced: bool, ended: bool, now: float, holds: bool = False) -> ConnectionState:

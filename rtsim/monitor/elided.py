@@ -8,7 +8,9 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 
 class Elided(QLabel):
-    """A label that uses the width that is available; its full text is `text()`."""
+    """A label that shows as much of its text as its width allows, and an ellipsis in place of the rest;
+    `text()` returns the full text.
+    """
 
     def __init__(self, text: str = "") -> None:
         super().__init__(text)

@@ -40,7 +40,7 @@ N_FRAME_PER_TURN = 256  # taken per turn at most, so that the window stays respo
 BYTES_PER_TURN = 16 << 20  # ... of small frames, and of large ones
 N_MESSAGE_PER_TURN = 64  # of telemetry, and of sentences
 N_ADOPTED = 4  # sessions in quick succession; from then on one per second, as plots are slow to build
-SAID = "Device: "  # begins the sentences of arming
+SAID = "Device: "  # beginning of messages on why the device was armed or disarmed
 N_MARK = 1000  # events marked by hand that are kept
 PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
@@ -50,12 +50,12 @@ class Change(IntEnum):
     window: nothing, its texts, or its plots."""
 
     NOTHING = 0
-    DETAILS = 1  # the words about the session; the curves go on after a gap
-    FIELDS = 2  # the fields, so that the plots are built anew
+    DETAILS = 1  # texts on the session; the curves continue after a gap
+    FIELDS = 2  # the fields have changed, so all plots are built anew
 
 
 class FrameSource(Protocol):
-    """Interface: the members of the subscriber of a result stream that the monitor uses."""
+    """Interface of the subscriber of a result stream, with the members that the monitor uses."""
 
     @property
     def session(self) -> Session | None: ...

@@ -254,8 +254,8 @@ def _curves(
 
 
 def usual_curves(spec: FieldSpec) -> Curves | None:
-    """Return how to draw a field with one axis as curves if its sender does not state this; None if it is not
-    drawn so.
+    """Return how to draw a field as curves, one for each entry of a vector, if the sender does not state it;
+    None if the field is not drawn as curves.
     """
     if spec.name in FIGURE_FIELDS or len(spec.shape) != 1 or spec.role != "value":
         return None

@@ -11,7 +11,7 @@ from itertools import islice
 from rtsim.monitor.words import SENTENCE_MOST, printable
 
 N_KEPT = 12
-N_PER_SECOND = 4  # of others; more cannot be read
+N_PER_SECOND = 4  # messages of the sender; more cannot be read
 
 
 class MessageLog:
@@ -28,8 +28,8 @@ class MessageLog:
         self._n_heard = 0  # in the second that began then
 
     def hear(self, texts: Iterable[str], n: int, now: float) -> None:
-        """Add `n` messages of the sender; messages beyond the number that can be read in a second are only
-        counted."""
+        """Add the first `n` messages of the sender. Only as many per second are stored as can be read; the
+        others are counted."""
         self.turn(now)
         room = max(0, N_PER_SECOND - self._n_heard)
         self.kept.extend(printable(text, SENTENCE_MOST) for text in islice(texts, min(n, room)))
@@ -40,7 +40,9 @@ class MessageLog:
         self.kept.append(printable(text, SENTENCE_MOST))
 
     def turn(self, now: float) -> None:
-        """Begin a new second if one is over, and report how many messages were left out."""
+        """Begin to count anew if the last second of counting is over, and add a message on how many messages
+        were left out in it.
+        """
         if self._since <= now < self._since + 1.0:
             return
         left_out = self._n_heard - N_PER_SECOND

@@ -32,7 +32,7 @@ UNKNOWN = Latency(float("nan"), float("nan"))
 
 
 def quality_of(status: int) -> Quality:
-    """Return the quality for the curves of a frame with this status; a late frame still counts as good."""
+    """Return how the curves show a frame with this status: good (even if late), degraded, or missing."""
     if status & WORTHLESS:
         return Quality.MISSING
     return Quality.DEGRADED if status & DOUBTFUL else Quality.GOOD

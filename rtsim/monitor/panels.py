@@ -55,8 +55,8 @@ class PlotPanel(NamedTuple):
 
 
 def told_apart(panels: list[PlotPanel]) -> list[PlotPanel]:
-    """Add the name of the quantity to the titles of panels that have equal titles, such as angles and moments
-    of a joint."""
+    """Return the panels with the name of the quantity added to those titles that are equal, such as those of
+    the angles and the moments of a joint."""
     counts = Counter(panel.title for panel in panels)
     return [
         panel._replace(title=f"{panel.title}, {panel.quantity}") if counts[panel.title] > 1 else panel
@@ -99,7 +99,7 @@ class FieldReading(NamedTuple):
 
 
 def read_at_once(blocks: Sequence[HistoryBlock]) -> tuple[FieldReading, ...]:
-    """Group blocks of history channels by field, because every access to an array takes time in a frame."""
+    """Combine the blocks of each field, so that a frame is read with as few array accesses as possible."""
     of: dict[str, list[HistoryBlock]] = {}
     for block in blocks:
         of.setdefault(block.field, []).append(block)

@@ -22,7 +22,7 @@ INSTALL = "pip install PySide6-Essentials pyqtgraph, or in a checkout of rtsim: 
 def require_qt(names: Sequence[str] = WINDOW) -> None:
     """Raise ConfigError with a remedy if libraries of the monitor cannot be loaded.
 
-    names : names of the modules; PAGES suffices for drawing pages, and loads in half the time
+    names : modules that are needed: WINDOW, or only PAGES for pages in SVG, which loads in half the time
     """
     os.environ.setdefault("PYQTGRAPH_QT_LIB", "PySide6")
     for name in names:
@@ -42,9 +42,10 @@ def require_qt(names: Sequence[str] = WINDOW) -> None:
 
 def choose_platform(off_screen_will_do: bool) -> None:
     """Without a display, select off-screen drawing for a screenshot, or raise ConfigError for a window.
-    off_screen_will_do : whether off-screen drawing suffices
 
-    Qt itself would end the process.
+    Without this check, Qt would end the process.
+
+    off_screen_will_do : whether off-screen drawing suffices, as for a screenshot
     """
     named = os.environ.get("QT_QPA_PLATFORM")
     display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
@@ -62,8 +63,8 @@ def choose_platform(off_screen_will_do: bool) -> None:
 
 
 def check_x11() -> None:
-    """Raise ConfigError with the name of a missing library that windows under X11 need; Qt would end the
-    process.
+    """Raise ConfigError with the name of the library if one that windows under X11 need is missing; without
+    this check, Qt would end the process.
     """
     plugin = Path(importlib.import_module("PySide6").__path__[0], "Qt", "plugins", "platforms", "libqxcb.so")
     if not plugin.exists():  # Qt was not installed as a wheel

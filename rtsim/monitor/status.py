@@ -115,8 +115,8 @@ class StatusStrip(QFrame):
         self._upper.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
 
     def set_compact(self, on: bool) -> None:
-        """Show the values that are seldom read, such as counts of late frames, only if they are unusual (on),
-        for a window of small height.
+        """In a window of small height (on), hide those values that are seldom read, such as counts of late
+        frames, unless they are unusual.
         """
         self._compact = on
         self._leave_out()

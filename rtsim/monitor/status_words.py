@@ -13,7 +13,7 @@ from rtsim.monitor.plots.history import Quality
 
 NO_VALUE = "–"
 LONG_MS, WITHOUT_DECIMALS = 9999.5, 100.0
-"""From here on a latency is told in seconds, and a time has no decimals."""
+"""Latency from which it is shown in seconds [ms], and value from which a time has no decimals."""
 COUNT_MOST = 100_000_000  # larger counts and rates are written with a power of ten
 N_COUNTER = 12  # counters of each side in a tool tip
 RATE_SHORTFALL = 0.9  # a measured rate below this share of the nominal one is coloured

@@ -107,7 +107,7 @@ COLOURS = {
     "ligament": "model", "spring": "model", "contact": "residual", "muscle": "warning", "device": "accent",
     "plate: 1 m = 1 kN": "good", "foot contact: 1 m = 1 kN": "residual",
 }  # fmt: skip
-"""Colour of a sign of the figure in a theme, where it has another name."""
+"""Symbol of the stick figure -> name of its colour in a theme, where the two names differ."""
 DASHES = {"left": (1.6, 0.7)}
 """Line and gap, of the width of a leg's line: legs are told apart without colour, too."""
 

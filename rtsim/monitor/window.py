@@ -62,7 +62,7 @@ class MonitorWindow(QMainWindow):
     commander : object that sends commands to the estimator; None if its control address is not known
     settings : the user's choices from the last start
     kept : file of the settings; None = they are not stored
-    security : keys of the results, for the recorder
+    security : keys with which the recorder connects to the results
     """
 
     def __init__(

@@ -70,8 +70,8 @@ class ItemResult(NamedTuple):
 
     rows : comparisons with printed values; panels : what a figure draws
     notes : notes at the foot of the figure and below the table
-    data, has_data_of_paper : source of the data, and whether the paper used the same, if a recording replaced
-        the item's own data; "" and None = the item's own
+    data, has_data_of_paper : if a recording replaced the item's own data, the source of the recording, and
+        whether the paper used the same data; otherwise "" and None
     draw : function that draws on the given paper, with a title and the notes, and returns the files; None =
         drawn from the panels
     """

@@ -56,8 +56,9 @@ def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict
 
 
 def frequency_in(by_choice: Mapping[str, Results], spec: Compare) -> float:
-    """Estimate the frequency of the movement from the first field of `spec`, in the results of the choice
-    that the others are compared with, after filters have settled [Hz]; 0 = none found.
+    """Estimate the frequency of the movement [Hz] from the first field of `spec`, in the results of the
+    choice to which the others are compared, without the first seconds, in which filters settle; 0 = none
+    found.
     """
     field, choices = next(iter(spec.fields.items()))
     results = by_choice[choices[0]]
@@ -105,7 +106,7 @@ def finite(found: Agreement) -> dict[str, float | None]:
 
 
 def in_words(told: Mapping[str, Any]) -> str:
-    """Return the dictionary that `compare` returns as text: a table for each field and choice."""
+    """Return the result of `compare` as text: a table for each field and pair of choices."""
     cycles = f"{told['cycles']} cycle{'s' if told['cycles'] > 1 else ''}"
     lines = [f"{cycles} at {told['frequency_hz']:.3g} Hz: mean (standard deviation) over the cycles"]
     if any(row["entry"].split()[-1:] == [axis] for row in told["rows"] for axis in ANATOMICAL.values()):

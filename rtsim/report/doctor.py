@@ -34,7 +34,7 @@ class DoctorFinding(NamedTuple):
 
     good : whether all is well
     text : the finding, with the remedy if it is bad
-    lacks : whether it is only that a component is missing which some commands need
+    lacks : whether the finding is bad only because a component is missing that not all commands need
     """
 
     good: bool

@@ -40,9 +40,11 @@ HEAD = "normal    cop  pressure  friction*  spin*"
 class FittedStep(NamedTuple):
     """A step of a foot, measured, and simulated with a contact model.
 
+    trial : the measured step
     simulated, errors : the simulation, and its differences from the measurement
     knots : values of the spline that corrects the measured motion of the foot
-    fitted : whether the parameters of the model were fitted to this step, or it is only compared with them
+    fitted : whether the parameters of the model were fitted to this step; otherwise only its motion was
+        corrected, for a comparison with given parameters
     complete : whether the fit was not interrupted
     """
 

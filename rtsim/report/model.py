@@ -14,7 +14,9 @@ from rtsim.models.model import build
 
 
 def understood(spec: ModelSpec) -> list[str]:
-    """Return sentences on which coordinates of a model move and how, and on the limits of its elements."""
+    """Return sentences on a model for a user: which coordinates are locked, prescribed, coupled or clamped,
+    which bodies carry no mass, and which muscles produce no force.
+    """
     coordinates = [c for body in spec.bodies for c in coordinates_of(body)]
     follows = [f"{c.coordinate} (by {c.of})" for c in spec.couplers if c.driver != c.coordinate]
     held = [c.coordinate for c in spec.couplers if not c.of]
@@ -49,8 +51,8 @@ def understood(spec: ModelSpec) -> list[str]:
 
 
 def feet_told(spec: ModelSpec) -> list[str]:
-    """Return a sentence on the feet to which force plates would be assigned, for a model with markers of
-    its own.
+    """Return a list with a sentence on the feet to which force plates would be assigned; [] for a model
+    without markers of its own.
     """
     if spec.of_subject or not spec.markers:
         return []

@@ -57,7 +57,7 @@ def missing(notes: Iterable[str]) -> list[str]:
 
 def legs_together(sentences: Sequence[str]) -> list[str]:
     """Merge each pair of sentences that differ only in the leg and in numbers into one sentence that states
-    the numbers of both legs; the order stays.
+    the numbers of both legs; the order of the sentences does not change.
     """
     found: dict[str, str] = {}
     for what in sentences:
@@ -85,8 +85,8 @@ def merged(one: str, other: str) -> str:
 
 
 def segments_together(sentences: Sequence[str]) -> list[str]:
-    """Merge the notes on segments that have only two markers into one for each leg; the order of the other
-    notes stays.
+    """Merge the notes on segments that have only two markers into one note for each leg; the order of all
+    other notes does not change.
     """
     legs: dict[str, list[str]] = {}
     for what in sentences:

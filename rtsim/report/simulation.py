@@ -87,7 +87,7 @@ def summary(simulator: Simulator, done: SimulatedRun, results: Results) -> dict[
 
 
 def outcome(done: SimulatedRun) -> str:
-    """Return in a word how a simulation ended: finished, stopped, failed, or step too large."""
+    """Return a word or two on how a simulation ended: finished, stopped, failed, or step too large."""
     if done.failed:
         return "failed"
     if done.stopped:
@@ -158,8 +158,10 @@ def start_of(start: dict[str, Any]) -> str:
 
 
 def held_of(held: dict[str, Any] | None) -> list[str]:
-    """Return lines on the constraints that are held exactly, and on how far the start was moved to satisfy
-    them.
+    """Return text on the constraints that a simulation satisfies exactly, and on how far its start pose and
+    speeds were changed to satisfy them; [] if there are none.
+
+    held : the entry `held_exactly` in the summary of the simulation
     """
     if held is None:
         return []
@@ -197,8 +199,8 @@ def some_of(names: list[str]) -> str:
 
 
 def steps_of(told: dict[str, Any]) -> str:
-    """Return a line on how many time steps of a simulation had a large error, and how many were split into
-    shorter ones.
+    """Return a line on how many time steps of a simulation had a large error, and how many shorter steps were
+    added by splitting; told : the summary of the simulation
     """
     large, more = told["steps_large_error"], told["steps_parts"] - told["steps"]
     said = f"steps with a large error: {large}"

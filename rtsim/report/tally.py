@@ -129,7 +129,9 @@ class StreamSummary:
         return (len(self.arrivals) - 1) * 1e9 / (self.arrivals[-1] - self.arrivals[0])
 
     def latencies_us(self) -> dict[str, dict[str, float]]:
-        """Return the durations by stage and percentile [us], for stages with all percentiles."""
+        """Return the percentiles of the duration of each processing stage, stage -> percentile -> [us];
+        stages without all percentiles are left out.
+        """
         found = {s: {p: self.gauges.get(f"{s}_us.{p}") for p in TOLD} for s in StageTimes.STAGES}
         return {
             stage: {p: us for p, us in values.items() if us is not None}
@@ -194,7 +196,12 @@ def flagged_joints(frame: ReceivedFrame) -> list[str]:
 
 
 def doubtful_markers(names: Sequence[str], data: Mapping[str, Array]) -> list[str]:
-    """Return a few words on every marker that is missing, faulty or not used in full."""
+    """Return a few words on every marker that is missing, faulty or confused with another, or that has a
+    reduced weight in the fit.
+
+    names : names of the markers
+    data : arrays of a frame by field, of which those that describe markers are used
+    """
     weights, ages, partners = (one_axis(data.get(f"marker_{k}")) for k in ("weights", "gap_age", "swap_with"))
     if not len(names) == len(weights) == len(ages) == len(partners):
         return []

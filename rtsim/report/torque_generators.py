@@ -66,8 +66,9 @@ def course(fit: FittedGenerator) -> str:
 
 
 def story(fit: FittedGenerator) -> list[str]:
-    """Return sentences on the fit of a joint torque generator: what it lacked, how far its parameters were
-    changed and what limited the change, and which other minima were found.
+    """Return sentences on the fit of a joint torque generator: why it could not produce the required torque
+    before, how far its parameters were changed and what limited the change, and which other minima were
+    found.
     """
     said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
@@ -92,9 +93,9 @@ def story(fit: FittedGenerator) -> list[str]:
 
 
 def lacked(fit: FittedGenerator) -> list[str]:
-    """Return a sentence on why the generator could not produce the required torque before its fit: at which
-    joint angle its passive torque was first too large or its strength too small, and the extreme activations;
-    [] if it could.
+    """Return a sentence on why the generator could not produce the required torque before the fit: the first
+    joint angles at which its passive torque was too large or its strength too small, and the smallest and
+    largest required activation; [] if it could.
     """
     before = fit.before
     if before is None or not (before.too_stiff.any() or before.too_weak.any()):

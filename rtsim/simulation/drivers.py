@@ -19,8 +19,9 @@ KEY = "fdk.drivers"
 
 
 class Drivers:
-    """Values, speeds and accelerations of the coordinates of a model that follow a motion from a file, while
-    the others are found by other means. `go_to` sets them to those at a time of the file.
+    """Values, speeds and accelerations of the coordinates of a model that follow a motion from a file; a
+    kinematic method computes the other coordinates from them. `go_to` sets them to those at a time of the
+    file.
 
     The dofs of the first body that have no named coordinates, such as those of a free joint, count as driven,
     too: they keep their neutral values and do not move. All other driven coordinates follow cubic splines

@@ -69,7 +69,7 @@ def find_equilibrium(
     """Search for a static equilibrium from the simulator's q; return it with its coordinates q : (n_q,).
 
     held : names of coordinates that keep their values; all others are in equilibrium
-    gravity : whether gravity and the loads that act before time zero are there, or neither
+    gravity : whether gravity acts, and with it the loads that act before time zero; otherwise neither does
 
     If the neutral pose is in equilibrium, it is kept, stable or not. Otherwise the search reduces the
     potential energy and ends in a stable equilibrium. Coordinates on which no force acts keep their values.
@@ -84,7 +84,7 @@ def find_equilibrium(
 def at_rest(simulator: ModelState, gravity: bool) -> ModelState:
     """Return another state of the same model, at simulator.q and at rest before time zero.
 
-    gravity : whether gravity and the loads act, or neither
+    gravity : whether gravity and the loads act; otherwise neither does
     """
     model, weight = simulator.model, simulator.model.system.gravity.copy()
     resting = ModelState(replace(model, system=model.system._replace(gravity=weight)), simulator.settings)
@@ -176,8 +176,10 @@ class EquilibriumSearch:
             damping = max(2.0 * damping, 0.5 * float(np.linalg.norm(ways.f)) / radius)
 
     def polished(self, ways: RestSlopes) -> int:
-        """Take one more Newton step, to reduce the residual force to rounding errors; return 1, or 0 if the
-        step did not reduce it; ways : derivatives of the forces at the equilibrium that was found
+        """Take one more Newton step, to reduce the residual force to rounding errors; return the number of
+        steps: 1, or 0 if the step did not reduce the force and was undone.
+
+        ways : derivatives of the forces at the equilibrium that was found
         """
         before = self.simulator.q.copy()
         self.move(solve(ways.L.T, self.step(ways, np.inf)))

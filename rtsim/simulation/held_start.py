@@ -24,26 +24,26 @@ GAP, RATE = 0, 1
 
 class Met(NamedTuple):
     """How the start was made to satisfy the constraints: the largest violations before, the largest changes
-    of coordinates that removed them, and which constraints add nothing to the others.
+    of coordinates that removed them, and which constraints are redundant.
     """
 
-    gap: float  # [m], of the neutral pose
-    element: str  # that it is of
-    turned: float  # of an angle of the model [rad]
-    shifted: float  # of a length [m]
-    rate: float  # [m/s], of the speeds that the settings give
-    n_row: int  # scalar constraints
-    n_independent: int
-    left_out: tuple[str, ...]  # that add no more than rounding to the others
-    slight: dict[str, float]  # that act, by slopes of less than SLIGHT_PART of their levers
+    gap: float  # largest violation in the neutral pose [m]
+    element: str  # name of the constraint with this violation
+    turned: float  # largest change of an angle [rad]
+    shifted: float  # largest change of a length [m]
+    rate: float  # largest rate of a violation at the speeds that the settings give [m/s]
+    n_row: int  # number of scalar constraints
+    n_independent: int  # number of those that act
+    left_out: tuple[str, ...]  # names of redundant constraints: others determine what they require
+    slight: dict[str, float]  # acting constraints that are nearly redundant -> independence (see independent)
 
 
 class StartShift(NamedTuple):
-    """Violations of the constraints in the given start pose, and the largest rotation and shift of a joint
-    that removed them.
+    """Violations of the constraints in the start pose of the settings, and the largest rotation and shift of
+    a joint that removed them.
     """
 
-    gap: Array  # (n_row,) - before [m]
+    gap: Array  # (n_row,) - violations before [m]
     turned: float  # [rad]
     shifted: float  # [m]
 
@@ -69,8 +69,9 @@ def meet_places(simulator: ModelState) -> StartShift | None:
 
 
 def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
-    """Return the error for a start pose in which constraint k stays violated; gaps : (n_row, 2), violations
-    of the constraints and their rates"""
+    """Return the error for a start pose in which constraint k cannot be satisfied.
+
+    gaps : (n_row, 2) - violations of the constraints [m] and their rates [m/s]"""
     model, settings = simulator.model, simulator.settings
     held = f" with {', '.join(settings.hold)} held fixed" if settings.hold else ""
     return ModelError(
@@ -116,12 +117,13 @@ def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
 
 
 def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
-    """Return the indices of the constraint rows that act in the run, and for each of them how independent it
-    is of the rows before it [1]: 0 means that it is a combination of these.
+    """Return the indices of the scalar constraints that act in the run, and the independence of each from the
+    acting ones before it [1]: 0 means that it is a combination of these.
 
-    The independence is a fraction of an upper bound of the size of the row's derivatives, its lever
-    (kernels/solver/levers). Coordinates that are fixed at the start are free here. The state is not changed.
-    Raises ModelError if a constraint is violated.
+    The independence is the size of that part of the constraint's gradient that is not a combination of the
+    earlier gradients, divided by an upper bound of the size of the whole gradient (kernels/solver/levers).
+    Coordinates that are fixed at the start are free here. The state is not changed. Raises ModelError if a
+    constraint is violated.
     """
     own, q, v = simulator.work.holds, simulator.q.copy(), simulator.v.copy()
     assert own is not None

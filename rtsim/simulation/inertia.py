@@ -14,7 +14,8 @@ ROUNDING = 1e-12
 
 
 def is_constant(system: System) -> bool:
-    """Return whether mass matrix and weight are the same in every pose, and no velocity causes a force.
+    """Return whether mass matrix and weight are the same in every pose, and no inertial force depends on
+    velocities.
 
     Examples are sliders, and planar bodies that rotate about their centre of mass. Mass matrix and weight are
     analytic functions of the coordinates, unless a spline drives a joint. So it suffices to compare them in a

@@ -44,10 +44,10 @@ class Setup(NamedTuple):
     possible without compiling a kernel.
     """
 
-    spec: ModelSpec  # with the motion of its coordinates
+    spec: ModelSpec  # with the motion of prescribed coordinates
     settings: SimulationSpec
     model: Model
-    gains: Mapping[str, float]  # part of each load that acts
+    gains: Mapping[str, float]  # load -> factor by which it is multiplied
 
 
 def load_simulator(name: str, **options: Any) -> Simulator:

@@ -26,7 +26,7 @@ MAX_SPLIT = 2**16
 def simulation_of(model: Model) -> Simulation:
     """Return the inputs of the simulation kernels for a model; nothing is compiled here.
 
-    They are prepared for a mass matrix that depends on the pose.
+    They say that the mass matrix depends on the pose; `ModelState` checks whether it is constant.
     """
     # one version of the kernels for all models that generators turn, couplers or none
     turned = model.forces.generators is not None

@@ -57,10 +57,10 @@ KNOTS = np.array([0.0, 1.0, 2.0, 3.0, 6.0]) / 3.0
 
 
 class Slot(NamedTuple):
-    """Place of a coordinate's value, speed and acceleration in the frames of a session: the names of the
-    fields, and the index of the coordinate's label.
+    """Place of a coordinate's value, speed and acceleration in the frames of a stream: for each the name of
+    the field, and the index of the coordinate in the field.
 
-    If the session has no accelerations, the difference of successive speeds is used.
+    If the stream has no accelerations, differences of successive speeds are used.
     """
 
     value: tuple[str, int]
@@ -142,8 +142,9 @@ class MotionFeed:
         self._take(found)
 
     def again(self, told: Mapping[str, Any]) -> None:
-        """Use a part of a motion that an earlier run received, in a replay of that run; told : the record for
-        which `heard` was called then. ConfigError if it does not fit these coordinates.
+        """Use, in a replay of an earlier run, a part of the motion that this run received.
+
+        told : the record with which that run called `heard`; ConfigError if it does not fit the coordinates
         """
         try:
             numbers = np.array(told.get("motion", [told.get("period_s")]), dtype=np.float64)
@@ -179,8 +180,8 @@ class MotionFeed:
         return Status.DEGRADED
 
     def restart(self) -> None:
-        """Return to the start of the simulation and set its clock back: the coordinates rest until the next
-        frame.
+        """Follow a simulation that has returned to its start, where its clock is set back: the coordinates
+        rest at their present values until the next frame.
         """
         self._look(self._now)
         self._following, self._now = False, self.simulator.time
@@ -360,8 +361,8 @@ PIECE = piece()
 
 
 def slot_of(name: str, labels: dict[str, tuple[str, ...]]) -> Slot | None:
-    """Find the fields and the index of a coordinate's value, speed and acceleration in a session. Return None
-    if the session has no speed of the coordinate.
+    """Find the fields and the index of a coordinate's value, speed and acceleration in a stream. Return None
+    if the stream has no speed of the coordinate.
 
     labels : labels of each field, by its name
     A label with a side, such as knee_flexion_r, also matches a coordinate whose name has no side. This is

@@ -37,7 +37,8 @@ class SimulatedRun:
     times : (n_row,) - times of the rows [s]; trace : their results
     n_asked, n_done : number of requested and completed steps; n_large : steps with a large error
     status : status of the last step (kernels/rosenbrock/step)
-    n_part : steps and parts of steps that were taken; wall : time of the computation [s]
+    n_part : number of integration steps, where a step that was split counts as its parts
+    wall : time of the computation [s]
     stopped : whether it was stopped on request
     """
 
@@ -106,8 +107,8 @@ def run(
 
 
 def whole_steps(simulator: Simulator) -> int:
-    """Return the number of whole steps in the duration of a simulation; it does not go beyond the duration,
-    as a motion from a file is not known there.
+    """Return the number of whole steps in the duration of a simulation. They do not go beyond the duration,
+    because a motion from a file may end there.
     """
     settings = simulator.settings
     n_step = settings.duration_s / (1e-3 * settings.step_ms)
@@ -122,8 +123,8 @@ def whole_steps(simulator: Simulator) -> int:
 
 
 def warm_up(simulator: Simulator) -> SimulatedRun:
-    """Run a simulator by no step and write one row of results. This compiles the kernels of a run, and shows
-    whether the start has finite forces.
+    """Run zero steps of a simulator and write one row of results, for the start. This compiles the kernels of
+    a run; ModelError if the forces at the start are not finite.
     """
     done = run(simulator, 0)
     if not np.isfinite(done.trace.v_dot).all():

@@ -1,8 +1,8 @@
 """Centre of mass of all segments that have a mass, at the pose of the kinematics.
 
-Masses are those of the model's file. If the subject's mass is known, segments without a mass get the share of
-it that is in the table of segment masses. The centre of mass of these segments is published. It is that of
-the whole body only if the model contains the whole body.
+Masses are those of the model's file. If the subject's mass is known, segments without a mass get the fraction
+of it that the table of segment masses states. The centre of mass of these segments is published. It is that
+of the whole body only if the model contains the whole body.
 """
 
 from __future__ import annotations
@@ -71,8 +71,9 @@ class CentreOfMass(Stage):
 
 
 def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return masses (n_body,) [kg] and mass centres (n_body, 3) [m]; ConfigError if neither the model's nor
-    the subject's file states a mass."""
+    """Return masses (n_body,) [kg], and centres of mass in the axes of the bodies (n_body, 3) [m];
+    ConfigError if neither the model's nor the subject's file states a mass.
+    """
     if subject is not None:
         weighed = subject.mass_kg or not any(body.mass_kg for body in spec.bodies)
         of_table = weighed and person_of(subject, load_inertia_table())

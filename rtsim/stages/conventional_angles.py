@@ -144,9 +144,11 @@ class ConventionalAngles(Stage):
 def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itself: bool) -> Legs:
     """Return the parameters of the legs for the conventional gait model in the form that its kernel uses.
 
+    records : side of a leg -> its parameters
     names : names of the rows in the array of markers; one more row after them is NaN, for missing markers
-    itself : whether the orientation of the feet is taken from the markers as it is, because the trial is the
-        static trial of these parameters
+    itself : whether the parameters were determined for this trial, so that their entry on the feet in it
+        applies (`stands`: standing flat, standing as the markers show, or walking); false for streams, whose
+        feet count as walking
     """
     role = np.zeros((len(records), len(ROLES)), np.int64)
     for k, (side, leg) in enumerate(records.items()):

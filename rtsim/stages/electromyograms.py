@@ -26,7 +26,7 @@ from streams.receiving.ring import ReceivedFrame
 CURVES = Curves("EMG", "envelope", 2, 0.0, True)
 SETTLING = "EMG envelopes are NaN in the first {:.0f} ms, until their filters have settled."
 HALF_STEP_S = 1e-6
-"""A frame at the time of a sample has it, whatever rounding says [s]."""
+"""Tolerance with which a frame and a sample have the same time, in spite of rounding [s]."""
 
 
 class Electromyograms(Stage):
@@ -44,7 +44,7 @@ class Electromyograms(Stage):
         self._told = False
 
     def reset(self) -> None:
-        """Forget the newest sample."""
+        """Set the published envelopes to NaN, as before the first frame."""
         super().reset()
         self._shown[:] = np.nan
         self._told = False

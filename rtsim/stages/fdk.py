@@ -135,7 +135,7 @@ class BalancedJoint(Balance):
 
 
 LOADS = "inverse_dynamics"
-"""The stage that comes before the balance of a person's joints."""
+"""Name of the stage that must come before this one for a person."""
 
 
 def make(setting: StageContext) -> BalancedJoint:

@@ -40,7 +40,7 @@ from streams.receiving.ring import ReceivedFrame
 GRAVITY, TOUCH_N = 9.81, 1.0
 """Gravity on a person [m/s^2]; load of a foot that just touches, where the weight is not known [N]."""
 COMPARED_N = 50.0
-"""Least force of plates with which centres of pressure are compared, for the errors of plates."""
+"""Least force of a plate with which its centre of pressure is compared with that of the contact model [N]."""
 LEVELLED = "foot_not_level"
 UNCOVERED = "The pressure grid is smaller than a foot and cuts off pressure at its edge: enlarge foot.grid."
 BEYOND_REACH = (

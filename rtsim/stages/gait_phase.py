@@ -41,7 +41,8 @@ from streams.receiving.ring import ReceivedFrame
 
 FORWARDS = np.array([1.0, 0.0, 0.0])
 UNSEEN_S = (0.1, 0.25)
-"""A foot not seen for so long, by the clock where frames come live, is less sure, and then is nothing [s]."""
+"""Times without a visible foot after which the confidence in its gait phase begins to fall, and after which
+it is zero [s]; for live frames by this computer's clock."""
 MARKED = "The gait phase also uses {} marked in the file, each from its own time on."
 WITHOUT_ROOT = "No visible marker determines the {name}, so the gait phase is not known."
 
@@ -212,8 +213,8 @@ class GaitPhases(Stage):
     def bearers(self, loads: FootLoads) -> list[int]:
         """Return for each tracked foot its index among the feet to which plate loads are assigned.
 
-        For a person the index is determined by the markers of the foot, as their labels may state the wrong
-        side.
+        For a person it is the foot to which the plates' assignment has given the same markers, as labels may
+        state the wrong side.
         """
         segments, names = segments_of(self.kinematics.subject), self.kinematics.estimator.model.names.bodies
         found = []
@@ -277,7 +278,9 @@ def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]],
 
 
 def moved_by_a_joint(feet: list[tuple[int, int]], model: Model) -> list[tuple[int, int]]:
-    """Return the feet that are not the first body of the model."""
+    """Return those of these feet that a joint moves relative to another body: the root body of the model is
+    left out, as nothing shows its motion in the gait.
+    """
     return [(body, side) for body, side in feet if model.tree.parent[body] >= 0]
 
 

@@ -37,17 +37,17 @@ Array = NDArray[np.float64]
 LOST = "whole_body_unseen"
 NOT_SEEN = "A part of the body is not visible, so the ground reaction of the whole body is unknown (NaN)."
 LEAST_N = 1.0
-"""Least force that has a centre of pressure [N]."""
+"""Least vertical force for which a centre of pressure is computed [N]."""
 
 
 class GroundReaction(Stage):
     """Force and moment of the ground on a whole person; NaN while the filter of the motion has not settled,
-    and without the trunk.
+    and if the markers of a frame do not determine all segments, such as the trunk.
 
     Attributes
     ----------
-    force : (3,) force [N]
-    moment : (3,) moment about the origin of ground [N m]
+    force : (3,) force, in the axes of the laboratory [N]
+    moment : (3,) moment of the ground reaction about the origin of the laboratory [N m]
     person : person with the segment masses
     weight : weight [N]
     """
@@ -73,7 +73,9 @@ class GroundReaction(Stage):
         self.counters[LOST] = 0
 
     def centre_on(self, height: float) -> Array:
-        """Return the point of action (3,) of the force on level ground at a height [m]; NaN without force."""
+        """Return the centre of pressure (3,) of the ground reaction, if the ground is level and at this
+        height [m]; NaN if the vertical force is too small to have one.
+        """
         return centre_on(self.moment, self.force, height, LEAST_N)
 
     def warm(self) -> None:
@@ -115,7 +117,12 @@ class GroundReaction(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """Return the force and moment of the ground, and the difference of the force from that of plates."""
+        """Declare the published quantities of this stage.
+
+        These are the force of the ground on the whole person [N], its vertical component [N], and its moment
+        about the origin of the laboratory [N m]. If there are force plates, the force minus the sum of the
+        plates' forces, in body weights, is published, too.
+        """
         told = [
             Quantity("ground_reaction_force", self.force, "N", AXES, frame=GROUND,
                      meaning="force of the ground on the whole person, computed from the motion of all "
@@ -136,7 +143,9 @@ class GroundReaction(Stage):
         return told
 
     def meta(self) -> dict[str, Any]:
-        """Return the mass of the person for the descriptor (first message) of the result stream."""
+        """Return the mass [kg] and the stature [m] of the person for the descriptor (first message) of the
+        result stream.
+        """
         return {"mass_kg": self.person.mass, "stature_m": self.person.stature}
 
 

@@ -128,8 +128,9 @@ class PersonLoads(JointLoads):
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
-        """Return the mass of the person, and the share of it that the model contains, for the descriptor
-        (first message) of the result stream."""
+        """Return mass [kg] and stature [m] of the person, and the mass of the modelled segments [kg], for the
+        descriptor (first message) of the result stream.
+        """
         person = {"mass_kg": self.person.mass, "stature_m": self.person.stature}
         return {**person, "model_mass_kg": self.dynamics.mass}
 
@@ -254,12 +255,16 @@ FRAMES_TOLD = (
     ("parent", "proximal", "the parent body"),
     ("child", "distal", "the child body"),
 )
-"""Axes of reactions: end of the field's name, axes of the method, frame."""
+"""Axes in which joint forces and moments are published: ending of the field's name, name of the axes in the
+method, and text."""
 
 
 def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
-    """Return the residual at the root as quantities; share : (2, 3) moment [m] and force [1] in body
-    weights; stated : their standard deviations.
+    """Return the residual of inverse dynamics at the root segment as quantities.
+
+    share : (2, 3) residual moment about the origin of the root segment [m] and residual force [1], both
+        divided by the body weight
+    stated : (2, 3) their standard deviations; None if none are published
     """
     of_moment, of_force = (None, None) if stated is None else stated
     return [

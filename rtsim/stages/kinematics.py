@@ -39,18 +39,18 @@ from streams.receiving.ring import ReceivedFrame
 Array = NDArray[np.float64]
 
 LONGEST_STEP_S = 86_400.0
-"""A clock that leaps by more between two frames has told nothing."""
+"""Time between two frames above which it counts as unknown, as the clock has jumped [s]."""
 SHORTEST_STEP_S = 1e-9
-"""Nor has one that moves by less: a motion divided by that is no speed."""
+"""Time between two frames below which it counts as unknown, as speeds would be meaningless [s]."""
 STIR_M = 1e-5
-"""Difference between synthetic frames."""
+"""Displacement of the markers from one synthetic frame to the next [m]."""
 HELD, UNSEEN_TRUNK, VAGUE = "held_frames", "trunk_unseen", "uncertain_frames"
 BEYOND = "implausible_frames"
 HELD_AT_END, PASSED, LARGE_RMS = "held_at_end_frames", "beyond_clamp_frames", "large_residual_frames"
 MOST_RMS, MOST_PART = 0.04, 0.05
-"""Marker RMS [m], and part of the yardstick's length, above which a run is told; usual are 5 to 30 mm."""
+"""Marker RMS above which a run is reported: [m], and relative to `reference_length`; usual are 5 to 30 mm."""
 FEWEST_FRAMES = 10
-"""Least number of frames from which the marker RMS of a run tells something."""
+"""Least number of frames from which the marker RMS of a run is judged."""
 TRUNK_LOST = "No marker determined the trunk: its results and the residual are NaN, other results continue."
 LONGEST_METHOD = 64
 """Length of a method's name that is shown when there is none of that name [characters]."""

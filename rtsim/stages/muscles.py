@@ -13,7 +13,7 @@ from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.receiving.ring import ReceivedFrame
 
 N_NAMED = 8
-"""Number of muscles that are named where more have no length."""
+"""Largest number of muscles without a length that a message names."""
 ABOUT_ANGLES = "moment arms about the angles of joint_angles: "
 ABOUT_COORDINATES = (
     "moment arms about the coordinates of the model, without unit if a coordinate is a length: "
@@ -60,8 +60,8 @@ class MuscleLengths(Stage):
         return FINE
 
     def report(self) -> None:
-        """Publish the moment arms with the signs of the angles, and standard deviations of the lengths
-        whenever the covariance of the pose was computed anew.
+        """Publish the moment arms, with signs that refer to the published (clinical) angles, and standard
+        deviations of the lengths whenever the covariance of the pose was computed anew.
         """
         np.multiply(self.arms.arms, self._signs, out=self._arms)
         found = self.kinematics.estimator.deviations

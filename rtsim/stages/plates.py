@@ -60,7 +60,7 @@ FAULTY = {
         "The centre of pressure of a force plate is outside its surface: check its corners.",
     ),
 }
-"""Bit of the status of a plate -> what it is counted as, and what is told."""
+"""Status bit of a plate -> name of its counter, and message."""
 ELSEWHERE = (
     "The {side} foot may stand beside the plates, on the floor, so the force on it is not known. If only the "
     "plates were stepped on, set bear_all = true in the table [plates] of the run."
@@ -68,15 +68,16 @@ ELSEWHERE = (
 
 
 class FootLoads(AppliedLoads):
-    """Which foot bears which plate, and the wrench on each foot.
+    """Determines which foot loads which plate, and the wrench on each foot.
 
     A foot may stand on the floor beside the plates if, for some successive frames, it is low and slow, loads
-    no plate, and is not above an empty one. Its wrench is then NaN, unless the run states that the plates
-    bear the whole load.
+    no plate, and is not above an empty one. Its wrench is then NaN, unless the run states that the person
+    stepped on the plates only.
 
     Attributes
     ----------
-    placed : the feet of a model that brings its own markers; None if the markers of a laboratory show them
+    placed : the feet of a model that brings its own markers; None for a person, whose feet are found by the
+        names of the markers
     """
 
     def __init__(
@@ -120,12 +121,13 @@ class FootLoads(AppliedLoads):
         return self._labelled.bearing(markers, own) if self._labelled is not None else own
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """Return for each plate 1 if this foot bears it, else 0."""
+        """Return for each plate 1 if this foot loads it, else 0."""
         return np.asarray(self._share[:, bearer] == BEARS, float)
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Return a quantity that states which foot bears each plate, and whether the foot bears all of its
-        load."""
+        """Return a quantity that states for each plate and foot: 0 = the foot does not load the plate, 1 = it
+        loads it, 2 = it might load it.
+        """
         return Quantity(
             "plate_shares", self._told.share, "1", plates, SIDES,
             meaning="0 = the foot does not load the plate, 1 = it loads it, 2 = it might load it",
@@ -157,8 +159,8 @@ class FootLoads(AppliedLoads):
         self._former[:] = feet
 
     def plane_under(self, foot: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return a point and the normal (3,) of the plate under a foot; of several plates, the one with the
-        largest vertical force; None if there is none.
+        """Return the centre and the normal (3,) of the plate that a foot loads; if it loads several, of the
+        one with the largest vertical force; None if it loads none.
         """
         borne = np.flatnonzero(self._share[:, foot] == BEARS)
         if not len(borne):

@@ -30,8 +30,8 @@ TRUNK = ("pelvis_x", "pelvis_y", "pelvis_tilt")
 
 
 class SagittalMotion(Stage):
-    """Coordinates with their rates in the vertical plane of the pelvis's forward direction; NaN while the
-    filter settles.
+    """Position and angle of the pelvis and angles of the thighs, with their rates, in the vertical plane of
+    the pelvis's forward direction; NaN while the filter settles.
     """
 
     def __init__(self, motion: FilteredMotion) -> None:

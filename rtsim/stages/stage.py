@@ -18,7 +18,7 @@ from streams.receiving.ring import ReceivedFrame
 
 Args = Mapping[str, Any]
 SAY_EVERY = 500
-"""A lasting fault is told again after this many frames."""
+"""Number of frames after which a fault that lasts is reported again."""
 
 
 class StageOutcome(NamedTuple):
@@ -64,14 +64,14 @@ class Stage:
     Attributes
     ----------
     rehearses : whether a copy of the stage may be used for cache warming: it must have no side effects, and
-      the stages that it needs must allow it as well
-    orders : command -> its handler
+        the stages that it needs must allow it as well
+    orders : name of a command -> the functions that answer and execute it
     counters : numbers of faults by name, since the start of the run
-    sentences : messages for the next telemetry
+    sentences : messages for the user, to be sent with the next telemetry
     n_frame : number of frames so far, for `count`
-    n_awaited : number of answers that the stage has used from its own background thread; an exact replay uses
-      each answer at the same frame as the run
-    awaited : in a replay, the number of answers that the run had taken by the present frame; None in a run
+    n_awaited : number of results that the stage has taken so far from a background thread of its own
+    awaited : in an exact replay, function that returns how many of these results the recorded run had taken
+        by the present frame, so that the replay takes each at the same frame; None in a run
     """
 
     rehearses = False
@@ -142,8 +142,8 @@ class Stage:
         return self.counters, told
 
     def count(self, kind: str, sentence: str) -> None:
-        """Count a fault of the present frame, and report it at its first frame and from time to time while it
-        lasts.
+        """Count a fault of the present frame in counters[kind]. Report the sentence the first time, and again
+        after 500 frames or more if the fault is still there.
         """
         self.counters[kind] += 1
         if self.n_frame >= self._tell_at.get(kind, 0):

@@ -17,7 +17,7 @@ from streams.receiving.ring import ReceivedFrame
 
 TOO_STIFF, TOO_WEAK = -1.0, 1.0
 ROUNDING = 1e-9
-"""Excess beyond 0 and 1 from which an activation is out of bounds."""
+"""Tolerance with which an activation lies between 0 and 1."""
 
 
 class NeededActivations(Stage):

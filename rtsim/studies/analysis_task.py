@@ -198,8 +198,8 @@ def base_run(spec: StudySpec, folder: str) -> RunConfig:
 
 
 def only_weights(spec: StudySpec, method: str) -> bool:
-    """Return whether the parameters of a study change nothing but the weights of soft elements in a method of
-    the model, and no noise is added.
+    """Return whether the cases of a study differ only in the weights of soft elements of a method of the
+    model, and no noise is added. Then one set of stages can solve all cases.
     """
     start = f"model.methods.{method}.soft."
     keys = [key for one in spec.parameters for key in one.keys]

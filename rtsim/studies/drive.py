@@ -36,7 +36,9 @@ LOST_REASON = "the worker process ended each time this case was solved (out of m
 
 
 class WorkerUnnoticedError(RtsimError):
-    """Raised if a worker has ended but its executor still waits for it."""
+    """Raised if a worker process has ended unnoticed by its executor, which would wait for its result for
+    ever.
+    """
 
 
 def shard_of(n_case: int, k: int, n: int) -> range:

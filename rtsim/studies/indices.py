@@ -32,11 +32,13 @@ class SobolIndices(NamedTuple):
 
 
 class MorrisEffects(NamedTuple):
-    """Morris effects of d parameters, (d,), each over its whole range: mean, mean of magnitudes (mu*) and
-    standard deviation of the elementary effects, with intervals (2, d) of the latter two.
+    """Morris effects of d parameters, (d,). An elementary effect is the change of the result with one
+    parameter, extrapolated to the whole range of the parameter. Given are the mean of these effects, the mean
+    of their magnitudes (mu*) and their standard deviation, with confidence intervals (2, d) of the latter
+    two.
 
-    n : number of trajectories that were used; n_left_out : number of trajectories left out because a case
-        has no result
+    n : number of trajectories that were used; n_left_out : number of trajectories left out because a case has
+        no result
     """
 
     mean: Array

@@ -83,8 +83,9 @@ def digest_of(spec: StudySpec, cases: Sequence[tuple[Any, ...]], task: StudyTask
 
 
 def without_folders(value: Any, lies: dict[str, str]) -> Any:
-    """Return nested tables in which the paths of files are replaced by their names, without folders; lies :
-    these names by the paths
+    """Return nested tables in which the paths of files are replaced by their names, without folders.
+
+    lies : path of each file of the study -> its name
     """
     if isinstance(value, dict):
         return {str(key): without_folders(one, lies) for key, one in value.items()}

@@ -90,8 +90,9 @@ class SimulationTask:
 
 
 def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
-    """Return those inputs of a simulation that the command gives and not the model: factors of loads and
-    excitations of muscles and torque generators, by name, and the file of a prescribed motion.
+    """Return the inputs of a simulation that options of `rtsim simulate` can set: factors of loads and
+    excitations of muscles and torque generators, by name, and the file of a prescribed motion. Inputs that
+    the study does not state are those of the model.
     """
     excited = {muscle.name: muscle.excitation for muscle in spec.muscles if muscle.hill is not None}
     driven = spec.torque_generators

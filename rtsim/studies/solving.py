@@ -42,7 +42,9 @@ PR_SET_PDEATHSIG = 1
 
 
 class StudyChangedError(ConfigError):
-    """Raised if a worker finds another study than the one it was asked to solve."""
+    """Raised if the study that a worker process has read is not the one that it was asked to solve, as its
+    files or configs have changed.
+    """
 
 
 class SolvedCase(NamedTuple):

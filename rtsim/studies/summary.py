@@ -146,8 +146,9 @@ def summary_of(folder: Path) -> StudySummary:
 def result_told(
     spec: StudySpec, title: str, values: Array, table: dict[str, NDArray]
 ) -> tuple[TornadoPanel, list[str]]:
-    """Return a tornado diagram and lines of text about one result of a study, by the indices or effects that
-    its design allows.
+    """Return a tornado diagram and lines of text about the sensitivity of one result of a study. A Saltelli
+    design gives Sobol indices, a Morris design Morris effects, and any other design the mean results at low
+    and high values of each parameter.
 
     title : name of the result; values : (n_case,) - the result in each case, NaN where it is missing
     table : columns of the study's table, with the values of the parameters
@@ -236,9 +237,10 @@ def ordered(bars: Sequence[TornadoBar]) -> tuple[TornadoBar, ...]:
 
 
 def bar_along(name: str, levels: NDArray, values: Array) -> TornadoBar:
-    """Return the effect of a parameter as a bar between two means of a result: at the lowest and the highest
-    level of the parameter or, if nearly every case has another level, in the lowest and the highest fifth.
-    For a parameter with text values, the levels are those with the smallest and the largest mean.
+    """Return the effect of a parameter on a result as a bar between two means of the result. They are those
+    of the cases with the lowest and with the highest value of the parameter. If nearly every case has another
+    value, they are those of the lowest and of the highest fifth of the values. For a parameter with text
+    values, they are the smallest and the largest mean of any value.
 
     name, levels : name of the parameter and its value in each case, (n,); values : (n,) - the result
     """

@@ -16,7 +16,7 @@ class StudyTask(Protocol):
     Attributes
     ----------
     bases : root of keys (model, run, subject, input) -> its tables before any change
-    files : files that it reads in addition to configs; their content belongs to the study
+    files : files that it reads in addition to configs; if their content changes, it is another study
     groups : groups of kernels that it calls (rtsim/live/compiled/group_table)
     """
 

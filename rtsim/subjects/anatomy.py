@@ -23,9 +23,9 @@ def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
     """Adapt a model to a person: remove optional bodies, such as the trunk, that the person does not have,
     and the root (pelvis) if it has no markers.
 
-    A left leg alone is solved as its mirror image, but the angles of optional bodies, which belong to neither
-    side, are reported for the person, not for the image. A person calibrated from keypoints gets simple
-    joints without forces.
+    A left leg alone is solved as a right leg, by its mirror image. The angles of optional bodies, which
+    belong to neither side, are nevertheless reported for the person, not for the mirror image. A person
+    calibrated from keypoints (joint centres only) gets a model with simple joints and without force elements.
     """
     if subject.keypoints:
         return plain_joints(spec)
@@ -45,8 +45,10 @@ def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
 
 
 def seen_across(body: Body) -> Body:
-    """Return a body whose second and third joint angles have opposite signs, as a model needs that is solved
-    as its mirror image, in which Z points to the other side.
+    """Reverse the signs of the second and the third joint angle of a body.
+
+    A left leg alone is solved as its mirror image, in which these two rotations have the opposite sense. With
+    reversed signs the reported angles of a body in the middle, such as the trunk, are those of the person.
     """
     if body.angles is None:
         return body
@@ -58,8 +60,9 @@ def seen_across(body: Body) -> Body:
 class Anatomy:
     """Points and axes of a subject's segments, in metres.
 
-    Without a subject, u, v, w are the axes x, y, z of each body, and the origin of a segment is that of its
-    body; such segments have no length and no landmarks.
+    Each segment has three directions: u forwards, v from its distal to its proximal end, w to the right
+    (Sancisi et al. 2017). Without a subject they are the axes x, y, z of the body, and the origin of a
+    segment is that of its body; such segments have no length and no landmarks.
     """
 
     def __init__(self, spec: ModelSpec, subject: Subject | None) -> None:
@@ -95,8 +98,10 @@ class Anatomy:
         self.landmarks = {n: s.points_mm for n, s in subject.segments.items()}
 
     def axes(self, body: str, primary: str, secondary: str) -> Array:
-        """Return orthonormal axes of a segment as columns, (3, 3). The axis among u, v, w that defines
-        `primary` keeps its exact direction.
+        """Return orthonormal axes of a segment as columns, (3, 3), from two of its directions u, v, w.
+
+        primary, secondary : names of the two directions; the axis of the primary one has exactly its
+            direction, that of the secondary one is made perpendicular to it in the plane of both
         """
         return self.segments[body].axes(primary, secondary) if self.segments else np.eye(3)
 

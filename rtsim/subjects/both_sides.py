@@ -1,7 +1,8 @@
 """Persons with both legs: two subjects of one leg joined into one, and separated again.
 
 A subject of a left leg is stored as its mirror image, which has the form of a right leg. A subject of both
-legs is stored without mirroring: on both sides X points forwards, Y up, and Z and w to the right.
+legs is stored without mirroring: on both sides the axes of a segment point forwards (X), up (Y) and to the
+right (Z), and its mediolateral direction w points to the right.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ UNPAIRED = (TRUNK, LUMBOSACRAL)
 
 
 def join(right: Subject, left: Subject) -> Subject:
-    """Join the two subjects of a person's legs into one: with the pelvis of the right leg, to which the hip
-    centre and markers of the left leg are added.
+    """Join the two subjects of a person's legs into one. Its pelvis is that of the right leg, to which the
+    hip centre and the markers of the left leg are added.
 
-    Both subjects describe the same pelvis. The angles between its axes u, v, w and the positions of its
-    points differ only because each leg was calibrated from other frames of the recording.
+    Both subjects describe the same pelvis. The angles between its directions u (forwards), v (upwards) and w
+    (to the right), and the positions of its points, differ only because each leg was calibrated from other
+    frames of the recording.
     """
     if (right.side, left.side) != ("right", "left"):
         raise ConfigError(
@@ -55,7 +57,9 @@ def join(right: Subject, left: Subject) -> Subject:
 
 
 def own(name: str, side: str) -> str:
-    """Return the name that a segment or landmark of one leg has in a subject with both legs."""
+    """Return the name that a segment or landmark of one leg has in a subject with both legs, such as thigh_l
+    for the left thigh; a name that exists once, such as trunk, is unchanged.
+    """
     return name if name in UNPAIRED else f"{name}{SUFFIXES[side]}"
 
 
@@ -98,7 +102,9 @@ def symmetric(subject: Subject, other_name: Callable[[str], str] = lambda name: 
 
 
 def mirrored(segment: SubjectSegment) -> SubjectSegment:
-    """Return the mirror image of a segment on the other side of the body, with w again to the right."""
+    """Return the mirror image of a segment on the other side of the body; its mediolateral direction w points
+    to the right again.
+    """
     return msgspec.structs.replace(
         segment,
         alpha_deg=180.0 - segment.alpha_deg,
@@ -110,8 +116,8 @@ def mirrored(segment: SubjectSegment) -> SubjectSegment:
 
 
 def turned_across(angles: tuple[float, ...] | None) -> tuple[float, ...] | None:
-    """Return the mirror image of an orientation: the angles of a segment about z, x and y as they are after
-    mirroring to the other side of the body. None stays None.
+    """Mirror the orientation of a segment in its parent to the other side of the body: of the successive
+    rotations about z, x and y the last two change their signs. None (not known) stays None.
     """
     return None if angles is None else (angles[0], 0.0 - angles[1], 0.0 - angles[2])
 
@@ -122,8 +128,8 @@ def across(x: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def stand_in(spec: ModelSpec) -> Subject | None:
-    """Return the example person that is part of rtsim, of one leg or of both, with whose anatomy a model that
-    needs a person's can be built for checks; None for a model that needs none.
+    """Return the example person that is part of rtsim, with as many legs as the model has. Checks of a model
+    use this person's anatomy where no subject is given. None for a model that needs no person's anatomy.
     """
     if not spec.of_subject:
         return None

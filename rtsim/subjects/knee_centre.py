@@ -63,7 +63,8 @@ def knee_offset(
 def centre_offset(
     measures: Mapping[str, float], label_side: str, joint: str, width_mm: float | None, where: str
 ) -> float:
-    """Half the width of the knee or the ankle plus the radius of its marker [m].
+    """Return the distance of the centre of the knee or the ankle from its lateral marker: half the width of
+    the joint plus the radius of the marker [m].
 
     measures : measures of the person, as stored with a trial [m]: RKneeWidth or LKneeWidth, RAnkleWidth or
         LAnkleWidth, and MarkerDiameter

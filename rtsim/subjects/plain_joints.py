@@ -35,8 +35,8 @@ def plain_joints(spec: ModelSpec) -> ModelSpec:
 
 
 def plain_body(body: Body) -> Body:
-    """Return a body whose joint is at the keypoint; a thigh cannot rotate about its long axis, as that is
-    not observable while the knee is straight.
+    """Return a body whose joint is at the keypoint, the joint centre. A thigh gets a hip without rotation
+    about its long axis, because keypoints do not show this rotation while the knee is straight.
     """
     if kind_of_segment(body.name) == "thigh":
         body = msgspec.structs.replace(body, joint="universal", axes=("w", "u"))

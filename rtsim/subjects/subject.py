@@ -32,8 +32,9 @@ FARTHEST_M = 1.0
 
 
 class SubjectSegment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One segment of a subject: its length and the angles between its axes (Sancisi et al. 2017, eq. 12),
-    and its markers and landmarks in its frame (X along u, origin at its proximal end).
+    """One segment of a subject: its length and the angles between its directions u, v, w (Sancisi et al.
+    2017, eq. 12), and its markers and landmarks in its frame. The origin of the frame is the proximal end of
+    the segment, and X points along its forward direction u.
     """
 
     length_mm: Positive

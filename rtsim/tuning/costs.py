@@ -19,7 +19,8 @@ Array = NDArray[np.float64]
 Buffers = Mapping[str, bytes | NDArray[np.float64]]
 
 MISSING = 2.5
-"""Frames further apart than so many usual distances: some are missing, and the cycle does not count."""
+"""Ratio of the time between two frames to the usual one above which frames are missing, so that the cycle
+does not count."""
 LEAST_FRAMES = 4
 """Least number of frames of a cycle."""
 

@@ -19,7 +19,7 @@ from rtsim.tuning.search import TuningSearch
 Array = NDArray[np.float64]
 Measure = Callable[[Sequence[Setting]], Iterable[RunCost]]
 SAME = 1e-9
-"""Settings of a kept trial and of the search that goes on, of the range."""
+"""Tolerance with which a stored setting must equal the proposed one, relative to the range."""
 
 
 class Drive:
@@ -30,8 +30,10 @@ class Drive:
     ----------
     search, parameters : the search, and the parameters that the coordinates of its points stand for
     measure : function that measures the costs of settings, in their order
-    kept : stored trials, which the search continues; each new trial is added
-    keep : function called with all trials after each trial; say : function called with a line of text on it
+    kept : stored tuning, whose trials the search repeats first without new measurements; each new trial is
+        added
+    keep : function called with `kept` after each new trial, to store it in a file
+    say : function called with a line of text on each new trial
     """
 
     def __init__(

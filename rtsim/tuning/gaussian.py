@@ -33,7 +33,7 @@ DRIFT = 1.0
 """Standard deviation of the drift from the first trial to the newest, of that of the costs: our choice, as a
 drift of a part of the cost is large beside what settings near the best differ."""
 STARTS = (0.3, 1.0)
-"""Lengths from which the most likely ones are looked for."""
+"""Length scales at which the search for the most probable ones begins."""
 
 
 def matern(a: Array, b: Array, lengths: Array) -> Array:
@@ -51,10 +51,11 @@ def distance(a: Array, b: Array, lengths: Array) -> Array:
 
 
 def slopes(points: Array, lengths: Array) -> Array:
-    """Return the derivatives of the covariance `matern` between points with respect to the logarithm of each
-    length scale, (n, n_point, n_point).
+    """Return the derivatives of the covariance k = `matern` between points with respect to the logarithm of
+    each length scale l_i, (n, n_point, n_point).
 
-    dk / d log l_i = 5/3 (1 + sqrt(5) r) exp(-sqrt(5) r) (dx_i / l_i)^2.
+    dk / d log l_i = 5/3 (1 + sqrt(5) r) exp(-sqrt(5) r) (dx_i / l_i)^2, with the difference dx of two points
+    and their distance r in units of the length scales.
     """
     squared = ((points[:, None, :] - points[None, :, :]) / lengths) ** 2
     r = np.sqrt(squared.sum(axis=2))
@@ -64,9 +65,11 @@ def slopes(points: Array, lengths: Array) -> Array:
 class GaussianProcess(NamedTuple):
     """A Gaussian process fitted to the costs of trials.
 
-    points : (m, n) settings; lengths : (n,) length scales; noise : variance of the standardised costs;
-        factor : (m, m), lower Cholesky factor of their covariance; weights : (m,), covariance^-1 times the
-        standardised costs; mean, scale : mean and standard deviation of the costs
+    points : (m, n) settings; lengths : (n,) length scales; noise : variance of the noise of the standardised
+        costs
+    factor : (m, m), lower Cholesky factor of the covariance of the standardised costs; weights : (m,),
+        covariance^-1 times (standardised costs - their most probable mean)
+    mean : most probable mean of the costs; scale : their standard deviation
     """
 
     points: Array
@@ -130,8 +133,8 @@ def conditioned(points: Array, costs: Array, lengths: Array, noise: float) -> Ga
 
 
 def standardised(costs: Array) -> tuple[Array, float, float]:
-    """Return costs (m,) standardised to mean 0 and standard deviation 1, their former mean, and their former
-    deviation.
+    """Return costs (m,) standardised to mean 0 and standard deviation 1, and the mean and standard deviation
+    that they had before.
     """
     centre, scale = float(np.mean(costs)), float(np.std(costs))
     scale = scale if scale > 1e-12 * max(1.0, abs(centre)) else 1.0
@@ -157,9 +160,9 @@ def misfit(log: Array, points: Array, y: Array, drift: Array) -> tuple[float, Ar
     """Return the negative logarithm of the posterior probability of length scales and noise, and its
     derivatives (n + 1,).
 
-    With the covariance K of the costs, their mean m and a = K^-1 (y - m), the value is y' K^-1 y / 2 +
-    log |K| / 2 - log priors, and its derivatives are tr((K^-1 - a a') dK) / 2 (Rasmussen & Williams 2006,
-    eqs 5.8 and 5.9).
+    With the covariance K of the costs y, their most probable mean m and a = K^-1 (y - m), the value is (y -
+    m)' a / 2 + log |K| / 2 - log priors. The derivatives of the first two terms are tr((K^-1 - a a') dK) / 2
+    (Rasmussen & Williams 2006, eqs 5.8 and 5.9).
 
     Parameters
     ----------

@@ -34,11 +34,11 @@ class KeptTuning(msgspec.Struct, forbid_unknown_fields=True):
     config: str
     method: str
     seed: int
-    # what is tuned: name = [lowest, highest]
+    # tuned parameters: name = [lowest, highest]
     parameters: dict[str, list[float]]
-    # what a setting costs, in words
+    # how the cost of a setting is defined, in words
     cost: str
-    # so many settings are asked for together, by which the course of a search is another one
+    # number of settings that are requested at the same time, on which the course of the search depends
     together: int = 1
     trials: list[TuningTrial] = []
     best: dict[str, float] = {}

@@ -19,11 +19,15 @@ CELLS = 61
 
 
 class Landscape(NamedTuple):
-    """Expected cost and its standard deviation over two parameters.
+    """Map of the expected cost and of its standard deviation over two parameters; the others have the values
+    of the best setting.
 
-    title : title of the figure; names, low, high : names and ranges of the two; mean, deviation : (CELLS,
-        CELLS), first parameter first
-    tried : (m, 2) - settings in their order; best : (2,) best setting; held : the other parameters as text
+    title : title of the figure
+    names, low, high : names and ranges of the two parameters
+    mean, deviation : (CELLS, CELLS) expected cost and its standard deviation; the first index is along the
+        first parameter
+    tried : (m, 2) - settings that were tried, in their order; best : (2,) best setting
+    held : names and values of the other parameters, as text
     """
 
     title: str

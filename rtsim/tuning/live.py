@@ -36,14 +36,14 @@ BEFORE, BEST = "before_tuning", "best"
 """Snapshots of the run: its parameters before, and the best at the end."""
 BACKLOG = 4096
 SILENT_S, WAIT_S = 10.0, 0.05
-"""Time without a frame after which the run counts as gone; longest wait without a look at anything else
-[s]."""
+"""Time without a frame after which the run counts as ended; longest single wait for a frame [s]."""
 ANSWER_S = 2.0
-"""Time that a command may take, ramps aside, in the model's time [s]."""
+"""Time that a command may take until results show its effect, in addition to ramps [s of the model's
+time]."""
 BROKEN_MOST = 5
-"""Cycles of one setting that may lack frames."""
+"""Largest number of cycles of one setting in which frames may be missing."""
 SAME = 1e-9
-"""Parameters of a frame and those that were asked for, relative and absolute."""
+"""Relative and absolute tolerance with which published parameters equal requested ones."""
 
 
 class LiveError(ModelError):
@@ -90,8 +90,10 @@ class LiveRuns:
             yield self.cost(setting)
 
     def cost(self, setting: Setting | None) -> RunCost:
-        """Measure the cost of a setting, or of zero torque (None), after a pause in which the device is
-        disarmed and armed again.
+        """Measure the cost of a setting after the parameters have reached it along a ramp.
+
+        setting : values of the parameters; None = zero torque: the device is disarmed for the measurement,
+            and armed again after it
         """
         if setting is None:
             self._ask("disarm")
@@ -174,7 +176,7 @@ class LiveRuns:
 
 
 def acts(setting: Setting, frame: ReceivedFrame) -> bool:
-    """Return whether the parameters that a published frame reports have reached the values of a setting."""
+    """Return whether the parameters have reached the values of a setting, according to a published frame."""
     spec = next(field for field in frame.session.fields if field.name == "device_parameters")
     values = dict(zip(spec.labels, np.ravel(frame.data["device_parameters"]), strict=True))
     return all(

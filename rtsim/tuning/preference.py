@@ -35,24 +35,26 @@ JUDGED_MEAN, JUDGED_SPREAD = math.log(0.3), 1.0
 """Mean and standard deviation of the logarithm of a judgement's noise, in standard deviations of u: our
 choice, from sure to guessing."""
 JUDGED = (1e-3, 3.0)
-"""Bounds of it."""
+"""Bounds of a judgement's noise."""
 LEAST = 1e-12
 """Least value of variances that rounding may bring to zero."""
 SWEEPS, NEAR, DAMPING = 100, 1e-6, 0.8
 """Settings of the sites' iteration: sweeps at most, change at which it ends, part of each change that is
 applied."""
 FITTED_EVERY = 4
-"""Lengths and noise are looked for anew with every fourth comparison; with each of the first."""
+"""Length scales and noise are fitted anew with every fourth comparison; at first with each."""
 ALWAYS_FITTED = 8
 STEP = 1e-3
-"""Step of the logarithms, for slopes by differences."""
+"""Step of the logarithms for numerical derivatives."""
 ROOT2 = math.sqrt(2.0)
 
 
 class Worth(NamedTuple):
-    """The worth u of settings, a Gaussian process estimated from the comparisons so far. K is the covariance
-    of u between the compared settings, D the matrix of differences, C = D K D' (see the docstring of the
-    module).
+    """The worth u of settings, a Gaussian process estimated from the comparisons so far.
+
+    K is the prior covariance of u between the compared settings. The matrix D has a row for each comparison:
+    1/(sqrt(2) s) for the preferred setting and -1/(sqrt(2) s) for the other one, where s is the noise of a
+    judgement. C = D K D'.
 
     points : (m, n) settings; lengths : (n,) length scales; rows : (n_pair, m) - matrix D; weights : (n_pair,)
         - K D' weights is the expected worth of the settings
@@ -198,13 +200,13 @@ def likeliest(points: Array, pairs: list[tuple[int, int]], start: Array) -> Arra
 
 def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Worth, float]:
     """Return the worth of settings for given length scales and judgement noise, and the negative logarithm of
-    the posterior probability of these.
+    the posterior probability of these lengths and this noise.
 
     Parameters
     ----------
     log : (n + 1,) - logarithms of the length scales, and of the noise of a judgement
     points : (m, n) - settings
-    pairs : indices of the compared points, the preferred one first
+    pairs : indices of the two points of each comparison, the preferred one first
     """
     n = points.shape[1]
     lengths, noise = np.exp(log[:n]), math.exp(log[n])
@@ -220,13 +222,16 @@ def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Wor
 
 
 def propagated(covariance: Array) -> tuple[Array, Array, Array, float]:
-    """Compute, by expectation propagation, the posterior of m differences z with the prior covariance C that
-    were all found positive; covariance : (m, m) - C.
+    """Compute, by expectation propagation, the posterior of m differences of worth z, all of which were
+    judged positive.
 
-    Each factor Phi(z_i) of the likelihood is approximated by exp(nu z_i - tau z_i^2 / 2), called a site; all
-    sites are updated at once, with damping. Return weights (m,) such that C weights is the mean of z, the
-    square roots of the sites' tau (m,), called root, the Cholesky factor of I + root C root, and the negative
-    logarithm of the evidence (Rasmussen & Williams 2006, eq. 3.65).
+    covariance : (m, m) - prior covariance C of z
+
+    Each factor Phi(z_i) of the likelihood, with the normal distribution function Phi, is approximated by
+    exp(nu z_i - tau z_i^2 / 2), called a site; all sites are updated at once, with damping. Return weights
+    (m,) such that C weights is the mean of z; the square roots of the sites' tau (m,), called root; the
+    Cholesky factor of I + root C root; and the negative logarithm of the evidence (Rasmussen & Williams 2006,
+    eq. 3.65).
     """
     m = len(covariance)
     tau, nu = np.zeros(m), np.zeros(m)

@@ -1,5 +1,5 @@
-"""The tuning problem: parameters with their ranges, and the mapping between settings and points of the
-unit cube.
+"""The tuning problem: parameters with their ranges, and the conversion between settings (a value of each
+parameter) and points of the unit cube, whose edges are the ranges.
 """
 
 from __future__ import annotations

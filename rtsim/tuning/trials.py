@@ -14,11 +14,13 @@ from rtsim.tuning.gaussian import GaussianProcess, conditioned, fit
 Array = NDArray[np.float64]
 
 ALWAYS_FITTED, THEN_EVERY = 40, 10
-"""Up to so many trials lengths and noise are looked for anew with each, later with every tenth."""
+"""Up to the first number of trials, length scales and noise are fitted anew after each trial; later after
+every tenth."""
 CANDIDATES = 500
-"""Points of the cube among which a promise is looked for, for each parameter."""
+"""Number of random points of the cube at which a function is evaluated, for each parameter."""
 AROUND, ROUNDS, FIRST_RADIUS, SHRINK = 50, 4, 0.1, 0.3
-"""Points around the best of them, for each parameter; how often; how far away, how much nearer each time."""
+"""Local search: number of points around the best one, for each parameter; number of rounds; first radius;
+factor of the radius from round to round."""
 
 
 class Trials:
@@ -60,11 +62,12 @@ class Trials:
 
 
 def highest(promise: Callable[[Array], Array], tried: Array, rng: np.random.Generator) -> Array:
-    """Return the point of the unit cube at which the function `promise` is largest, (n,): the best of many
-    random points, improved by a local search.
+    """Return the point of the unit cube at which a function is largest, (n,): the best of many random points,
+    improved by a local search.
 
-    promise : function (m, n) -> (m,); tried : (m, n) - points that are considered, too; rng : generator of
-        the random points
+    promise : the function, (m, n) points -> (m,) values
+    tried : (m, n) - points that are considered besides the random ones
+    rng : generator of the random points
     """
     n = tried.shape[1]
     at = np.vstack([rng.random((CANDIDATES * n, n)), tried])

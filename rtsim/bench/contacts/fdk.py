@@ -40,10 +40,10 @@ Array = NDArray[np.float64]
 MODEL, METHOD = "mandible", "pop"
 DOFS = ("right_normal", "left_normal", "midline")
 EVERY, OFTEN, FINEST, OF_TRIANGLES = 50, 10, 2e-6, 1e-9
-"""Frames from one comparison of Jacobians to the next, and of those that look for triangles that change; its
-steps [m]: two, or one so short that hardly a triangle changes."""
+"""Frames from one comparison of Jacobians to the next in `compared` and in `switched_figures`; steps of the
+differences [m]: for smooth surfaces, and for meshes, so short that the closest triangle rarely changes."""
 FINE_MM = 1e-3
-"""Step of differences on a rough surface, on which the paper's of 0.05 mm goes over many triangles."""
+"""Step of differences on a rough surface [mm]; the paper's step of 0.05 mm would cross many triangles."""
 P50_MS, P99_MS, LOST_PERCENT, SLOPES, SAME_M = 5.0, 10.0, 0.1, 1e-6, 1e-7
 
 
@@ -154,8 +154,8 @@ def mandible(spec: ModelSpec, **options: Any) -> ForceDependentKinematics:
 
 class TimedFrames(NamedTuple):
     """Timings of all frames: elapsed time and processor time [ms] and number of Newton steps of each frame,
-    the number of frames without an equilibrium, and the number of frames whose load the muscles could bear
-    only in part.
+    the number of frames without an equilibrium, and the number of frames in which the muscles were too
+    weak for the load.
     """
 
     ms: list[float]
@@ -182,8 +182,8 @@ def filtered(task: str, seconds: float) -> TaskMarkers:
 
 
 def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
-    """Solve every frame of a motion, one after the other, and time the search for its FDK equilibrium. The
-    equilibrium of the first frame is found before the timing begins.
+    """Solve the frames of a motion one after the other, and return the timings of the search for the FDK
+    equilibrium of each. The equilibrium of the first frame is found before the timing begins.
     """
     weight = np.ones(motion.position.shape[1])
     jaw.forget()
@@ -208,13 +208,14 @@ def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
 def compared(
     spec: ModelSpec, motion: TaskMarkers, **differences: float
 ) -> tuple[list[float], list[float], float]:
-    """Compare the FDK solver with the analytic Jacobian (of the residual force with respect to the FDK
-    displacements alpha) with the one that uses finite differences.
+    """Compare the FDK solver that uses the analytic Jacobian (of the residual force with respect to the FDK
+    displacements alpha) with the FDK solver that uses finite differences.
 
     Every EVERY-th frame of the motion is solved by both. Counted are the frames in which both reach a
-    residual force of a micronewton. Return a list with the largest error of an entry of the analytic Jacobian
-    in each of them, relative to its largest entry; a list with the largest difference of alpha between the
-    two solutions in each of them [m]; and the share of the frames that are counted.
+    residual force of a micronewton. Return a list with the largest difference between the
+    analytic Jacobian and one by very short differences in each of these frames, relative to the largest
+    entry; a list with the largest difference of alpha between the two solutions in each of them [m]; and the
+    fraction of the solved frames that are counted.
 
     differences : options of the search with finite differences, such as the step; by default as in Andersen
         et al. (2017)
@@ -240,9 +241,9 @@ def compared(
 
 
 def switched_figures(spec: ModelSpec, motion: TaskMarkers) -> list[BenchFigure]:
-    """Compare the analytic Jacobian of the FDK residual force with the one by central differences. Frames
-    count only if no step of the differences changes the closest triangle, edge or corner of any mesh
-    vertex, as the force has a kink there.
+    """Return benchmark results on the difference between the analytic Jacobian of the FDK residual force and
+    the one by central differences. Frames count only if no step of the differences changes the closest
+    triangle, edge or corner of any mesh vertex, as the force has a kink there.
     """
     jaw, weight = mandible(spec, tolerance_N=0.1), np.ones(motion.position.shape[1])
     frames, apart = range(0, len(motion.position), OFTEN), []

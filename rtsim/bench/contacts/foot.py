@@ -45,11 +45,11 @@ Array = NDArray[np.float64]
 
 US_PER_CONTACT = 0.4
 INVERSE, WITH_PRESSURE, FORWARD = 5000.0, 500.0, 100.0
-"""Least times faster than real time: a step without and with its pressure, the foot's drop."""
+"""Lowest ratios of real time to computing time: a step without and with its pressure, the foot's drop."""
 RATE = 128.0
-"""Frames per second of the thesis' motion."""
+"""Frames per second of the recorded motion in the thesis (Brown 2017)."""
 SHAPE = (39, 16)
-"""Rows and columns of its pressure mat."""
+"""Rows and columns of the pressure mat in the thesis."""
 N_KNOT = 10
 N_REPEAT, N_LAP = 2000, 40
 
@@ -125,7 +125,7 @@ def run() -> list[BenchFigure]:
 
 def rolled_step() -> RecordedStep:
     """Return a footstep with the simulated motion of the shipped model foot_rolled, sampled at RATE frames
-    per second like a recording; the rotation of the toes is a spline through this motion.
+    per second like a recording; the angle of the toes is a spline through the simulated one.
     """
     simulator = load_simulator("foot_rolled")
     duration = simulator.settings.duration_s

@@ -43,16 +43,18 @@ KINDS = {
     "force_only": (Weights(pressure=0.0), 1.0),
     "friction": (Weights(friction=1.0, spin=1.0), 11.0),
 }
-"""Weights of each kind of fit, and the seconds it may take (thesis: 164, 10, 180)."""
+"""Kind of fit -> weights, and longest duration of a search [s]; in the thesis (Brown 2017) 164, 10, 180 s."""
 VALIDATE_S = 5.0
-"""Seconds of a validation (thesis: 82)."""
+"""Longest duration of a validation [s]; in the thesis 82 s."""
 PRESSURE_RMS, OTHER_STEP, DETERMINED = 0.2, 0.03, 0.01
 CALIBRATION, OTHERS = (0.034, 0.032), (0.049, 0.066)
-"""Errors of normal force and centre of pressure on real steps: the thesis' on its own (table 5.7)."""
+"""Relative errors of normal force and centre of pressure in the thesis (table 5.7), for fitted and for other
+steps; they are the limits here."""
 N_START = 3
 NOISE = 0.01
 LOOSE = 0.01
-"""Part of a parameter's square that may lie along directions that the data hardly determine."""
+"""Largest squared component of a parameter's unit vector in weakly determined directions, up to which it
+counts as determined."""
 
 
 class BestFit(NamedTuple):
@@ -62,8 +64,8 @@ class BestFit(NamedTuple):
     """
 
     parameters: Array
-    seconds: float  # median of the searches
-    pressure: float  # RMS of eq. 5.56
+    seconds: float  # median duration of a search
+    pressure: float  # RMS error of the pressure by eq. 5.56 of Brown (2017)
     off: float
     n_determined: int
 

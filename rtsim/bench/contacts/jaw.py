@@ -33,11 +33,12 @@ MODEL, RATE = "mandible", 100.0
 SIDES, AXES = ("left", "right"), ("ap", "si", "ml")
 """Axes of the skull: forwards, up, to the right."""
 FLATTER_DEG = (-20.0, -10.0, 10.0, 20.0)
-"""Slopes of the fossae that are tried beside that of the planes [deg]."""
+"""Angles by which the fossae of the FDK model are flattened against the planes [deg]."""
 STIFFNESSES_N_M, USUAL_N_M, STRAINS = (136.2, 272.4, 544.8), 272.4, (-0.04, -0.02, 0.0, 0.02, 0.04)
-"""Ligaments of the paper's 15 runs: stiffness of a side, reference strain."""
+"""Ligaments in the 15 runs of the paper: stiffnesses of the ligament of a side, the usual one, and reference
+strains."""
 N_PHASE = 101
-"""Places of a cycle at which cycles are compared."""
+"""Number of phases at which cycles are compared."""
 SETTLED_S, WITHIN_MM = 1.0, 2.0
 """Time at which the first cycle begins [s]; largest distance of condyles from the truth [mm]."""
 
@@ -87,7 +88,7 @@ def condyles(task: str, times: Array) -> Array:
 
 def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
     """Compare the positions of the condyles in the skull, computed with each joint model, with the true
-    positions, as in table 1 of Andersen et al. (2017); by_model : results of a run by joint model
+    positions; return table 1 of Andersen et al. (2017). by_model : results of a run by joint model
     """
     found = []
     delay = float(response(ButterworthSpec(), RATE).delay_s[0])
@@ -105,7 +106,7 @@ def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
 
 def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
     """Compare the contact forces of the point-on-plane model with those of force-dependent kinematics, for
-    each side and axis, as in table 2 of Andersen et al. (2017); by_model : results by joint model
+    each side and axis; return table 2 of Andersen et al. (2017). by_model : results by joint model
 
     Magnitudes below 0 mean that the forces of the point-on-plane model are smaller.
     """
@@ -121,8 +122,8 @@ def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
 
 def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
     """Repeat the comparison of the upward contact forces in table 2 of Andersen et al. (2017) with fossae of
-    other slopes in the FDK model; return the measure "magnitude" of each slope, and the course of the
-    forces.
+    other slopes in the FDK model; return for each slope the measure "magnitude", and the measures of
+    `shapes`.
 
     pop : results of the point-on-plane model, whose planes stay as they are; seconds : duration of a run [s]
     """

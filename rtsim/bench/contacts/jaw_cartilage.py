@@ -43,16 +43,17 @@ MUSCLES = {
     "anterior_mylohyoid": "am",
     "posterior_mylohyoid": "pm",
 }
-"""Names of muscles in files of landmarks, behind l or r: one deep masseter; a middle temporalis is not
-taken."""
+"""Muscle of the model -> its name in the files of landmarks, after l or r. The files have one deep masseter;
+their middle temporalis is not used."""
 GROWN_MM = 1.0
-"""Growth of the condyles, which are otherwise 1.0 and 1.2 mm from the fossae [mm]: a choice."""
+"""Thickness added to the condyles [mm], chosen here to close their gaps of 1.0 and 1.2 mm to the fossae."""
 ABOUT = {
     "right_porion": ("right_condyle", (-8.0, 10.0)),
     "left_porion": ("left_condyle", (8.0, 10.0)),
     "left_orbitale": ("left_condyle", (-15.0, -75.0)),
 }
-"""Stand-ins, as high as the left condyle, by their way to the left and backwards from a condyle [mm]."""
+"""Substitutes for missing landmarks, at the height of the left condyle: the condyle from which they are
+measured, and their distances to the left and backwards from it [mm]."""
 
 
 def there(folder: Path) -> bool:

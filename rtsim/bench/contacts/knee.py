@@ -29,14 +29,14 @@ Array = NDArray[np.float64]
 Solution = Callable[[Array], Array]
 
 FACTOR, FLEXION_ERROR, PEAK_ERROR = 100.0, 0.1, 0.01
-"""Required of the default run: times real time; errors of flexion [deg] and of the peak medial force [1]
-against the reference."""
+"""Limits of the default run: ratio of real time to computing time; errors of flexion [deg] and of the peak
+medial force [1] relative to the reference."""
 FINE, FINER = 0.02, 0.01
-"""Steps of our own reference [ms]."""
+"""Steps of rtsim's own reference solutions [ms]."""
 TOLERANCE = 1e-10
 ROWS = [(method, step) for method in ("ros34pw2", "rodas4p", "veldd4") for step in (0.5, 1.0, 2.0)]
 AGREEMENT = 0.01
-"""Largest difference from the independent figures of the pulses [1]."""
+"""Largest relative difference from the results of the independent program for the pulses [1]."""
 RIGHT_ANGLE = 0.5 * np.pi
 MEDIAL, LATERAL = 0, 1
 

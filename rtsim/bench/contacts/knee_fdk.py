@@ -96,8 +96,8 @@ def figures_of(name: str, of: RunConfig, published: float | None) -> list[BenchF
 
 
 def balanced(of: RunConfig) -> TimedBalances:
-    """Solve the recording of a run by force-dependent kinematics, and time the search for the equilibrium of
-    every frame.
+    """Solve the recording of a run by force-dependent kinematics; return the results, and the duration of the
+    search for the equilibrium of every frame.
     """
     trial, feed, kept = load_trial(of.source), ForceFeed(), KeptResults()
     forces, stages = forces_of(of, trial), prepare(of, feed)

@@ -45,23 +45,23 @@ Array = NDArray[np.float64]
 SOLES_MM = {
     "r": ((-74.466, -98.153), (223.759, -101.341)), "l": ((-81.257, -95.567), (206.03, -114.545)),
 }  # fmt: skip
-"""Heel and tip of the toes in the feet, of the authors' model: x and y."""
+"""Positions of heel and tip of the toes in each foot, from the authors' model: x and y [mm]."""
 BOX_INERTIA = 0.234375
 """Moment of inertia of the authors' box [kg m^2]."""
 BOX = ("box_x", "box_y")
 LENGTHS = ("pelvis_x", "pelvis_y", *BOX)
 PASSIVE = ("pelvis_x", "pelvis_y", "pelvis_tilt", *BOX)
-"""Coordinates that no generator turns."""
+"""Coordinates without a torque generator."""
 LIFTING = slice(112, 170)
 """Frames of stoop2 from when the box has left the floor until it is up."""
 MARGIN = 8
-"""Frames before and after, which are followed for the filter."""
+"""Frames before and after the simulated ones that are fitted to the markers, too, for the filter."""
 CUT_OFF_HZ = 6.0
 """Cut-off frequency of the filter, a second-order Butterworth forwards and backwards [Hz]."""
 N_BEYOND = 3
-"""Frames after the end that splines go through."""
+"""Frames after the end of the simulation through which the splines pass, too."""
 EVERY = 80
-"""Steps between two frames: activations hold over a step, so that work by trapezoids is off by it."""
+"""Steps between two frames. Activations are constant over a step, so the work by trapezoids has an error."""
 
 
 class Driven(NamedTuple):
@@ -83,7 +83,7 @@ class Forward(NamedTuple):
     names : names of the coordinates
     off : (n, n_coordinate) - deviation from the motion that was fitted to the markers under the constraints,
         from which the activations follow [rad, m]
-    off_free : the same from the motion that was fitted to the markers without constraints, equally smoothed
+    off_free : deviation from the motion that was fitted to the markers without constraints, equally smoothed
     activation : (n, n_generator) - activations that drove the simulation
     energy, work : (n_step + 1,) - kinetic and potential energy, and work done by the generators since the
         start [J]
@@ -165,7 +165,7 @@ def held_tables(spec: ModelSpec, free: FollowedModel, frames: slice, box: Array 
 
     Constraints hold the feet to the floor; if a box is lifted, further constraints hold the hands to it.
 
-    free : motion fitted to the markers without constraints; the held points are its means over `frames`
+    free : motion fitted to the markers without constraints; the constraints hold its mean over `frames`
     box : (n, 3) - centre of the box [m], None = no box
     """
     elements = [one for side in SOLES_MM for one in held_sole(free, frames, side)]
@@ -211,8 +211,8 @@ def grip(free: FollowedModel, frames: slice, side: str, box: Array) -> dict[str,
     """Return, as a table of a model file, the constraint that attaches a hand to the box at the point of the
     hand that moves least on the box during the lift.
 
-    free : motion fitted to the markers without constraints; frames : those whose mean place on the box is
-        held
+    free : motion fitted to the markers without constraints; frames : frames over which the position of this
+        point on the box is averaged
     side : "r" or "l"; box : (n, 3) - centre of the box [m]
     """
     hand = f"hand_{side}"

@@ -31,14 +31,14 @@ TRIAL = "stoop2"
 LEFT_AT_ROOT = {
     "pelvis_x": (4.98, 3.95, "N"), "pelvis_y": (7.65, 3.67, "N"), "pelvis_tilt": (3.58, 2.51, "N m"),
 }  # fmt: skip
-"""Mean and deviation of the size of what the authors' own analysis leaves at the root."""
+"""Mean and standard deviation of the magnitude of the residual at the root in the authors' analysis."""
 MOST_L5S1 = 5.5
-"""Off the laboratory's bottom-up moment, RMS [N m]."""
+"""Largest RMS difference from the laboratory's bottom-up moment [N m]."""
 STARTS = {50: False, 55: False, 125: True, 130: True, 140: True}
 """Frames from which 0.2 s are simulated, and whether the hands hold the box."""
 N_FRAME, MOST_DEG, MOST_ENERGY = 10, 1.0, 1e-3
-"""Frames of a simulation; its largest deviation from the motion [deg]; energy less work in parts of the
-energy's range."""
+"""Number of frames of a simulation; limits of its deviation from the motion [deg] and of the difference of
+energy and work, as a fraction of the range of the energy."""
 WRISTS = "wrist"
 
 

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 RATE, BOX_KG = 50.0, 15.0
 """Samples per second; mass of the box, whose plate was tared with it."""
 WINDOW, ORDER = 11, 3
-"""Samples and order of the polynomials that the box's accelerations are read from."""
+"""Samples and order of the polynomials that give the accelerations of the box."""
 TRIALS = {
     "stoop1": "stoop1_t169_f620f800", "stoop2": "stoop2_t169_f1395f1590", "stoop3": "stoop3_t169_f2101f2300",
 }  # fmt: skip
@@ -47,7 +47,7 @@ feet = { foot_r = 0.5, foot_l = 0.5 }
 box_r = { hand_r = 1.0 }
 box_l = { hand_l = 1.0 }
 """
-"""Run config: who bears the plates of `write_loads`."""
+"""Run config that assigns the force plates of `write_loads` to feet and hands."""
 LATERAL = {"R": "r", "L": "l"}
 THEIRS = {
     "Pelvis": "pelvis", "Thigh": "thigh", "Shank": "shank", "Foot": "foot", "MiddleTrunk": "middle_trunk",
@@ -64,7 +64,7 @@ COLUMNS = (
         for joint in ("shoulder_flexion", "elbow_flexion", "wrist_ulnar_deviation")
     ),
 )  # fmt: skip
-"""Our names of the authors' columns after the three of the box; a coordinate about -Z has their sign."""
+"""Names in rtsim of the authors' columns after the three of the box."""
 
 
 def own_name(theirs: str) -> str:

@@ -37,12 +37,12 @@ Generator = np.random.Generator
 
 CASES = {"skin": Uncertainty(), "alone": Uncertainty(), "alone_told": Uncertainty(rigid_part=0.0)}
 N_MARKER, REACH_MM = 4, 120.0
-"""Markers of a body, and how far from its origin they are along each axis."""
+"""Number of markers of a body, and their largest distance from its origin along each axis [mm]."""
 N_FRAME, DT, CYCLE_S = 250, 0.01, 1.2
 KINDS = {"femur": "thigh", "tibia": "shank", "calcn": "foot", "toes": "foot"}
 OTHER_MM = 5.0
 SHARES = ((0.8, 0.5), (0.5, 0.3))
-"""Frequency [Hz] of the way to two other poses, and how far it goes."""
+"""For each of two further poses: frequency of the motion towards it [Hz], and how far it goes (1 = all)."""
 
 
 def run(path: Path, n_motion: int, seed: int = 1) -> list[BenchFigure]:
@@ -117,8 +117,9 @@ def truth_of(rng: Generator, spec: ModelSpec) -> tuple[Array, Array, Array]:
 
 
 def draw_errors(rng: Generator, estimator: MultibodyEstimator, alone: bool) -> Array:
-    """Draw errors of all markers in their bodies, (n_frame, n_marker, 3) [m]; alone : whether the errors of
-    the markers of a body are independent.
+    """Draw errors of all markers in the frames of their bodies, (n_frame, n_marker, 3) [m].
+
+    alone : whether the errors of the markers of a body are independent, instead of skin motion
     """
     model = estimator.model
     body = model.markers.body

@@ -30,16 +30,16 @@ Generator = np.random.Generator
 
 METHODS = ("zero", "minimised", "prescribed")
 N_MISSING = {"complete": 0, "one_missing": 1, "two_missing": 2}
-"""Markers of one segment that are missing from MISSING_FROM of the time on."""
+"""Case -> number of markers of one segment that are missing after the fraction MISSING_FROM of the time."""
 MISSING_FROM = 0.4
 LEARNING = 25
-"""Frames at first that are not counted: markers are being learnt."""
+"""Number of frames at the start that are not counted, while the estimator learns the usual marker errors."""
 INTERVAL = 1.96
 AIM_PERCENT, ALLOWED_PERCENT = 95.0, 2.0
 SINGULAR_DEG = (15.0, 25.0)
-"""Flexions about that at which the knee of `zero` is nearly singular (docs/architecture.md)."""
+"""Range of flexion in which the knee of the method `zero` is nearly singular (docs/architecture.md)."""
 KEPT = 1e-7
-"""Deviations below which a number is one that the joints keep, to rounding: lengths of hard elements."""
+"""Standard deviation below which an output does not count, as the joints fix it: lengths of hard elements."""
 
 
 class CoverageCount(NamedTuple):

@@ -17,17 +17,17 @@ Array = NDArray[np.float64]
 Generator = np.random.Generator
 
 SIZE_MM = {"pelvis": 5.0, "thigh": 7.0, "shank": 6.0, "foot": 3.0}
-"""Root mean square of a marker's motion along each axis, over persons and time."""
+"""Root mean square of the skin motion of a marker along each axis, over persons and time [mm]."""
 PERSONS = 0.3
-"""Deviation of the logarithm of a person's size: two thirds are within 0.74 and 1.35 of the mean."""
+"""Standard deviation of the logarithm of a person's skin motion: two thirds are 0.74 to 1.35 of the mean."""
 RIGID = (0.5, 0.9)
-"""Part of the variance that is motion of the segment's skin as one body ..."""
+"""Range of the fraction of the variance that is rigid motion, shared by all markers of the segment ..."""
 TURN = (0.25, 0.75)
-"""... and part of that which is a turn."""
+"""... and range of the fraction of this rigid part that is rotation."""
 IN_TIME = np.sqrt([0.15, 0.5, 0.25, 0.1])
-"""Sizes of what stays, and of the first three harmonics of a cycle."""
+"""Amplitudes of the constant part and of the first three harmonics of a gait cycle."""
 NOISE_MM = (0.2, 1.0)
-"""Deviation of white noise."""
+"""Range of the standard deviation of white noise [mm]."""
 
 
 def draw_noise(rng: Generator, shape: tuple[int, ...]) -> Array:

@@ -15,7 +15,7 @@ from rtsim.methods.kinematics.multibody import MultibodyEstimator
 Array = NDArray[np.float64]
 
 N_ROUND = 6
-"""Rounds in which a method solves its own markers: soft elements draw the truth less each time."""
+"""Number of rounds in which a method solves its own markers, so that soft elements change the truth less."""
 
 
 class Truth(NamedTuple):

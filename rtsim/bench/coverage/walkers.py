@@ -18,25 +18,25 @@ Generator = np.random.Generator
 
 RATE = 100.0
 CYCLES = 1.5
-"""Cycles of walking, from a phase that is drawn."""
+"""Number of gait cycles of a walk, which begins at a random phase."""
 STATURE = (0.65, 1.12)
-"""Against the 1.75 m of the built-in walker: a child of 1.14 m, an adult of 1.96 m."""
+"""Range of stature relative to the built-in walker's 1.75 m: from a child of 1.14 m to an adult of 1.96 m."""
 PROPORTION = (0.93, 1.07)
-"""Range of each segment's proportion, beside that of the stature."""
+"""Range of a further factor on the size of each segment, in addition to the stature."""
 AXES_DEG = 2.0
-"""Deviation of the angles between a segment's axes."""
+"""Standard deviation of random changes of the angles between a segment's axes [deg]."""
 BESIDE_MM = 15.0
-"""Deviation of a marker's place along each axis."""
+"""Standard deviation of the displacement of a marker along each axis [mm]."""
 N_EXTRA = 2
-"""Markers that a segment may have beside those of the built-in walker."""
+"""Largest number of markers that a segment has in addition to those of the built-in walker."""
 FEWEST = 3
-"""Markers of a segment."""
+"""Smallest number of markers of a segment."""
 PACE = (0.8, 1.4)
-"""Duration of a cycle against the built-in walker's."""
+"""Range of the duration of a gait cycle relative to the built-in walker's."""
 RANGE = (0.7, 1.25)
-"""Motion of each joint against the built-in walker's."""
+"""Range of the motion of each joint relative to the built-in walker's."""
 POSTURE_DEG, FIRST_DEG = 4.0, 2.0
-"""Deviation of each angle's mean, and of what is added to its first harmonic."""
+"""Standard deviations of random changes of each angle's mean, and of its first harmonic [deg]."""
 
 
 class Walker(NamedTuple):

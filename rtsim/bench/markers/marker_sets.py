@@ -40,9 +40,9 @@ RECORDINGS = {
     f"{MCGILL}/HC030A_static.c3d": "", f"{MCGILL}/HC030A_straight.c3d": f"{MCGILL}/HC030A_static.c3d",
     f"{MCGILL}/HC030A_turn.c3d": f"{MCGILL}/HC030A_static.c3d",
 }  # fmt: skip
-"""Trial -> static trial, "" = itself."""
+"""Trial -> its static trial, "" = the trial is a static trial itself."""
 LACKING = tuple(f"{side}{name}" for side in "LR" for name in ("MMA", "D1M", "D5M"))
-"""Markers of the Oxford foot that Plug-in Gait has not."""
+"""Markers of the Oxford Foot Model that Plug-in Gait does not use."""
 MARKERS = ("THI", "KNE", "TIB", "ANK", "TOE", "HEE")
 UP = np.array([0.0, 1.0, 0.0])
 CENTRES = {"hip": "FEP", "knee": "FEO", "ankle": "TIO"}
@@ -50,10 +50,10 @@ ANGLES = {"pelvis": "Pelvis", "hip": "Hip", "knee": "Knee", "ankle": "Ankle", "f
 SIDES = {"r": "R", "l": "L"}
 STAGES = ("kinematics", "progression", "conventional_angles")
 OWN = ("joint_angles", "pelvis_angles", "foot_progression")
-"""Angles that are not those of the conventional gait model."""
+"""Results with angles that rtsim defines itself, unlike those of the conventional gait model."""
 MOST_MM, MOST_DEG, MOST_OFFSET, MOST_DEVICE, MOST_FLEXION = 0.01, 0.01, 0.001, 1e-6, 2.0
-"""Largest errors allowed: centres [mm], angles, offsets, rotation by a device, knee flexion by fewer
-markers [deg]."""
+"""Limits of differences: joint centres [mm]; angles, static foot offsets, thigh rotation by a knee alignment
+device, knee flexion by fewer markers [deg]."""
 
 
 class SolvedSet(NamedTuple):
@@ -168,9 +168,11 @@ def angles_off(found: SolvedSet, path: Path) -> float:
 
 
 def offsets_off(trial: MarkerTrial) -> float:
-    """Return the largest difference between a foot offset found in a static trial and the stored one [deg].
+    """Return the largest difference between the static offset angles of the feet (plantar flexion, rotation)
+    that rtsim finds in a static trial and those that Nexus stored in its file [deg].
 
-    The foot is assumed level or taken as marked, whichever Nexus used.
+    They are computed with the sole assumed level and without; for each foot the better agreement counts, as
+    the file does not state which of these Nexus used.
     """
     x = {name: trial.positions[:, k] for k, name in enumerate(trial.names)}
     measures, most = stored_measures(trial.subject), 0.0

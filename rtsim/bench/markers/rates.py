@@ -46,7 +46,7 @@ FILTERS: dict[str, RateSpec] = {
     "polynomial_3_120ms_30ms": SavitzkyGolaySpec(0.12, 3, 0.03),
     "polynomial_3_120ms_end": SavitzkyGolaySpec(0.12, 3, 0.0),
 }
-SHIFTS = np.arange(-0.05, 0.15, 0.0005)  # s - where the delay is looked for
+SHIFTS = np.arange(-0.05, 0.15, 0.0005)  # s - delays that are tried
 
 
 class SolvedTrial(NamedTuple):
@@ -56,7 +56,7 @@ class SolvedTrial(NamedTuple):
     q: Array  # (n, n_q), NaN where not solved
     rate: float  # [Hz]
     manifold: Manifold
-    turns: NDArray[np.bool_]  # (n_v,) - which dofs are rotations
+    turns: NDArray[np.bool_]  # (n_v,) - whether each dof is a rotation
 
 
 def run(paths: tuple[Path, ...] = (), method: str = "minimised") -> list[BenchFigure]:

@@ -25,7 +25,7 @@ from rtsim.subjects.markers.markers_of import markers_of
 RATIO = 1.4
 WALK_S = 2.0
 SLIDE_M_PER_S = 0.1
-"""Speed of the marker that slides while frames are timed with a damage: never far enough to be left out."""
+"""Speed of the sliding marker [m/s], which never slides far enough to be left out."""
 SLIDE_FRAMES = 20
 
 

@@ -36,15 +36,15 @@ Array = NDArray[np.float64]
 
 NAMED_PERCENT = 99.0
 LONGEST_S, SHORTEST = 8.0, 60
-"""A part of a longer recording is taken, and none of a shorter one [s, frames]."""
+"""Longest part of a recording that is used [s], and smallest number of frames of a recording."""
 HIDDEN_EVERY_S, HIDDEN_S = 5.0, (0.05, 0.3)
 SEGMENT_S, ALL_S = 0.3, 0.3
 LONG_S, ALL_LONG_S = (0.1, 2.0), (0.1, 0.5)
 N_PHANTOM, PHANTOM_S, PHANTOM_WAIT_S = 4, (0.02, 1.0), (0.05, 1.0)
 PHANTOM_NEAR, JITTER = 0.05, 0.001
-"""Distance of half of the phantoms from a marker, and their noise: standard deviations [m]."""
+"""Standard deviations of the distance of half of the phantoms from a marker, and of their noise [m]."""
 SEED = 20
-"""Seed of long gaps and phantoms; others were used while the method was made."""
+"""Seed of long gaps and phantoms; the method was developed with other seeds."""
 VARIANTS = ("whole", "gaps", "long_gaps", "live_whole", "live")
 WHOLE, GAPS, _, LIVE_WHOLE, LIVE = VARIANTS
 
@@ -155,7 +155,9 @@ def measured(source: str, variant: str) -> NamingCounts | None:
 
 def with_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) -> Array:
     """Return the points (n, n_point, 3) with gaps: each point is hidden now and then, one segment once, and
-    all points once; segments : indices of the points on each segment
+    all points once.
+
+    rate : frames per second; segments : indices of the points on each segment
     """
     generator, hidden = np.random.default_rng(0), positions.copy()
     n, n_point = positions.shape[:2]

@@ -30,7 +30,7 @@ from rtsim.models.packing.tree import JointRow, build_tree
 Array = NDArray[np.float64]
 Batch = Callable[[int], None]
 
-N_STATE = 16  # different inputs, taken in turn
+N_STATE = 16  # number of different states, used in turn
 SPREAD = 0.3  # rad, m - of the coordinates about the neutral posture
 AGREEMENT = 1e-10
 PEER, PEER_CALL = "pinocchio_", "pinocchio_call_"
@@ -94,8 +94,8 @@ def repeat_crba(system, states, work, n):
 
 @entry
 def repeat_jacobians(system, states, work, n):
-    """Compute the positions of all bodies and the twists of all dofs n times, at one of the states after the
-    other.
+    """Compute the positions of all bodies and the unit twist of every dof, a column of the Jacobian, n times,
+    at one of the states after the other.
 
     system : System - joint tree of bodies with mass
     states : States - states at which they are computed

@@ -35,24 +35,24 @@ from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 
 QUICK = ("brown_mcphee",)
-"""Laws of a quick bench."""
+"""Friction laws of the benchmark with --quick."""
 DURATION = {"stick_slip": 10.0, "impact": 8e-3}  # s
 NEIGHBOURS = np.linspace(0.9, 1.1, 9)
 LEAST_TIME = 0.3
-"""Duration of all timed runs of a row together, or a few runs [s]."""
+"""Shortest total duration of the timed runs of a row [s]; there are at least five runs."""
 
 
 class SteppingCase(NamedTuple):
-    """One integration method with its step length and treatment of kinks, and the error that it must not
-    exceed.
+    """One integration method with its step length and its treatment of kinks, the points at which forces are
+    not smooth; the error that it must not exceed, and its lowest speed.
     """
 
     method: str
     step_ms: float
     kinks: str
-    max_error: float | None = None  # m/s
-    factor: float | None = None  # times real time
-    split: tuple[float, float] | None = None  # fraction and floor, where they are not the model's
+    max_error: float | None = None  # largest error [m/s]
+    factor: float | None = None  # lowest ratio of real time to computing time
+    split: tuple[float, float] | None = None  # fraction and floor; None = as in the model's file
 
     @property
     def name(self) -> str:
@@ -95,9 +95,10 @@ SPLIT = {
         for law in ("andersson", "hollars", "specker")
     },
 }
-"""A loose and a tight row of each; the tight ones of the law of Brown and McPhee are what the models say.
-Split as the models say, the ball keeps to 1e-6 m/s with every step about the shipped one; the coarser parts
-of the fast row do not, but cost less.
+"""Rows with split steps: a loose and a tight one for each experiment and law. The tight ones of the law of
+Brown and McPhee have the settings of the shipped models, with which the error of the ball stays below 1e-6
+m/s for all step lengths near the shipped one; the larger parts of the fast row are cheaper, but do not
+achieve this.
 """
 
 

@@ -31,7 +31,7 @@ BALL, INERTIA, RADIUS = 0.5, 5e-4, 0.05  # kg, kg m^2, m
 CONTACT, MU_V, SPEED = 1e7, 10.0, 7.0 / math.sqrt(2.0)  # N/m^2, N s/m, m/s
 
 TIGHT, CHECK = 1e-12, 1e-11
-"""Relative tolerances of the reference and of what tells its error."""
+"""Relative tolerances of the reference, and of a second solution from which its error is estimated."""
 
 
 def brown_mcphee(v: float, F_n: float, mu_v: float) -> float:

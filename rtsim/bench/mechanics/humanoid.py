@@ -30,10 +30,10 @@ class HumanoidSegment(NamedTuple):
     """A body segment that extends from its joint in one direction."""
 
     direction: tuple[float, float, float]
-    mass: float  # share of the whole
+    mass: float  # fraction of the mass of the body
     length: float  # m
-    centre: float  # share of the length, from the joint
-    radii: tuple[float, float, float]  # of gyration, shares of the length: sagittal, transverse, longitudinal
+    centre: float  # centre of mass, as a fraction of the length from the joint
+    radii: tuple[float, float, float]  # of gyration / length: sagittal, transverse, longitudinal
 
 
 # centres that the table counts from the far end are counted from the joint

@@ -43,18 +43,18 @@ FOLDER = Path("../shared/data/knee_meshes")
 TIBIA, FEMUR = "lenhart2015-R-tibia-cartilage.stl", "lenhart2015-R-femur-subchondral-bone.stl"
 RADIUS, DEPTH, MODULUS = 0.03, 0.003, 1e8
 LINES = (24, 48, 72)
-"""Lines of the spheres' grids: 1 104, 4 512 and 10 224 triangles."""
+"""Numbers of grid lines of the timed spheres, which have 1 104, 4 512 and 10 224 triangles."""
 FINER = (24, 48, 96)
-"""The same, of errors."""
+"""Numbers of grid lines of the spheres whose error is measured."""
 COLD, WARM = 5.0, 10.0
-"""Least ratios beside OpenSim."""
+"""Lowest ratios of OpenSim's time to rtsim's, cold and warm."""
 CARTILAGE_US, ERROR = 500.0, 0.02
 TURN, SHIFT = np.radians(0.6), 1e-4
 """Rotation and displacement from one frame to the next [rad, m]."""
 N_CALL, N_POSE = 300, 24
 OFFSET, DEPTH_MAX, LONGEST = 2e-3, 6e-3, 1.1e-3
-"""Dimensions of the cartilage: missing on the femur, greatest depth beyond the other side, longest edge of
-the femur's refined surface [m]."""
+"""Dimensions of the cartilage of a knee: thickness added to the femur's bone, greatest depth of the contact,
+and longest edge of the femur's refined surface [m]."""
 N_PRESSED = 900
 SHALLOW = 1.5e-3
 
@@ -243,8 +243,8 @@ def once(call: Callable[[], object]) -> float:
 
 
 def pressed_by(pair: MeshPair, n: int) -> Array:
-    """Return the position of surface B along its second axis, (3,) [m], at which n vertices are in
-    contact.
+    """Return the position of surface B in the axes of surface A, (0, y, 0) [m], at which n vertices are in
+    contact; B is not rotated.
     """
     low, high = -4e-3, 8e-3
     for _ in range(40):

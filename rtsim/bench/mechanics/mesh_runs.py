@@ -24,11 +24,11 @@ Array = NDArray[np.float64]
 
 PEAK_ERROR, FACTOR, FACTOR_CARTILAGE = 0.02, 5.0, 0.5
 ACROSS = (90.0, 90.0, 0.0)
-"""Turns X forwards, Y up, Z to the right, of the surfaces of a knee, into the axes of the model."""
+"""Euler angles that rotate a knee's surfaces (X forwards, Y up, Z to the right) into the model's axes."""
 HEIGHT = 1
 """Index of the vertical coordinate of mesh_ball's centre."""
 TIBIA_MM = 228.0
-"""Height of the tibia's surface over its centre of mass, at which some 900 vertices are pressed."""
+"""Height of the tibia's surface above its centre of mass at which some 900 vertices are in contact [mm]."""
 
 
 class MeshRun(NamedTuple):
@@ -89,8 +89,8 @@ def ball_figures() -> list[BenchFigure]:
 
 
 def knee_figures(folder: Path, tibia: str, femur: str) -> list[BenchFigure]:
-    """Time the simulation of the shipped model mesh_knee, and of a knee with real surfaces if their files
-    exist, as multiples of real time.
+    """Return how many times faster than real time the shipped model mesh_knee is simulated, and a knee with
+    real surfaces if their files exist.
 
     tibia, femur : names of these files in the folder
     """
@@ -122,8 +122,8 @@ def knee_figures(folder: Path, tibia: str, femur: str) -> list[BenchFigure]:
 
 
 def with_cartilage(spec: ModelSpec, tibia: Path, femur: Path) -> ModelSpec:
-    """Return the knee with the bone of a femur enlarged by 2 mm and the cartilage of a tibia; the ligaments
-    stay as they are.
+    """Return the model of a knee with other contact surfaces: the bone of a femur enlarged by 2 mm, and the
+    cartilage of a tibia. The ligaments stay as they are.
     """
     shared: dict[str, Any] = {"turned_deg": ACROSS, "unit": "m"}
     contact = spec.contacts[0]

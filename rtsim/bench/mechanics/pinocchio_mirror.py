@@ -24,7 +24,7 @@ from kernels.joints.tree import Tree
 
 Array = NDArray[np.float64]
 pin: Any = pinocchio
-ALIGNED = {True: ("RX", "RY", "RZ"), False: ("PX", "PY", "PZ")}  # Pinocchio's faster joints
+ALIGNED = {True: ("RX", "RY", "RZ"), False: ("PX", "PY", "PZ")}  # Pinocchio's joints along axes
 
 
 class JointAxis(NamedTuple):
@@ -42,7 +42,7 @@ class MirroredJoint(NamedTuple):
     """
 
     joint: Any
-    place: Any  # of its frame in the frame before
+    place: Any  # pose of the joint's frame in the frame before it
     q: int
     v: int
     is_planar: bool = False
@@ -56,9 +56,9 @@ class Mirror:
 
     model: Any
     data: Any
-    pieces: list[tuple[Any, MirroredJoint]]  # with the joint as Pinocchio placed it
-    carrier: list[int]  # its joint that moves each body
-    place: list[Any]  # of each body in that joint
+    pieces: list[tuple[Any, MirroredJoint]]  # each joint in Pinocchio's model, with its description
+    carrier: list[int]  # index of the joint of Pinocchio that moves each body
+    place: list[Any]  # pose of each body in the frame of that joint
 
     def coordinates(self, q: Array) -> Array:
         """Return the coordinates of a pose in Pinocchio's order and form, from those of rtsim, q : (n_q,)."""

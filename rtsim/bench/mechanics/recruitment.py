@@ -35,7 +35,8 @@ N_INSTANCE, N_CALL = 20, 50
 POWERS, N_FRAME = range(2, 11), 2000
 OVERLOAD, SWAY = 3.0, 0.01
 N_PROGRAM, LEAST_SLOPE, STEP = 30, 1e-3, 1e-7
-"""Settings of daqp's sequence: programs at most, least activation that bends the cube, last step."""
+"""Settings of the sequence of programs for daqp: their largest number, the smallest activation for which the
+cubic criterion has curvature, and the step below which it ends."""
 
 
 class RecruitmentFigures(NamedTuple):

@@ -22,7 +22,8 @@ Array = NDArray[np.float64]
 N_MUSCLE, N_ROW, N_RESERVE = 40, 10, 4
 RESERVE = 10.0
 BORNE = 1e-7
-"""Part of the largest demand below which nothing may be told as not borne [1]."""
+"""Violation of the equilibrium, relative to the largest demand, below which no frame may be reported as
+overloaded."""
 KINDS = ("wide", "small", "bound", "repeated")
 
 
@@ -31,12 +32,12 @@ class Tried(NamedTuple):
     without proof of optimality; and counts of iterations.
     """
 
-    lost: int  # without an answer
-    not_borne: int  # told as not borne
-    least: float  # violation among these, in parts of the largest demand; inf = none
-    unproved: int  # optimal, and the gap is larger than asked
-    iterations: int  # of all
-    most: int  # of one
+    lost: int  # frames without a solution
+    not_borne: int  # frames reported as overloaded
+    least: float  # smallest violation among these, relative to the largest demand; inf = no such frame
+    unproved: int  # solved frames whose duality gap is larger than requested
+    iterations: int  # of all frames together
+    most: int  # largest number of iterations of a frame
 
 
 def frames(kind: str, n_frame: int, seed: int) -> Iterator[tuple[Array, Array]]:

@@ -34,13 +34,13 @@ from rtsim.simulation.simulator import Simulator
 
 Array = NDArray[np.float64]
 
-SIZES = (12, 60)  # states of the linear algebra
+SIZES = (12, 60)  # numbers of states for which the linear algebra is timed
 LIMIT_US = {60: 12.0}
-METHOD = "ros34pw2"  # of the linear algebra and of the chains
+METHOD = "ros34pw2"  # Rosenbrock method for the linear algebra and the chains
 N_LINK = 30
 CHAIN_STEP_MS = 1.0
 TENDONS: tuple[Literal["rigid", "elastic"], ...] = ("rigid", "elastic")
-EXCITATION, N_SETTLED = 0.1, 200  # of all its muscles; steps before the first that counts
+EXCITATION, N_SETTLED = 0.1, 200  # of the muscles of the finger; steps before the first timed one
 
 
 class KnownMotion(NamedTuple):
@@ -51,8 +51,8 @@ class KnownMotion(NamedTuple):
     model: ModelSpec
     adaptive: str  # SciPy's method
     duration: float  # s
-    n_step: int  # of the coarse run; the order is that from there to half the step
-    tolerance: float  # of an order that counts as kept
+    n_step: int  # of the coarse run; the order follows from its error and that with half the step
+    tolerance: float  # by which the measured order may be below the nominal one
 
 
 PROBLEMS = {

@@ -10,7 +10,7 @@ from rtsim.config.load import check_record
 from rtsim.config.models.model_schema import ModelSpec
 
 STRIDE = 3
-"""Every so many links of a chain one carries a sphere."""
+"""One of so many successive links of a chain carries a sphere."""
 LENGTH_MM, RADIUS_MM, DEPTH_MM = 100.0, 20.0, 0.25
 
 

@@ -34,13 +34,13 @@ RECORDED, MADE_UP = "stoop_lift", "planar"
 N_SAMPLE, RATE = 196, 50.0
 N_BATCH, N_CALL, N_FIT_RUN = 2000, 20, 3
 PUBLISHED = {"Hip_R_extensor": 0.7324286, "Hip_L_extensor": 0.6958395}
-"""Objectives of the best minima that are known of the recorded lift; table 1 of the paper has 0.8832."""
+"""Objectives of the best known minima for the recorded lift; that in table 1 of the paper is 0.8832."""
 HIP = "Hip_R_extensor"
 TABLE_1 = (1.0285451818, 1.1191323551, -0.0730991935, 0.9210605189, 1.1203551470)
 """s_A, s_V, Delta_P [rad], lambda_P and s_tau of the hip in table 1, as the authors' program gives them: the
 minimum to which its start leads, with t^PE_max 1."""
 REFERENCE = "reference"
-"""Folder of the cases, beside the folder of data."""
+"""Folder of the examples, beside the data folder."""
 NEAR = 1e-4
 """Largest difference from the result of the authors' program, which stops at about this."""
 
@@ -128,8 +128,8 @@ def cases_beside(folder: Path) -> Path:
 
 def cases(folder: Path) -> list[BenchFigure]:
     """Fit the examples of Millard's program; return as benchmark results the best minimum found, and the
-    distance of the minimum from Millard's start to the published one. A missing example is reported and
-    left out.
+    distance of the parameters found from the start of Millard's program alone to those that it found itself.
+    A missing example is reported and left out.
     """
     found = []
     for name, case in (("hard", HARD), ("easy", EASY)):

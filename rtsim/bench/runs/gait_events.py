@@ -24,7 +24,7 @@ from rtsim.methods.gait.marker_events import by_markers
 WITHIN_S = 0.2
 """Events of plates and markers within this time are the same one [s]."""
 LIMITS_MS = {STRIKE: 15.0, OFF: 20.0}
-"""Root mean squares that are asked for [ms]."""
+"""Limits of the root mean square of the time differences [ms]."""
 STILL = ("*static*", "*squats*", "*STS*")
 STEPS_DOWN = {
     "pycgm.steps": Recording("gait_pycgm/Movement_trial.c3d", "", "gait_pycgm/Static_trial.c3d", 0.0)

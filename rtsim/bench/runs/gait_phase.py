@@ -31,19 +31,20 @@ from rtsim.subjects.subject import load_subject
 
 Array = NDArray[np.float64]
 Walk = Callable[[Array], Array]
-"""Places (n, 2) of the right and the left foot before the pelvis [m], of the strides walked so far (n,)."""
+"""Function of the number of strides walked so far (n,) that gives the positions (n, 2) of the right and the
+left foot in front of the pelvis [m]."""
 
 N_STRIDE = 20
 RATE = 100.0
 NOISE_M = 0.002
 BEGIN = 0.3
-"""Phase of the right foot as a walk begins: both feet then show their first heel strike."""
+"""Phase of the right foot at the start of a walk, so that the first heel strikes of both feet follow."""
 SETTLED = 2.0
-"""Strides before errors count, from the first heel strike of a foot on."""
+"""Number of strides of a foot, from its first heel strike on, after which errors count."""
 STOP_S = 2.0
 """Time that the walker stands at the end of a walk that stops [s]."""
 LIMIT, LIMIT_RECORDED = 3.0, 5.0
-"""Largest errors that are asked for, of made-up walks and of recordings [% of the stride]."""
+"""Limits of the error in synthetic walks and in recordings [% of the stride]."""
 TWO = 2
 
 
@@ -120,8 +121,8 @@ def walker() -> Walk:
 
 def belt(stance: tuple[float, float], length_m: float, down: float, shift: float = 0.5) -> Walk:
     """Return a walk on a treadmill, a function of the number of strides walked (n,) that gives the positions
-    of both feet along the belt, (n, 2) [m]: the belt carries a foot back in stance, and it swings to the
-    front along a polynomial.
+    of both feet along the belt, (n, 2) [m]: the belt carries a foot back in stance, and in swing the foot
+    moves to the front along a polynomial of time.
 
     Parameters
     ----------

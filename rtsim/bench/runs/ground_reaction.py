@@ -13,11 +13,11 @@ from rtsim.bench.markers.recordings import RECORDINGS, arguments_of, called
 from rtsim.errors import ConfigError
 
 TOTAL = 0.08
-"""Largest error of the whole body's vertical force, root mean square, in parts of the weight."""
+"""Limit of the root mean square error of the whole body's vertical force, relative to the weight."""
 ASKED = ("mcgill.HC002D_straight", "mcgill.HC030A_straight", "mcgill.HC030A_turn", "opencap.static1",
          "opencap.walking1", "opencap.squats1")  # fmt: skip
 SHOWN = ("opencap.STS1",)
-"""A chair bears a part."""
+"""Recordings without limits, as a chair carries a part of the weight."""
 
 
 def run(folder: Path) -> list[BenchFigure]:

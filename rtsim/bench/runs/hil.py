@@ -40,9 +40,9 @@ from streams.publisher import Publisher
 
 ANY_PORT = "tcp://127.0.0.1:0"
 BLOCK_S = 10.0
-"""Longest block before the other kind has its turn [s]."""
+"""Longest duration of a block with or without the model [s]."""
 ARM_S = 0.5
-"""Time at which a block of trials arms the device [s]."""
+"""Time after the start of a block at which the device is armed [s]."""
 PARTS = ("tick", *TICK_PARTS, "echo_round_trip")
 COMPUTE_US = 200.0
 ABOVE_ECHO_PERCENT = 0.1

@@ -23,7 +23,8 @@ READY_S = 600.0
 ANY_PORT = "tcp://127.0.0.1:0"
 P50_US, CPU_PERCENT = 500.0, 15.0
 CHAIN_P50_US, CHAIN_CPU_PERCENT = 1000.0, 25.0
-"""The same with force plates, rates, inverse dynamics and moment arms, at 100 and at 200 Hz."""
+"""The same limits with force plates, speeds and accelerations, inverse dynamics and moment arms, at 100 and
+200 Hz."""
 RECRUITED_P99_US = 5000.0
 """Limit with recruitment of a model's muscles at 100 Hz [us]."""
 LOOP = "--loop"

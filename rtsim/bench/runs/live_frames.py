@@ -1,10 +1,10 @@
 """Frames as `rtsim live` processes them, without the sockets: from the bytes of a marker message to those of
 a result.
 
-A trial is one session, as the player sends it: each message is decoded and checked, goes through the ring to
-the marker input, is solved with the settings of a live run (markers at fault left out), and its fields are
-encoded. All of this is the code of the live loop. Sending, receiving and waking a thread are left out;
-`rtsim bench latency` includes them.
+A trial is one session, as the player sends it: each message is decoded and checked, goes through the ring
+buffer to the marker input, is solved with the settings of a live run (markers at fault left out), and its
+fields are encoded. All of this is the code of the live loop. Sending, receiving and waking a thread are left
+out; `rtsim bench latency` includes them.
 """
 
 from __future__ import annotations

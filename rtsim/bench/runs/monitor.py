@@ -25,12 +25,12 @@ from streams.messages import Curves, FieldSpec, Result, Session, new_session_id
 from streams.publisher import Publisher
 
 N_FIELD, N_JOINT, N_MOVEMENT, RATE_HZ, STRIDE_S = 2, 10, 3, 100.0, 1.1
-"""Sixty curves with deviations, a figure, and feet that walk."""
+"""The results shown: sixty curves with standard deviations, and a stick figure that walks."""
 REDRAW_HZ, CPU_PERCENT, RATIO = 30.0, 60.0, 1.05
 START_S = 3.0
-"""Time for a window to start, before it is measured by others [s]."""
+"""Time for a window to start, which does not count in measurements of the loop [s]."""
 N_TURN = 3
-"""Runs with and without, in turns."""
+"""Number of runs of each kind, which alternate."""
 SEGMENTS = ("pelvis", "thigh_r", "shank_r", "foot_r", "thigh_l", "shank_l", "foot_l")
 
 
@@ -84,7 +84,8 @@ def drawn(seconds: float) -> dict[str, float]:
 
 def loops(seconds: float) -> dict[str, list[float]]:
     """Return the 99th percentiles of the time from receipt to publication in the live loop [us], one for each
-    repeated run: without a window that shows its results, with one, and with a frozen one.
+    repeated run: without a window that shows its results, with one, and with one that is frozen, which means
+    that the system has stopped its process.
     """
     ways: dict[str, Callable[[str], list[Child]]] = {
         "without": lambda results: [], "with": lambda results: [_window(results)],

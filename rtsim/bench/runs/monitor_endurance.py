@@ -24,19 +24,19 @@ from rtsim.live.processes.memory_growth import ResidentMemory
 from streams.publisher import Publisher
 
 SETTLED_S = 900.0
-"""Time of the walk by which the ten minutes that one can look back are full [s]."""
+"""Time of the walk after which the store of the last ten minutes is full [s]."""
 FLAT_MB = 8.0
-"""An hour of the walk may add so much; a walk of 60 curves that was kept would be 350 MB."""
+"""Limit of the growth of memory in an hour of the walk [MB]; all values of the curves would take 350 MB."""
 FROZEN_MB = 64.0
-"""Memory that may wait for a window that is stopped, on either side [MB]."""
+"""Limit of the growth of memory of the sender, and of the window, while the window is frozen [MB]."""
 LOOK_S = 0.5
 START_S, BUILT_S = 60.0, 20.0
-"""Times for a window to ask for results, and then for its plots to be built and drawn [s]."""
+"""Times allowed for a window to subscribe to results, and then to build and draw its plots [s]."""
 
 
 def replay(hours: float, speed: float) -> list[BenchFigure]:
-    """Return the memory of a monitor window while it shows `hours` [h] of a synthetic walk, played `speed`
-    times as fast; ConfigError where the system does not report memory.
+    """Return the memory of a monitor window and its growth while it shows `hours` [h] of a synthetic walk,
+    played `speed` times as fast; ConfigError where the system does not report memory.
     """
     say(f"monitor: {hours:g} h of the walk, {speed:g} times as fast as real time")
     with WatchedWindow(speed) as watched:
@@ -57,8 +57,8 @@ def replay(hours: float, speed: float) -> list[BenchFigure]:
 
 
 def frozen(seconds: float) -> list[BenchFigure]:
-    """Return the memory of a monitor window, and of the process that sends results to it, before and after
-    the window was frozen for `seconds` [s].
+    """Return how much the memory of a monitor window and of the process that sends results to it grows while
+    the window is frozen (its process is stopped by the system) for `seconds` [s], and after it runs again.
     """
     if not (hasattr(signal, "SIGSTOP") and hasattr(signal, "SIGCONT")):
         raise ConfigError("this system cannot stop a process and continue it", where="--frozen")

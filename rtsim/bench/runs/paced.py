@@ -28,7 +28,7 @@ from streams.publisher import Publisher
 PARTS = {
     "tick": "turn", "step": "receive_to_solve", "wake": "capture_to_receive", "publish": "publish"
 }  # fmt: skip
-"""Figure -> part of a turn of the loop."""
+"""Name of a benchmark result -> part of a turn of the loop whose duration it states."""
 ANY_PORT = "tcp://127.0.0.1:0"
 RECORDER_S = 30.0
 """Time that the recorder may take to start [s]."""

@@ -48,20 +48,21 @@ CONFIG = "ankle"
 NODES, SPLINE_NODES = 31, 6
 """Nodes of the grids along each parameter, and of a spline's grids."""
 BUDGET, SPLINE_BUDGET = 96, 120
-"""Evaluations of a search: a tenth of the grid's, at the most."""
+"""Evaluations of a search: at most a tenth of the nodes of the fine grid, and of that of the spline."""
 SEEDS, SPLINE_SEEDS = 20, 3
 QUICK = {"n_seed": 2, "n_spline_seed": 0, "n_node": 11, "budget": 24}
-"""Settings of a quick bench, whose searches try too few settings for the limits."""
+"""Arguments of a quick benchmark, whose searches try too few settings for the limits to apply."""
 NOISE, DRIFT = 0.15, 0.2
 CLEAN_PERCENT, NOISY_PERCENT, SHARE_PERCENT = 2.0, 10.0, 10.0
 STRIDE_HZ = 0.8
-"""Stride frequency of the knee's motion, whose phase the spline has [Hz]."""
+"""Stride frequency of the knee's motion, whose phase drives the spline [Hz]."""
 SPLINE = Parameters(
     ("peak_Nm", "peak_time", "rise_time", "fall_time"),
     np.array([0.0, 0.1, 0.1, 0.1]),
     np.array([20.0, 0.6, 0.5, 0.5]),
 )
-"""The peak opposes dorsiflexion; the ranges are our choice, the knee is foremost at a phase of 0.25."""
+"""Parameters of the spline with their ranges, chosen here. The peak torque opposes dorsiflexion; the knee is
+furthest forward at a phase of 0.25."""
 SEARCHES: dict[str, Callable[[int, int], TuningSearch]] = {
     "bayesian": Bayesian,
     "cma": Cma,

@@ -57,9 +57,9 @@ def capacity(as_json: bool, seconds: float) -> None:
 @AS_JSON
 @click.option("--only", default="", metavar="NAME", help="Only faults whose name contains this text.")
 def faults(as_json: bool, only: str) -> None:
-    """Test real processes against failing sources, clocks, networks, machines and packages.
+    """Test real processes against failing sources, clocks, networks, machines and packages of the user.
 
-    Reported are frames that have neither a result nor are counted as lost, tracebacks, and messages to the
+    Reported are frames that neither have a result nor are counted as lost, tracebacks, and messages to the
     user (docs/reliability.md).
 
     Ctrl-C ends the benchmark early; results so far are reported.

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "interrupted"
 IN_PASSING = "rtsim.in_passing"
-"""Key of a context's meta: the files are for another command, which goes on with them and reports on its
-own."""
+"""Key of the click context's meta: set if another command uses the written files and reports on them
+itself."""
 N_TOLD = 10
-"""Sentences that are told at the most."""
+"""Largest number of messages that are printed."""
 
 
 @click.command("analyse")
@@ -151,8 +151,8 @@ class AnalysedRecording(NamedTuple):
 
 
 def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> AnalysedRecording:
-    """Check a run, solve its recording and report the notes on it; ConfigError if no frame has a result, or
-    if curves are requested that the results do not have.
+    """Check a run, print the notes on it, and return its recording with the results; ConfigError if no frame
+    has a result, or if curves are requested that the results do not have.
 
     anyway : whether to accept a recording that does not fit the subject
     curves : names of the requested curves
@@ -222,7 +222,7 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
 def gone_through(
     run: RunConfig, ready: Ready, console: Any, curves: str = "", anyway: bool = False
 ) -> AnalysedRecording:
-    """Solve all frames of a prepared run, until the last one or an interruption.
+    """Solve the frames of a prepared run, until the last one or an interruption; return the results.
 
     curves : names of curves to check before the run
     anyway : whether to accept markers without names that belong to another person

@@ -178,7 +178,7 @@ def subject_of(
     moving: MarkerTrial, asked: AskedMeasures, static: str | None, lab: str | None, side: str,
     units: str | None, up: str | None, *, anyway: bool,
 ) -> Subject:  # fmt: skip
-    """Calibrate a subject model from a trial; its notes report how well the trial fits its static trial.
+    """Calibrate a subject model from a trial; its notes state how well that trial fits the static trial.
 
     moving : trial, the static one itself if `static` is None
     asked : measures of the person that the options give

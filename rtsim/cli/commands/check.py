@@ -37,7 +37,7 @@ READ_BY = {
     ".xml": "setups of OpenSim's tools are read together with a model: `--ik-setup`, `rtsim scale --setup`",
     **dict.fromkeys((".obj", ".stl", ".vtp"), "this file is checked together with the config that names it"),
 }
-"""Suffix -> what reads such files, which are no configs."""
+"""Suffix of files that are not configs -> the command that reads them, for an error message."""
 MEASURES = PersonMeasures.__struct_fields__
 # keys that only one kind of config has; methods are a table in a model, a list in a run
 KINDS = {
@@ -57,7 +57,7 @@ KINDS = {
     ),
 }  # fmt: skip
 WHOSE = {"model", "source", "subject", "static"}
-"""Keys by which a run says whose joints it is about."""
+"""Keys by which a run config names the model or the person."""
 FOLDERS = {
     "models": "model", "subjects": "subject", "labs": "lab", "inertia": "inertia", "devices": "device",
     "hil": "hil", "generators": "generators",
@@ -215,8 +215,8 @@ def no_config(path: Path) -> ConfigError:
 
 
 def check_generators(path: Path) -> str:
-    """Build a set of joint torque generators, which detects impossible values: those of its joints, or all of
-    them if it names no joints. Return a description of the set.
+    """Build the torque generators of a set, which detects impossible values, and return a description of the
+    set. If the set states which joints have generators, only these generators are built, otherwise all.
     """
     from rtsim.models.generator_sets import generators_of, load_set
     from rtsim.models.packing.torque_generators import pack_curves, pack_generators
@@ -367,8 +367,8 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
 
 
 def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None) -> None:
-    """Build a model for each of its solution methods, which detects missing landmarks and targets, and joints
-    that a method lacks.
+    """Build a model for each of its solution methods, which detects missing landmarks, missing joints, and
+    constraints or soft elements without the length that they should keep.
 
     A model that needs a person's anatomy is built with the shipped subject.
 

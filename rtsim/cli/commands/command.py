@@ -19,9 +19,9 @@ TAKEN_BY = {
     **dict.fromkeys((ARM, DISARM, EMERGENCY, "step", "reset"), OF_RUN),
     "restart": "a live simulation, such as `rtsim simulate --live`,",
 }
-"""Commands that not every run takes -> the runs that take them, in words."""
+"""Commands that only some kinds of runs accept -> these runs, in words."""
 OTHERS = "Or is the command meant for `rtsim hil` or `rtsim simulate --live`?"
-"""Runs, beside an estimator, that take what every run takes, in words."""
+"""Question to the user if a command that every run accepts has found no estimator."""
 
 
 @click.command("command")

@@ -159,8 +159,8 @@ def list_found(system: str | None, as_json: bool) -> None:
 
 
 def markers_lacking(lab: str) -> Callable[[Sequence[str]], list[str]]:
-    """Return a function that is called with the marker labels of a stream and returns notes on the markers of
-    a laboratory's marker map that they lack; lab : file or name of the map.
+    """Return a function of the marker labels of a stream; it returns notes on the markers that a laboratory's
+    marker map needs and the stream lacks. lab : file or name of the map
     """
     from rtsim.files.markers.trial import name_some
     from rtsim.subjects.markers.labs import SIDES, cover, load_lab

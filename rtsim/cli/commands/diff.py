@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rtsim.files.comparison.runs import RunDifferences
 
 MOST_TOLD = 12
-"""Sentences of one kind."""
+"""Largest number of printed sentences of one kind."""
 
 
 @click.command("diff")

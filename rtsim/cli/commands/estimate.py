@@ -103,8 +103,8 @@ def command(
 def keys_of_streams(
     client_key: str | None, server_key: str | None, forces_server_key: str | None
 ) -> tuple[Security | None, Security | None]:
-    """Return the keys for the stream of markers, None = without keys, and for that of forces, None = as for
-    markers.
+    """Return the keys for the stream of markers (None = it has no keys) and the keys for the stream of forces
+    (None = the same as for the markers).
     """
     if forces_server_key is None:
         return connect_security(client_key, server_key), None

@@ -20,7 +20,7 @@ TABLES = (".mot", ".sto", ".csv")
 VIEWS = ("sagittal", "frontal", "transverse", "3-d")
 STDOUT = "-"
 N_PICTURE = 6
-"""Instants of a figure where none are named."""
+"""Number of instants in a picture of the stick figure if the user names none."""
 
 
 @click.command("export")

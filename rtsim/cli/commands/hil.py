@@ -167,7 +167,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
 
 
 def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
-    """Run with a person who wears the device, whose motion is estimated from markers.
+    """Run the loop with a person who wears the device; the motion of the person is estimated from markers.
 
     source : source of markers in place of the run's own, "" = its own
     ways : options of the command line
@@ -238,8 +238,8 @@ def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
 
 
 def recorded(path: Path, spec: HilSpec) -> RecordedPort:
-    """Return a port that plays the device's messages from the recording of a run of this config, for an exact
-    replay; notes say which parts are not replayed.
+    """Return a port that delivers the device's messages from the recording of a run of this config, in place
+    of a device, for an exact replay; print notes on the parts that are not replayed.
     """
     from rtsim.live.hardware.device_replay import RecordedPort
 

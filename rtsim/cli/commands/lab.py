@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".lab.toml"
 MOST_SHOWN = 60
-"""Letters of a marker's name in the table."""
+"""Largest number of letters of a marker's name in the table."""
 STANDS_IN, OPTIONAL = "alternative", "optional"
 KIND_OF_ROLE = {
     **dict.fromkeys(("asis", "epicondyle_lateral", "malleolus_lateral", "calcaneus"), "needed"),
@@ -33,7 +33,7 @@ KIND_OF_ROLE = {
         STANDS_IN,
     ),
 }  # fmt: skip
-"""Roles that each leg needs, and those of which one or another will do; the rest is optional."""
+"""Role -> whether each leg needs it, or one of several alternatives; all other roles are optional."""
 
 
 @click.group("lab")

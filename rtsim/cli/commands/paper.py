@@ -160,7 +160,7 @@ def papers_for(
 
 
 def reproduce(item: PaperItem, given: ItemInput, paper: Paper | None) -> ReproducedItem:
-    """Compute a figure or table of a paper, and draw it if it has an output file.
+    """Compute a figure or table of a paper, draw it if it has an output file, and return the result.
 
     given : data and functions that its computation needs
     paper : output file, None = it is not drawn

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from streams.access.security import Security
 
 MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.markers.markers"
-"""Modules that a player loads while its parent checks the run: for a made-up source, and for a file."""
+"""Modules that a player loads while its parent checks the run: for a synthetic source, and for a file."""
 
 
 @click.command("replay")

@@ -192,8 +192,8 @@ def check_output(path: Path, force: bool) -> None:
 
 
 def person_of(trials: tuple[ReportTrial, ...]) -> str:
-    """Return the name or code of the person, as stored in the results; a name that is merely that of a
-    measured trial is not used.
+    """Return the name or code of the person, as stored in the results, or else that of the subject model
+    unless it is merely the name of a trial. Without any, return a note that there is no name.
     """
     metas = [trial.results.session.meta for trial in trials]
     for key in ("subject_name", "person"):
@@ -209,7 +209,9 @@ def person_of(trials: tuple[ReportTrial, ...]) -> str:
 
 
 def date_of(source: str, trials: tuple[ReportTrial, ...]) -> str:
-    """Return the modification date of the file of the first trial; "" if there is no file."""
+    """Return, as text, the modification date of the file from which the first trial was solved, or else of
+    `source`; without such a file, a note that the date is not given.
+    """
     solved = str(trials[0].results.session.meta.get("source") or "")
     for path in (Path(solved), Path(source)):
         if path.is_file():

@@ -15,7 +15,7 @@ from rtsim.files.output import check_free, write_text
 
 N_NEAREST = 3
 BY_SOURCE = ("labs", "subjects")
-"""Folders of which each config begins alike: what is different is where it comes from."""
+"""Folders whose configs have no description of their own; they are listed with their source instead."""
 
 
 @click.command("show")

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 KINDS = get_type_hints(SimulationSpec)
 SPLIT = ("split_fraction", "split_floor")
 MOST_ROWS = 10_000
-"""Rows that are kept where the command does not say how often."""
+"""Largest number of stored rows if the user does not state their interval."""
 MOST_VALUES = 200_000_000
-"""Numbers that are kept at the most: 1.6 GB."""
+"""Largest number of stored values: 1.6 GB."""
 
 
 @click.command("simulate")
@@ -157,8 +157,8 @@ def command(
 
 
 def warmed_up(simulator: Simulator, over: str) -> None:
-    """Compile the kernels of a simulation that are not compiled yet; ConfigError for a wrong name of the
-    figure's horizontal axis (over), before the run.
+    """Compile the kernels of a simulation that are not compiled yet. ConfigError, before the run, if no
+    quantity of the results has the name `over` that the user gave for the horizontal axis of the figure.
     """
     from rtsim.simulation.panels import abscissa
     from rtsim.simulation.run import warm_up
@@ -169,7 +169,7 @@ def warmed_up(simulator: Simulator, over: str) -> None:
 
 
 def run_told(console: Console, simulator: Simulator, n_step: int, rows: int) -> SimulatedRun:
-    """Compute the steps of a simulation with a progress bar, until all are done or the user interrupts.
+    """Simulate with a progress bar, until all steps are done or the user interrupts; return the results.
 
     n_step : number of integration steps
     rows : number of steps between two stored rows
@@ -219,8 +219,8 @@ def finish(
 
 
 def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
-    """Return the settings that options of the command line change in the model's [simulation]; None =
-    unchanged. A live run continues after its model's duration.
+    """Return the settings of the model's [simulation] that options of the command line change, by name;
+    None = unchanged. The --duration of a live run is not among them, as it is the length of the run.
     """
     step_ms, duration_s, split = options["step_ms"], options["duration_s"], options["split"]
     for value, option, unit in ((step_ms, "--step", "ms"), (duration_s, "--duration", "s")):

@@ -49,7 +49,7 @@ OF_A_FIT = {
     "hops": "--hops",
     "seed": "--seed",
 }
-"""Options by their parameters: what a run with pressure alone, and what a fit alone looks at."""
+"""Parameter -> option: options that only apply with a pressure file, and those that only apply to a fit."""
 
 
 IN_TIME = [row for row in PRESSURE if not row.peaks_only]

@@ -264,7 +264,8 @@ def fitted(
     settings: FitSettings,
     measured: dict[str, IsometricTorque] | None,
 ) -> FitOutcome:
-    """Fit joint torque generators one after the other, and report each when its fit begins.
+    """Fit joint torque generators one after the other, show the name of each as its fit begins, and return
+    the fits.
 
     weak : the generators before the fit
     found : the motion and the joint moments to which they are fitted

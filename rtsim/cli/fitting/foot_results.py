@@ -27,13 +27,14 @@ def held_steps(
     steps: list[FittedStep], given: Sequence[tuple[FootTrial, bool]], weights: Weights,
     parameters: NDArray[np.float64],
 ) -> tuple[list[FittedStep], list[str]]:  # fmt: skip
-    """Compare further steps with the fit: the parameters (30,) are fixed, and only the motion is fitted.
-    Return the fitted and the further steps, and the names of the further steps that were left out.
+    """Compare further footsteps with a fitted contact model: its parameters (30,) are fixed, and only the
+    corrections of the motion are fitted. Return the fitted and the further steps, and the names of the
+    further steps that were left out.
 
-    given : trials, and whether each has its own heel height
+    steps : the fitted steps; given : each further step, and whether its height of the heel is fitted, too
 
-    On Ctrl-C the current step keeps its best result, and the others are left out. Without any step,
-    KeyboardInterrupt is raised.
+    On Ctrl-C the current step keeps its best result, and the others are left out. If there is no result at
+    all, KeyboardInterrupt is raised.
     """
     from rtsim.methods.foot.foot_fit import validate_foot
     from rtsim.report.foot_fit import steps_of

@@ -48,8 +48,8 @@ def set_of(model: str) -> tuple[str, str]:
 
 
 def is_set(path: Path) -> bool:
-    """Return whether a file is a set of torque generators, by its kind or because a set may have all of its
-    tables.
+    """Return whether a file is a set of torque generators: its keys show that, or it has no key that a set
+    cannot have.
     """
     from rtsim.cli.commands.check import kind_of
     from rtsim.config.load import read_toml

@@ -21,12 +21,12 @@ from rtsim.models.packing.torque_generators import PlacedGenerator
 
 MOST_NAMED = 5
 WHOLE = ""
-"""Placeholder for a name: the number is of all generators."""
+"""Key of a number that applies to all generators or coordinates."""
 LIMITS = {
     "angle_scale": (1.0, 100.0), "speed_scale": (1.0, 100.0), "passive_shift_deg": (-90.0, 90.0),
     "passive_blend": (0.0, 1.0), "strength_scale": (1.0, 100.0),
 }  # fmt: skip
-"""Within which bounds of what is fitted can lie, in the order of x: fits take nothing back."""
+"""Range within which the bounds of each fitted parameter may lie, in the order of the vector x."""
 
 
 def known(name: str, names: list[str], where: str) -> str:
@@ -64,10 +64,11 @@ def numbers(
 class Said(NamedTuple):
     """Options of `rtsim fit torque-generators` that require or contradict each other, as given by the user.
 
-    a_max : greatest activations, NAME=NUMBER; emg : table of EMG; within : distance of activations from it
+    a_max : greatest activations, NAME=NUMBER; emg : table of EMG, whose peaks are greatest activations, too
+    within : greatest difference between an activation and the EMG in a frame, None = only the peaks are used
     against, against_table : co-contraction, as fractions of the joint torque, or over time in a table
-    most_passive : greatest passive torque; strength : factors of strength; bounds : whether they are bounded
-    measured : isometric torques, COORDINATE=TORQUE@ANGLE
+    most_passive : greatest passive torque; strength : factors that weaken generators before the fit
+    bounds : whether strengths get lower bounds; measured : isometric torques, COORDINATE=TORQUE@ANGLE
     """
 
     a_max: tuple[str, ...]
@@ -85,9 +86,11 @@ class FitRequests(NamedTuple):
     """Values requested by the options of `rtsim fit torque-generators`. The keys of the dictionaries are
     names of generators or coordinates; the key WHOLE stands for all of them.
 
-    a_max : greatest activations; emg : table of EMG; within : distance of activations from it
+    a_max : greatest activations; emg : table of EMG, whose peaks are greatest activations, too
+    within : greatest difference between an activation and the EMG in a frame, None = only the peaks are used
     against, against_table : co-contraction, as fractions of the joint torque, or over time in a table
-    most_passive : greatest passive torque; strength : strengths; measured : isometric torques
+    most_passive : greatest passive torque, as a fraction of the isometric torque
+    strength : factors that weaken generators before the fit; measured : isometric torques
     """
 
     a_max: dict[str, float]

@@ -8,7 +8,7 @@ from rtsim.files.comparison.differences import QuantityDifferences, StatusDiffer
 from streams.messages import Status
 
 MOST_LINES = 20
-"""Quantities that are told, those that differ by the largest part of their peak first."""
+"""Largest number of printed quantities; those with the largest difference relative to the peak come first."""
 
 
 def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: str) -> list[str]:
@@ -38,8 +38,8 @@ def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: s
 
 
 def status_line(status: StatusDifferences, one: str, other: str) -> list[str]:
-    """Return a line on frames whose statuses differ, in a list that is empty if there are none; one, other :
-    names of the two runs.
+    """Return a list with one line on the frames whose statuses differ between two runs, [] if there are none;
+    one, other : names of the two runs
     """
     if status.first is None:
         return []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rtsim.live.exact.replay import ReplayOutcome
 
 MOST_TOLD = 8
-"""Entries of descriptors, and facts of the build, that are told."""
+"""Largest number of printed entries of descriptors, and of facts on the build."""
 
 
 def replay_exactly(path: Path, tolerance: float | None, as_json: bool) -> int:
@@ -38,8 +38,8 @@ def replay_exactly(path: Path, tolerance: float | None, as_json: bool) -> int:
 
 
 def computed(recorded: RecordedRun, tolerance: float) -> ReplayOutcome:
-    """Recompute a recorded run with a progress bar in a terminal, and compare the results; kernels are
-    compiled if necessary.
+    """Recompute a recorded run, with a progress bar in a terminal, and return the comparison of the results
+    with the recorded ones; kernels are compiled if necessary.
     """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole

@@ -12,7 +12,7 @@ from streams.account import plain
 
 MOST_FLAGS = 3
 LONGEST_QUOTE = 160
-"""Length of a quoted sentence of the run, which may list joints and markers [characters]."""
+"""Greatest length of a quoted message of the run, which may list joints and markers [characters]."""
 
 
 def check_recorded(record: Path | None) -> None:

@@ -31,15 +31,15 @@ FASTEST = 10_000.0
 
 class PacedRun(NamedTuple):
     """Options of a simulation in real time: duration, rates of ticks and of published frames, addresses,
-    priority.
+    priority. A tick is the period of the real-time loop, in which the simulation advances by 1 / rate_hz.
     """
 
     duration_s: float | None = None  # length of the run on the clock; None = until it is stopped
-    rate_hz: float = 1000.0  # ticks a second
-    frame_rate_hz: float = 100.0  # published frames a second
-    results: str = RESULTS_ADDRESS  # address to bind
-    control: str = CONTROL_ADDRESS  # address to bind
-    urgently: bool = False  # before all other work of the processor, where the system grants that
+    rate_hz: float = 1000.0  # ticks per second
+    frame_rate_hz: float = 100.0  # published frames per second
+    results: str = RESULTS_ADDRESS  # address of the published results
+    control: str = CONTROL_ADDRESS  # address that receives commands
+    urgently: bool = False  # real-time priority, where the system grants it
 
 
 LIVE_OPTIONS = (

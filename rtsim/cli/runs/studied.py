@@ -24,7 +24,7 @@ from rtsim.studies.store import StudyStore
 from rtsim.studies.table import write_table
 
 N_SHOWN = 5
-"""Cases, and reasons, that are printed at the most."""
+"""Largest number of printed cases, and of printed reasons."""
 MANY = 1_000_000
 
 

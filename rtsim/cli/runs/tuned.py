@@ -154,8 +154,8 @@ def alive(live: LiveRuns) -> Measured:
 
 
 def check(asking: Asking, options: dict[str, Any], over_s: float | None, parameters: Parameters) -> None:
-    """Raise ConfigError for options of a search or validation that cannot be combined, before
-    anything slow.
+    """Raise ConfigError, before any slow work, for options of a search or validation that cannot be
+    combined.
     """
     wrong = {
         "--operator": (asking.operator and (asking.offline or not asking.method),
@@ -213,8 +213,8 @@ def searched(
     spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking, together: int,
     live: LiveRuns | None, paper: Any,
 ) -> None:  # fmt: skip
-    """Search the parameters with the lowest cost, store every trial and report the best setting, which is
-    saved as a snapshot of a running model.
+    """Search for the parameters with the lowest cost, store every trial, and report the best setting. A
+    running model is set to it and stores it as its snapshot `best`.
 
     measure : function that yields the costs of settings
     together : number of settings tried at the same time
@@ -321,8 +321,8 @@ def turned(parameters: Parameters) -> NDArray[np.float64]:
 def judged(
     settings: Sequence[Setting], measure: Measured, parameters: Parameters, pairwise: bool
 ) -> Iterator[RunCost]:
-    """Yield the costs that the operator types after each parameter setting has run; with `pairwise`, the
-    operator says which of two settings was better.
+    """Let each parameter setting run, and yield the cost that the operator types after it. With `pairwise`,
+    the operator says which of two settings was better; its cost is 0 and that of the other 1.
     """
     for k, setting in enumerate(settings):
         name = "AB"[k % 2] if pairwise else ""
@@ -338,8 +338,8 @@ def judged(
 
 
 def validated(spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking) -> None:
-    """Compare zero torque, the default setting and the setting found by a search in blocks of random order,
-    and print the effects with their confidence intervals.
+    """Compare three settings: zero torque, the default, and the best one of a search. They are tried in
+    blocks, each in a random order; the effects are printed with their confidence intervals.
     """
     assert asking.file is not None
     kept = read_kept(asking.file)

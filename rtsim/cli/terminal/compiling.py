@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from rtsim.live.compiled.groups import CompileCost, CompileProgress
 
 N_LINE = 10
-"""Number of lines that are printed where no terminal shows a bar."""
+"""Largest number of lines of progress that are printed if there is no terminal for a bar."""
 
 
 def compile_first(console: Console, names: Iterable[str], anew: bool = False) -> dict[str, CompileCost]:
-    """Compile the kernels that a command will call, unless they are in the cache; return the cost of each
-    group.
+    """Compile the kernels that a command will call, unless they are in the cache; return the time and memory
+    that each group took.
 
     names : groups of kernels; anew : whether to check every group, also those known to be complete
     """

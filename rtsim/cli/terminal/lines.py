@@ -16,7 +16,7 @@ from streams.account import plain
 from streams.errors import StreamError
 
 LONGEST = 4000
-"""Length of a line, of which the rest is left out [characters]."""
+"""Greatest length of a printed line; the rest is left out [characters]."""
 UNUSABLE = 2
 """Exit code of a comparison, as that of diff, where there is nothing to compare."""
 

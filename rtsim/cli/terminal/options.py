@@ -199,7 +199,7 @@ def check_of_use(option: str, fits: bool, what: str, remedy: str = "leave it out
 
 
 def run_of_options(**entries: Any) -> RunConfig:
-    """Return a run made of options only; ConfigError for a value that its schema rejects."""
+    """Return a run that options alone describe; ConfigError for a value that a run config rejects."""
     try:
         return RunConfig(**entries)
     except ValueError as error:  # a schema's sentence
@@ -276,8 +276,8 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
 
 
 def without_walkers_plate(run: RunConfig, source: str) -> RunConfig:
-    """Return the run of a config with another source than its own, without the synthetic plate and the mass
-    of the walker, which apply to the walker alone.
+    """Return the run for a `source` that may differ from that of its config. If the walker is replaced, its
+    synthetic force plate and its mass are removed from the run, too.
     """
     if run.forces != WALKER or run.source != WALKER or source == WALKER:
         return run
@@ -300,8 +300,8 @@ def asked_of_plates(
 
 
 def pressed_as_loads_say(run: RunConfig) -> RunConfig:
-    """Return the run with the bodies that OpenSim's external loads name as its feet, if its model has markers
-    of its own and the run states no feet; ConfigError for unreadable external loads.
+    """Return the run with the bodies that its OpenSim file of external loads names as its feet, if its forces
+    come from one, its model has markers of its own, and the run states no feet; else return it unchanged.
     """
     if Path(run.forces).suffix.lower() != LOADS or is_stream(run.forces):
         return run

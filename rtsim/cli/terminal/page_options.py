@@ -21,7 +21,7 @@ def page_option(words: str) -> Callable[..., Any]:
 
 
 def check_page(page: str) -> None:
-    """Raise ConfigError if a page could not be served at this address, before anything slow."""
+    """Raise ConfigError, before any slow work, if a page could not be served at this address."""
     from rtsim.bridges.page_access import place_of
 
     if not place_of(page).is_here:

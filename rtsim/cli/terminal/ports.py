@@ -16,7 +16,7 @@ from streams.addresses import shifted
 from streams.errors import AddressInUseError, StreamError
 
 STEP = 10
-"""Automatic offsets are multiples of it."""
+"""Automatically chosen offsets are multiples of this number."""
 N_TRIED = 100
 
 
@@ -58,7 +58,9 @@ def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
     """Return the first multiple of STEP by which all these addresses can be shifted so that they are free
     and not reserved by another run.
 
-    taken : further addresses of the run. They stay reserved while the command runs.
+    The shifted addresses stay reserved while the command runs.
+
+    taken : further addresses of the run, which none of the shifted ones may equal
     """
     from streams.reservation import Reservation
     from streams.sockets import check_free

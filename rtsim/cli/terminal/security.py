@@ -43,8 +43,11 @@ def bind_security(key: str | None, clients: str | None) -> Security | None:
 
 
 def role_keys(key: str | None, clients: str | None) -> RoleKeys | None:
-    """Return the places of the run's own key and of its clients' keys, whose roles determine the commands
-    that each may give to a run with a device; None if no key is given."""
+    """Return the keys of a run with a device: its own from the file `key`, and those of its clients from the
+    folder `clients`, whose subfolders (watch, set, arm, device) state what a client with a key in them may
+    do. None if no key is given.
+
+    ConfigError if only one of the two is given."""
     if not key and not clients:
         return None
     if not (key and clients):

@@ -28,7 +28,7 @@ def say(state: dict) -> None:
 
 def end_with_parent() -> None:
     """End this process, as by a request to terminate, when its parent ends or closes this process's input;
-    keep the first line from the parent for `request_of_parent`.
+    store the first line from the parent for `request_of_parent`.
     """
 
     def watch() -> None:
@@ -51,8 +51,8 @@ def end_with_parent() -> None:
 
 
 def request_of_parent() -> bytes:
-    """Return the line that the parent writes, possibly after compiling kernels; ConfigError without a
-    parent, and Interrupted if the parent has ended.
+    """Wait for the line that the parent writes to standard input, and return it. ConfigError if no parent
+    has started this process, Interrupted if the parent has ended.
     """
     try:
         request = _requests.get(block=_has_parent.is_set())

@@ -24,9 +24,9 @@ from streams.receiving.subscriber import Subscriber
 LOOK_S = 0.1
 DRAW_S = 0.25
 SILENT_S = 0.7
-"""A source, or an estimator, that says nothing for so long is told [s]."""
+"""Silence of a source or an estimator after which the user is told [s]."""
 BEGIN_S = 3.0
-"""A source that others start, and that has sent nothing by then, is told [s]."""
+"""Time after which the user is told that a source which others start has sent nothing [s]."""
 ENDING_S = 3.0
 """Time that an estimator may take for its last results after it was told to stop [s]."""
 EXIT_S = 30.0
@@ -34,9 +34,9 @@ EXIT_S = 30.0
 RECORDING_S = 5.0
 """Time that a recorder may take to close its file once the results are over [s]."""
 MOST_TOLD = 20
-"""Sentences that are told before a first frame, whoever sends them."""
+"""Largest number of messages that are printed before the first frame."""
 MOST_NOTES = 200
-"""Notes that are told in all, however many sessions a stranger begins."""
+"""Largest number of notes that are printed in all, however many sessions a sender begins."""
 NEEDED = ("estimator", "player", "connector")
 """Processes without which there is nothing to watch; without a recorder or a monitor the run goes on."""
 
@@ -82,7 +82,7 @@ class Watch:
         self._last: ReceivedFrame | None = None
 
     def follow(self, console: Console) -> dict:
-        """Follow the run to its end; return its summary. An interruption ends the run first."""
+        """Follow the run to its end, or end it if the user interrupts (Ctrl-C); return its summary."""
         tally = StreamSummary()
         with Subscriber(self.addresses["results"], ("result", "telemetry"), backlog=512) as results:
             live = (

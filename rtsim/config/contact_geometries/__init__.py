@@ -1,4 +1,6 @@
-"""Geometries of contacts: one module each, found by folder and named as in kernels/contact/geometries."""
+"""Geometries of contacts. Each module in this folder is one; its name is that of the geometry in
+kernels/contact/geometries.
+"""
 
 from __future__ import annotations
 

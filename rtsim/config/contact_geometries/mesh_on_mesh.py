@@ -22,14 +22,18 @@ class ContactSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     """A triangle mesh with its position on a body: from a file, a ball or a plate.
 
     file : STL, OBJ or PLY, relative to the working directory; unit : its unit
-    flipped : whether the file's triangles are inside out
+    flipped : whether the normals of the file's triangles point inwards
     ball_radius_mm : radius of a sphere with its poles along z; plate_mm : side of a square that faces z
     lines : number of grid lines of the ball, or of each side of the plate
-    by_vertices : whether its vertices press on the other surface; if both do, the mean of both forces counts
+    grown_mm : distance by which the surface is moved outwards, such as a thickness of cartilage on bone
+    by_vertices : whether the pressure is computed at the vertices of this surface; if it is at those of both,
+        the mean of both forces is used
     area : area of a vertex: a third of the adjacent triangles ("own"), or all of the closest triangle of the
         other surface ("paper": nomenclature of Andersen et al. 2017)
-    own_normals : whether vertices are pressed against their own normals, else away from the closest point
-    deepest_mm : vertices deeper than this in the other surface count as beyond its far side
+    own_normals : whether the force on a vertex acts against the vertex normal of this surface; if not, it
+        acts along the shortest way out of the other surface
+    deepest_mm : a vertex deeper than this in the other surface is not in contact, as it lies beyond its far
+        side
     """
 
     file: str = ""

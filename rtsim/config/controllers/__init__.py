@@ -1,4 +1,6 @@
-"""Kinds of controllers of a device: one module each, found by folder and named as `kind` in a config."""
+"""Kinds of controllers of a device. Each module in this folder is one; its name is the value of the key
+`kind` in a config.
+"""
 
 from __future__ import annotations
 

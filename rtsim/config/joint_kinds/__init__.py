@@ -1,4 +1,6 @@
-"""Kinds of joints: one module each, found by folder and named as in a model's file."""
+"""Kinds of joints. Each module in this folder is one; its name is the value of the key `joint` in a model's
+file.
+"""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from rtsim.config.models.pressure_laws import Pressure
 
 
 class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A contact in a model file: two surfaces that exert pressure if they have a stiffness. A marker method
-    can keep a sphere on a plane as a constraint.
+    """A contact in a model file: two surfaces that exert pressure if they have a stiffness. A sphere and a
+    plane can also be kept in contact by a constraint when the pose is fitted to markers.
 
     The surfaces have keys of their own, depending on the geometry, such as ellipsoid and plane.
     """
@@ -92,8 +92,8 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     @property
     def held_radius_mm(self) -> float | None:
-        """Radius of the sphere that marker methods can keep on a plane as a constraint [mm]; None for every
-        other contact.
+        """Radius of the sphere [mm], if a fit of the pose to markers can keep the sphere on the plane as a
+        constraint; None for contacts of other geometries.
         """
         return self.kind.holds(self.a)
 

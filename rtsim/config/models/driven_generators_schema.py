@@ -21,8 +21,8 @@ class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
     """
 
     set: Annotated[str, msgspec.Meta(min_length=1)]
-    # by the names of generators: 0 to 1, or functions of time [s]; others are at rest. An activation is as it
-    # is given, one that follows an excitation has the generator's times
+    # name of a generator -> a number from 0 to 1, or a function of time [s]; other generators have activation
+    # 0. A given activation is used as it is; an excitation determines it with the generator's time constants
     activation: dict[str, float | FunctionSpec] = {}
     excitation: dict[str, float | FunctionSpec] = {}
 

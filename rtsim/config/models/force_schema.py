@@ -15,11 +15,12 @@ class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Length of a ligament that a marker method enforces as a hard or soft constraint."""
 
     target_mm: Positive | None = None
-    # over a movement, where a method asks for the mean and the subject has none of its own
+    # mean length over a movement, for methods with the target `mean` and subjects without a mean of their own
     mean_mm: Positive | None = None
-    # d(theta)/d(0) = 1 + a1 theta + ... + a7 theta^7, theta in degrees, flexion negative
+    # a1 to a7 of the length d(theta)/d(0) = 1 + a1 theta + ... + a7 theta^7 over the flexion angle theta, in
+    # degrees, flexion negative
     polynomial: tuple[float, ...] = ()
-    # d(0); none given: between both ends where the axes of both segments coincide
+    # d(0); by default the distance of the ends in the pose in which the axes of both segments coincide
     neutral_mm: Positive | None = None
 
 
@@ -34,7 +35,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Name
     a: Place
     b: Place
-    # between both ends, in their order: surfaces that it wraps over and points, as of a muscle's path
+    # points and wrapping surfaces of its path between both ends, in order, as in a muscle's path
     through: tuple[Station, ...] = ()
     length: Length | None = None
     toe_stiffness_N_mm2: Positive | None = None
@@ -43,7 +44,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     slack_length_mm: Positive | None = None
     reference_strain: Annotated[float, msgspec.Meta(gt=-1.0)] | None = None
     reference_length_mm: Positive | None = None
-    # half the strain at which the toe ends
+    # half of the strain at which the toe region ends
     threshold_strain: Positive = 0.03
     # acts while the ligament is taut
     damping_N_s_m: NonNegative = 0.0
@@ -214,9 +215,10 @@ class SimulationSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     )
     step_ms: Positive = 1.0
     duration_s: Positive = 1.0
-    # where sliding turns round within a step: shorten the step there, take the secant slope, or do nothing
+    # if sliding reverses within a step: divide the step there, use the secant slope of friction, or nothing
     kinks: Literal["split", "secant", "exact"] = "secant"
-    # split: largest change of a sliding speed within a part, of the speed and of the transition velocity
+    # split: largest change of a sliding speed within a part, as fractions of the speed and of the transition
+    # velocity
     split_fraction: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] = 0.4
     split_floor: Positive = 0.25
     # largest relative difference of the embedded step that counts as small
@@ -224,12 +226,13 @@ class SimulationSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # start from the static equilibrium of all coordinates that are not held
     equilibrium: Literal["none", "loaded", "weightless"] = "none"
     hold: tuple[str, ...] = ()
-    # elements, and contacts and ligaments without a force law, that hold exactly; without it those of the
-    # first method
+    # names of exact constraints: elements, and contacts and ligaments without a force law; by default the
+    # hard elements of the first method
     holds: tuple[str, ...] | None = None
-    # of coordinates at the start [deg/s, mm/s]
+    # initial speeds of coordinates [deg/s, mm/s]
     speeds: dict[str, float] = {}
-    # of bodies on joints that move without named coordinates, as ball and free joints, at the start
+    # initial velocities and angular velocities of bodies whose joint has no named coordinates for them, such
+    # as a ball or free joint
     velocities_mm_s: dict[str, Vector] = {}
     turning_deg_s: dict[str, Vector] = {}
     # coordinates to draw

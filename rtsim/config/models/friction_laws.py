@@ -20,21 +20,22 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     law: Literal["brown_mcphee", "andersson", "hollars", "specker", "bengisu_akay"] = "brown_mcphee"
     static: NonNegative = 0.0
     dynamic: NonNegative = 0.0
-    # where static friction peaks; andersson: over which it decays
+    # sliding velocity with the largest (static) friction; law andersson: over which static friction decays
     transition_velocity_m_s: Positive = 1e-3
-    # likewise of spinning about the normal of a patch, which needs it
+    # the same for spinning about the normal of the contact patch; required for spinning friction
     transition_angular_velocity_rad_s: Positive | None = None
-    # not hollars, bengisu_akay
+    # viscous friction force per velocity; not used by the laws hollars and bengisu_akay
     viscous_N_s_m: NonNegative = 0.0
-    # brown_mcphee: normal force from which viscous friction is whole
+    # law brown_mcphee: normal force above which viscous friction acts fully
     transition_force_N: Positive = 10.0
-    # hollars: viscous friction per normal force
+    # law hollars: viscous friction per velocity and normal force
     viscous_s_m: NonNegative = 0.0
-    # specker: velocity at which dynamic friction sets in; a quarter of the transition velocity by default
+    # law specker: velocity from which friction is dynamic; a quarter of the transition velocity by default
     dynamic_velocity_m_s: Positive | None = None
-    # andersson
+    # law andersson: exponent of the decay of static friction
     exponent: Positive = 2.0
-    # andersson: at rest; bengisu_akay: of the fall from static to dynamic friction
+    # law andersson: steepness of friction over velocity at rest (k_tanh); law bengisu_akay: rate at which
+    # static friction decays to dynamic friction above the transition velocity (xi)
     steepness_s_m: Positive = 1e4
 
     def __post_init__(self) -> None:
@@ -58,8 +59,9 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def spin_row(self) -> tuple[float, ...]:
-        """Return the parameters of spinning friction: all transition velocities become angular velocities by
-        the same factor, without viscous friction.
+        """Coefficients of friction against spinning, in the order of `row`: those of sliding friction, whose
+        velocities are converted to angular velocities [rad/s] by the ratio of the two transition velocities,
+        and without viscous friction.
         """
         mu_s, mu_d, v_t, _, F_nt, _, v_d, exponent, steepness = self.row
         w_t = self.transition_angular_velocity_rad_s or v_t
@@ -68,7 +70,7 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def wets_at_N(self) -> float:
-        """Return the normal force above which viscous friction acts fully [N]; 0 if it always does, or there
-        is none.
+        """Normal force above which viscous friction acts fully [N]; 0 if it acts fully at any normal force,
+        or if there is none.
         """
         return self.transition_force_N if self.law == "brown_mcphee" and self.viscous_N_s_m else 0.0

@@ -17,16 +17,16 @@ class JawScan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     # highest points of the condyles, porions and left orbitale: LANDMARKS of rtsim/models/jaw/jaw_scan
     landmarks: dict[str, Vector]
-    # places of at least three markers of the reference trial, on skin or brace, that move with the skull
+    # positions of at least three markers of the reference trial that move with the skull, on skin or a brace
     markers: dict[str, Vector]
     unit: Literal["mm", "cm", "m"] = "mm"
-    # where all this comes from; stands in the model
+    # source of these data, which is stated in the model
     source: str = ""
     # files beside this one: left_condyle, right_condyle, left_fossa, right_fossa; one fossa may be missing
     surfaces: dict[str, str] = {}
     # ends of muscles of the mandible, by name, in any order: two places, or a file of two landmarks
     muscles: dict[str, str | Ends] = {}
-    # soft tissue that the condyles lack: 1 mm in Andersen et al. 2017, on bone
+    # thickness of the soft tissue on the condyles that a scan of bone lacks; 1 mm in Andersen et al. 2017
     grown_mm: Annotated[float, msgspec.Meta(ge=0.0, le=5.0)] = 1.0
 
     def __post_init__(self) -> None:

@@ -32,9 +32,9 @@ class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     distal: tuple[Direction, Direction]
     names: tuple[str, str, str]
     signs: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    # which body the joint's centre, about which moments are taken, is fixed in
+    # body in which the joint centre is fixed, the point about which joint moments are taken
     centre: Literal["distal", "proximal"] = "distal"
-    # of each angle as it is shown; a frame with one outside is flagged
+    # plausible range of each angle as it is shown; a frame with an angle outside is flagged
     ranges_deg: tuple[Range, Range, Range] | None = None
 
     def __post_init__(self) -> None:
@@ -57,9 +57,10 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     neutral_mm: float | None = None
     range_deg: Range | None = None
     range_mm: Range | None = None
-    # a fit of markers does not leave the range
+    # whether a fit of the pose to markers keeps the coordinate inside its range
     clamped: bool = False
-    # an angle that storage files have in radians also among degrees: OpenSim's motion type Coupled
+    # an angle of OpenSim's motion type Coupled, which storage files state in radians even if others are in
+    # degrees
     coupled: bool = False
 
     def __post_init__(self) -> None:
@@ -115,8 +116,8 @@ def check_range(low: float, high: float, key: str) -> None:
 
 
 class ElementaryMotion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
-    """One elementary motion of a custom joint, along or about an axis of the frame reached so far. Its size
-    [rad, m] is one of the joint's coordinates, or a function of one.
+    """One elementary motion of a custom joint, along or about an axis of the frame as the motions before have
+    moved it. Its size [rad, m] is one of the joint's coordinates, or a function of one.
     """
 
     translates: Axis | None = None
@@ -142,7 +143,7 @@ class BodyRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     name: Name
     joint: JointKind
-    # what results at the joint are called; none given: the body's name
+    # name of the joint in results; by default the body's name
     joint_name: str = ""
     parent: str = ""
     in_parent: Frame = Frame()
@@ -160,10 +161,11 @@ class BodyRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # about the centre of mass, in the body's axes: Ixx, Iyy, Izz and, if not zero, Ixy, Ixz, Iyz
     inertia_kg_m2: Annotated[tuple[float, ...], msgspec.Meta(min_length=3, max_length=6)] = (0.0, 0.0, 0.0)
     angles: AnatomicalAxes | None = None
-    # of a left side: what is told of it reads as on the right, lateral positive
+    # whether the body is of the left side; its results have the signs of the right side, lateral positive
     mirrored: bool = False
-    # elements that leave one pose in the parent for each flexion: what lies between both is turned and moved
-    # on this body until the pose in which a person was calibrated is one of them (models/registration)
+    # constraint elements that together determine the body's pose in its parent for each flexion. Their points
+    # on this body are rotated and moved so that the pose of the person's calibration is one of these poses
+    # (rtsim/models/registration)
     registered_by: tuple[str, ...] = ()
 
 

@@ -9,7 +9,7 @@ class Marker(Place, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A marker on a segment."""
 
     name: Name
-    # in the fit of a pose, unless a setup says otherwise; 0: left out of it
+    # weight in the fit of the pose, unless a setup file states another; 0 = not used
     weight: NonNegative = 1.0
-    # stays where it is while markers are placed on a scaled model
+    # whether it keeps its position when markers of a scaled model are moved to the measured ones
     fixed: bool = False

@@ -40,8 +40,8 @@ def check_mechanics(spec: ModelTables) -> None:
 
 
 def check_joint(body: Body, kinds: set[str]) -> None:
-    """Check that a body has the keys that its kinds of joint (the model's and the methods') need, and no
-    others.
+    """Check that a body has the keys that its kinds of joint need, and no others. A body may have several
+    kinds: that of the model, and those that marker methods use in its place.
     """
     key = f"bodies.{body.name}"
     needed = {name: how for kind in sorted(kinds, reverse=True) for name, how in KINDS[kind].needs.items()}
@@ -170,8 +170,8 @@ def check_ranges(spec: ModelTables) -> None:
 
 
 def in_segment(axis: Axis) -> tuple[float, ...]:
-    """Return an axis as a vector (3,) in a segment whose u, v, w are assumed to be orthogonal; in a person
-    they are never nearly parallel.
+    """Return an axis as a vector (3,), with u, v, w as orthogonal unit vectors. That suffices to detect zero
+    and parallel axes, although u, v, w of a person may be oblique, as they are never nearly parallel.
     """
     if isinstance(axis, str):
         return tuple(float(axis == name) for name in "uvw")

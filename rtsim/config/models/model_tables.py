@@ -48,7 +48,7 @@ class Reaction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Name
     element: str
     strength_N: Positive
-    # pushes: the two ends apart, out of a plane; pulls: together
+    # pushes: the force drives both points apart, or a point out of the plane; pulls: it draws them together
     acts: Literal["pushes", "pulls"] = "pushes"
 
 
@@ -128,8 +128,8 @@ class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     follows: str = ""
     joints: dict[str, PlainJoint] = {}
     about: str = ""
-    # by the name of an angle, without its side: how far the method itself puts it off, whatever the markers'
-    # errors; of persons to whom its joints are registered, and of others
+    # angle, without its side -> error that the method has even with exact markers (docs/methods.md): for
+    # persons to whose calibrated pose its joints were adapted (BodyRecord.registered_by), and for others
     bias_deg: dict[str, NonNegative] = {}
     bias_unregistered_deg: dict[str, NonNegative] = {}
 
@@ -140,7 +140,7 @@ class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: str
     source: str
     bodies: Annotated[tuple[Body, ...], msgspec.Meta(min_length=1)]
-    # only where the subject has a segment of that name; after all others
+    # bodies that exist only if the subject has a segment of that name; they follow all others
     optional: tuple[Body, ...] = ()
     methods: dict[str, MethodSpec] = {}
     elements: tuple[Element, ...] = ()
@@ -159,7 +159,8 @@ class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     torque_generators: DrivenGeneratorSpec | None = None
     simulation: SimulationSpec = SimulationSpec()
     gravity_m_s2: Vector = (0.0, -9.81, 0.0)
-    # the angle of the joint between whose bodies lengths follow eq. 1; one of each side where there are two
+    # flexion angle on which the lengths of ligaments depend (Length.polynomial); one for each side if the
+    # model has both
     flexion: str | tuple[str, ...] = ""
 
     @property

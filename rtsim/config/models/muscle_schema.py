@@ -87,11 +87,12 @@ class Station(Place, forbid_unknown_fields=True, frozen=True):
     within: Within | None = None
     moving: Moving | None = None
     over: str = ""
-    # a vector in the surface's axes towards the way round that the path takes; without it the shortest
+    # vector in the surface's axes that points to the side on which the path goes round it; by default the
+    # shorter way
     side: Vector | None = None
-    # of a surface: left out where a point of the path lies inside it; else the path has no length there
+    # whether a surface is ignored while a point of the path lies inside it; else the path has no length then
     yields: bool = False
-    # of a surface: met only where the straight line runs through it, whatever the side
+    # whether a surface has an effect only while the straight line runs through it, whatever `side` says
     passing: bool = False
 
     def __post_init__(self) -> None:
@@ -144,7 +145,7 @@ class Muscle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Name
     path: Annotated[tuple[Station, ...], msgspec.Meta(min_length=2)]
     hill: Hill | None = None
-    # in a simulation: what asks for activation, 0 to 1, or a function of time [s]
+    # excitation in a simulation: a number from 0 to 1, or a function of time [s]
     excitation: float | FunctionSpec = 0.0
 
     def __post_init__(self) -> None:

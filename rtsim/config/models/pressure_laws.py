@@ -37,7 +37,7 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     @property
     def modulus(self) -> float:
-        """Return the stiffness; for an elastic layer with the elasticity E, Poisson's ratio nu and thickness
+        """Return the stiffness; for an elastic layer with Young's modulus E, Poisson's ratio nu and thickness
         h, (1 - nu) E/((1 + nu) (1 - 2 nu) h).
 
         Blankevoort, Kuiper, Huiskes, Grootenboer (1991) J Biomech 24, 1019-1031, for thin layers.
@@ -72,7 +72,9 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     @property
     def is_spread(self) -> bool:
-        """Return whether the force acts at the centroid of the overlap, rather than at its deepest point."""
+        """Whether the pressure is spread over the overlap of the surfaces, so that its force acts at the
+        centroid of the overlap; if not, the force acts at the deepest point.
+        """
         return self.law in OF_VOLUME
 
     @property

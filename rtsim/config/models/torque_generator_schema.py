@@ -28,20 +28,20 @@ class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     """
 
     source: str
-    # of numbers that nobody measured as they stand
+    # how the numbers were derived, if they were not measured directly
     derivation: str = ""
     strength_Nm: Strength
     optimal_angle_deg: Angle
-    # a width or a speed below these is one in radians
+    # the lower bounds exclude numbers that were given in radians
     width_deg: Annotated[float, msgspec.Meta(ge=5.0, le=1000.0)]
     speed_deg_s: Annotated[float, msgspec.Meta(ge=60.0, le=1e4)]
-    # parts of the isometric torque while it lengthens at that speed, and shortens at half of it
+    # torques as fractions of the isometric torque: lengthening at speed_deg_s, shortening at half of it
     lengthening: Annotated[float, msgspec.Meta(ge=1.05, le=3.0)]
     half_speed: Annotated[float, msgspec.Meta(ge=0.05, le=0.45)]
-    # where the passive torque begins, and where it is the isometric torque
+    # angles at which the passive torque begins, and at which it is as large as the isometric torque
     passive_zero_deg: Angle
     passive_one_deg: Angle
-    # parts of the passive torque at the highest speed; RBDL's muscle addon
+    # damping torque at the highest speed as a fraction of the passive torque, as in RBDL's muscle addon
     damping: NonNegative = 0.1
     # De Groote et al. (2016) Ann Biomed Eng 44, 2922-2936
     activation_ms: Positive = 15.0
@@ -63,8 +63,8 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     extensor, flexor : names of the generators
     flexion_sign : direction of the coordinate, -1 if it decreases in flexion
     offset_deg : value of the coordinate at which the generators' angle is 0 [deg]
-    factor : angle and speed of the generators' curves per angle and speed of the joint, 2 if two joints share
-        one generator's range
+    factor : angle on the generators' curves divided by the angle of the joint, and likewise for speeds; 2 if
+        the curves are those of a motion, such as trunk flexion, that the model divides between two joints
     """
 
     coordinate: Name
@@ -119,7 +119,7 @@ class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
     """Torque generators of a population or a person, and optionally the joints on which they act.
 
     base : a shipped set or a .toml file whose generators are extended or replaced
-    columns : names of the columns of motions without a header
+    columns : names of the columns of motion files that have no header
     fits : fits of generators at joints, by the names COORDINATE_extensor, COORDINATE_flexor
     velocity_blends_to : limit towards which the parameter lambda_V blends the torque-velocity curve: its
         eccentric maximum, as in the program of Millard et al. (RBDL, muscle addon) and so in the published

@@ -20,7 +20,7 @@ class Mechanics(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     neutral_deg: float = 0.0
     stiffness_N_m_rad: NonNegative = 0.0
     damping_N_m_s_rad: NonNegative = 0.0
-    # dry friction: largest torque, and the turn over which it builds up
+    # dry friction: its largest torque, and the rotation over which the torque builds up after a reversal
     friction_Nm: NonNegative = 0.0
     friction_deg: Positive = 1.0
     # its joint is turned against the limb's by so much: it measures, and acts at, other angles
@@ -32,9 +32,9 @@ class Actuator(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     torque_max_Nm: Positive
     rate_max_Nm_s: Positive
-    # of a first-order lag; none given: at once
+    # bandwidth of a first-order lag; by default the torque follows at once
     bandwidth_hz: Positive | None = None
-    # whole ticks of the device are taken
+    # rounded to whole ticks of the device
     delay_ms: Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)] = 0.0
 
 
@@ -51,15 +51,16 @@ class Sensors(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class SafeState(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What the device does in its safe state: when its command is too old, or after a fault."""
 
-    # ramp: to zero; damp: against motion; hold: where it stands; last: the last torque for some ticks
+    # ramp: torque falls to zero; damp: torque against the motion; hold: the position at the fault is held;
+    # last: the last torque is kept for some ticks
     kind: Literal["ramp", "damp", "hold", "last"] = "ramp"
-    # time of the ramp from the torque at the fault to zero; damp and hold end by it, too
+    # duration of the ramp from the torque at the fault to zero; damp and hold end with such a ramp, too
     ramp_ms: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_RAMP_MS)] = 50.0
-    # how long it damps or holds before that
+    # duration of damp or hold before that ramp
     lasts_ms: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_SAFE_MS)] = 0.0
     damping_N_m_s_rad: NonNegative = 0.0
     stiffness_N_m_rad: NonNegative = 0.0
-    # last: so many ticks of the device, then nothing
+    # last: number of the device's ticks after which the torque is zero
     ticks: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
 
     def __post_init__(self) -> None:
@@ -79,7 +80,7 @@ class DeviceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Name
     source: str
     joint: Name
-    # of its own clock
+    # rate of the device's own ticks
     tick_hz: Annotated[float, msgspec.Meta(gt=0.0, le=4000.0)]
     actuator: Actuator
     speed_max_deg_s: Positive

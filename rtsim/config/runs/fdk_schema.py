@@ -13,15 +13,15 @@ USUAL_DIFFERENCE_MM = 0.05
 
 
 class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A joint whose displacement and force are published: the displacement of the first point of a constraint
-    element, and the sum of contact forces and reactions that act there.
+    """A joint whose displacement and force are published. The displacement is that of the first point of a
+    constraint element, and the force is the sum of chosen contact forces and constraint forces.
     """
 
-    # element whose first point is followed, in the axes of its second body
+    # constraint element whose first point is followed; its displacement is in the axes of the second body
     point: str
-    # contacts of the model whose forces add up, where they act
+    # contacts of the model whose forces are added
     contacts: tuple[str, ...] = ()
-    # elements that are held both ways, whose reaction is this joint's where it has that sign
+    # constraint elements whose constraint force belongs to this joint while it has the given sign
     takes: dict[str, Literal["positive", "negative"]] = {}
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # at 0, and then on from where the least was left
     start_mm: dict[str, float] = {}
     start_deg: dict[str, float] = {}
-    # joints that are told of, by name
+    # joints whose displacement and force are published, by name
     joints: dict[str, JointForceSpec] = {}
 
     def __post_init__(self) -> None:

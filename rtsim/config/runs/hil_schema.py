@@ -29,17 +29,18 @@ OF_RESULTS = ("mode", "rate_hz", "frame_hz", "missed_most")
 class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Settings of the data exchange between model and device."""
 
-    # lockstep: each tick waits for the device's answer; free: the wall clock ticks, the newest value counts
+    # lockstep: each tick waits for the device's answer; free: ticks follow the clock and use the newest
+    # measurement
     mode: Literal["lockstep", "free"] = "lockstep"
     rate_hz: Annotated[float, msgspec.Meta(ge=10.0, le=4000.0)] = 500.0
     frame_hz: Annotated[float, msgspec.Meta(gt=0.0, le=4000.0)] = 100.0
-    # lockstep: in step with the wall clock, or as fast as both sides go
+    # lockstep: whether ticks keep to real time, or follow each other as fast as possible
     paced: bool = True
     # lockstep: longest time that a tick waits for an answer
     deadline_ms: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_MS)] = 20.0
     # time to live of each torque
     valid_for_ms: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_MS)] = 10.0
-    # so many ticks in a row may pass without an answer; with the next the model falls
+    # number of ticks in a row that may pass without an answer; the next one is a fault, which ends the torque
     missed_most: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 3
     # longest time to wait for a device at the start
     connect_s: Annotated[float, msgspec.Meta(gt=0.0, le=3600.0)] = 30.0
@@ -49,7 +50,7 @@ class GaitSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Detection of gait in the model's leg by a coordinate that rises in swing and falls in stance."""
 
     coordinate: Name
-    # one that falls in swing and rises in stance
+    # whether the coordinate falls in swing and rises in stance instead
     reversed: bool = False
 
 
@@ -63,27 +64,29 @@ class DeviceLimits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     torque_max_Nm: UpTo1000
     rate_max_Nm_s: Annotated[float, msgspec.Meta(gt=0.0, le=100_000.0)]
     power_max_W: Annotated[float, msgspec.Meta(gt=0.0, le=10_000.0)]
-    # beyond these a measurement is a fault
+    # ranges of the measurements; one outside is a fault
     angle_deg: Pair
     speed_max_deg_s: Annotated[float, msgspec.Meta(gt=0.0, le=3600.0)]
     measured_max_Nm: UpTo1000
-    # work of the device on the limb, of about the last second
+    # largest work of the device on the limb in about the last second
     energy_max_J: UpTo1000
-    # actuator's torque off what was commanded by so much, for so long
+    # a fault is that the actuator's torque differs from the command by more than this, for longer than this
     tracking_Nm: UpTo1000
     tracking_ms: Annotated[float, msgspec.Meta(gt=0.0, le=10_000.0)]
-    # whether angle and speed of the device are compared with the joint's; false: nothing turns the drive
+    # whether angle and speed of the device are compared with those of the limb's joint; false on a bench
+    # where nothing turns the drive
     watch_sensors: bool = True
-    # its angle off the joint's by so much, for so long in ten seconds, or in the mean of a second
+    # a fault is that its angle differs from the joint's by more than this, for longer than this within ten
+    # seconds, or on average over a second
     agreement_deg: Annotated[float, msgspec.Meta(gt=0.0, le=45.0)] = 5.0
     agreement_ms: Annotated[float, msgspec.Meta(gt=0.0, le=10_000.0)] = 100.0
-    # its angle, or what it measures, so late
+    # largest delay of the device's angle and other measurements
     delay_ms: UpTo1000 = 50.0
-    # its clock off this computer's, by so much of a second
+    # largest difference between the rates of the device's clock and this computer's clock
     clock_percent: Annotated[float, msgspec.Meta(gt=0.0, le=50.0)] = 5.0
-    # torque that no actuator makes, of a device whose mechanics its config does not know
+    # largest passive torque, if the config of the device does not contain its mechanics
     passive_max_Nm: UpTo1000 | None = None
-    # energy that the model has, or lacks, beyond what all forces did, of about the last second
+    # largest difference between the model's energy and the work of all forces, in about the last second
     drift_max_J: UpTo1000 = 5.0
     # torque rises from zero over this time after `arm`
     ramp_s: Annotated[float, msgspec.Meta(gt=0.0, le=60.0)] = 1.0
@@ -102,11 +105,11 @@ class MisalignmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     joint carries, in the pose in which the angle is zero.
     """
 
-    # of the device's joint
+    # position of the device's joint
     offset_mm: Vector
-    # where the device holds the body
+    # position at which the device holds the body
     cuff_mm: Vector
-    # of the straps, along the device's bar; none: the cuff slides freely
+    # stiffness of the straps along the device's bar; 0 = the cuff slides freely
     stiffness_N_m: NonNegative = 0.0
 
 
@@ -115,13 +118,13 @@ class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     simulated limb.
     """
 
-    # damping of the wearer's joint that the check of stability may count on
+    # least damping of the wearer's joint, which the check of stability assumes
     damping_N_m_s_rad: NonNegative
-    # how the estimate is made: source, subject, method, stages, forces
+    # run config of the estimate: source, subject, method, stages, forces
     run: str = "gait"
     # leg that wears the device
     side: Literal["right", "left"] = "right"
-    # so long without a usable frame, and torque ends
+    # longest time without a usable frame; after it the torque ends
     lost_ms: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_MS)] = 100.0
 
 
@@ -147,24 +150,24 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Name
     source: str
     model: Name
-    # of the model, an angle
+    # coordinate of the model on which the device acts, an angle
     coordinate: Name
     exchange: Exchange
     limits: DeviceLimits
     # a ControllerSpec: by its key `kind` one of rtsim/config/controllers, usually stiffness_damping
     controller: Any = Controller()
-    # of a model that walks
+    # detection of gait, for a model that walks
     gait: GaitSpec | None = None
-    # of a person who wears the device, in the place of a simulation; `model` then follows the markers
+    # for a person who wears the device, instead of a simulation: `model` then follows the person's markers
     markers: MarkersSpec | None = None
-    # of the device's joint against the limb's; none: they are one
+    # position of the device's joint relative to the limb's joint; by default they coincide
     misalignment: MisalignmentSpec | None = None
-    # file or address of the motion of coordinates that take one, and such coordinates beside the model's own
+    # file or address of a motion, and coordinates that follow it in addition to those that do so in the model
     motion: str = ""
     prescribed: tuple[Name, ...] = ()
-    # simulated device, started as a process; whose delays and mechanics the check of stability takes
+    # config of the device: of the simulated one, and of its delays and mechanics in the check of stability
     device: Name = "ankle_orthosis"
-    # of the run on the clock; 0 = until it is stopped
+    # duration of the run; 0 = until it is stopped
     duration_s: Duration = 0.0
     ports: HilPorts = HilPorts()
     # what `rtsim tune --auto` searches for

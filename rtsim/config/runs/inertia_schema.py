@@ -20,9 +20,9 @@ class SegmentShare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     mass_percent: Percent
     length_mm: Positive
     centre_percent: Percent
-    # sagittal, transverse, longitudinal
+    # radii of gyration about the sagittal, transverse and longitudinal axes
     radii_percent: Annotated[tuple[Percent, ...], msgspec.Meta(min_length=3, max_length=3)]
-    # there is one on either side
+    # whether there is one such segment on each side
     pair: bool = False
 
 

@@ -77,14 +77,14 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     malleolus_medial: str = ""
     # on the outside of the shank, in the frontal plane of the ankle
     shank_lateral: str = ""
-    # without these two the toe stands in for their middle
+    # if one of these two is missing, the toe marker replaces their midpoint
     metatarsal_1: str = ""
     metatarsal_5: str = ""
     # on the forefoot, between the heads of the second and the third metatarsal
     toe: str = ""
     psis: str = ""
     psis_opposite: str = ""
-    # stands in for the middle of the PSIS
+    # replaces the midpoint of both PSIS
     sacrum: str = ""
     # without it the knee centre needs thigh_lateral and the width of the knee
     epicondyle_medial: str = ""
@@ -97,14 +97,14 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     knee_device_2: str = ""
     # without it the frontal plane of the shank is that of the malleoli
     fibula_head: str = ""
-    # only checked to lie where they should
+    # used for plausibility checks; the trochanter also for the hip centre of a leg without a pelvis
     tibial_tuberosity: str = ""
     greater_trochanter: str = ""
-    # of the foot's own frame, for its contact with the ground: heads of metatarsals, and the first toe
+    # used only for the axes of the foot in contact with the ground: heads of metatarsals, and the first toe
     metatarsal_2: str = ""
     metatarsal_3: str = ""
     hallux: str = ""
-    # of keypoints, as cameras without markers tell them: centres of joints, and the neck
+    # keypoints from cameras without markers: joint centres, and the neck
     hip_centre: str = ""
     hip_centre_opposite: str = ""
     knee_centre: str = ""
@@ -165,14 +165,14 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     @property
     def roles(self) -> dict[str, str]:
         """Return role -> marker name for the roles from which landmarks are computed if all markers are
-        present: those with a marker, except the spare ones.
+        present: those with a marker, except the replacements (`spare`).
         """
         return {role: name for role, name in self.named.items() if role not in self.spare}
 
     @property
     def spare(self) -> dict[str, str]:
-        """Return role -> marker name for the roles whose marker is used only if that of another role is
-        missing, such as the toe beside both metatarsals.
+        """Return role -> marker name for those roles whose marker is only a replacement for missing ones,
+        such as the toe marker if both metatarsals have markers.
         """
         pairs = {
             "shank_lateral": self.malleolus_medial,

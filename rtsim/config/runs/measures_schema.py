@@ -28,14 +28,14 @@ class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     asis_trochanter_mm: Both | None = None
     # between both ASIS
     inter_asis_mm: float | None = None
-    # from the axis of the knee to that of the ankle; negative = turned outwards
+    # angle from the axis of the knee to that of the ankle; negative = turned outwards
     tibial_torsion_deg: Both | None = None
     # from the marker on the outside of thigh or shank to the axis of knee or ankle; positive = it is behind
     thigh_rotation_deg: Both | None = None
     shank_rotation_deg: Both | None = None
-    # of the markers' spheres
+    # diameter of the spherical markers
     marker_diameter_mm: float | None = None
-    # from the skin to the middle of a marker on the pelvis: radius and base plate
+    # distance from the skin to the centre of a marker on the pelvis: its radius and its base plate
     marker_standoff_mm: float = 0.0
     # regression of the hip centre; none given: harrington2007
     hip: str = ""

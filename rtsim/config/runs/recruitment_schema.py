@@ -14,14 +14,15 @@ USUAL_POWER = 3
 class RecruitmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Settings for the distribution of the load among muscles (docs/recruitment.md)."""
 
-    # sum of activations to a power, or the least peak
+    # what is minimised: the sum of activations to a power, or the largest activation
     criterion: Literal["power", "min_max"] = "power"
     power: Annotated[int, msgspec.Meta(ge=2, le=10)] = USUAL_POWER
-    # of muscles: at their length and speed (Hill), with their passive force, or at rest at optimal length
+    # strength of muscles: at their length and speed, with passive force, or isometric at optimal length
     strength: Literal["hill", "isometric"] = "hill"
-    # of muscles in the criterion: all alike, or by their volume, as energy goes
+    # weight of muscles in the criterion: equal, or by muscle volume, as for metabolic energy
     weight: Literal["equal", "volume"] = "equal"
-    # actuators that pull both ways beside the muscles, by coordinate: what they do at activation 1 [N m, N]
+    # reserve actuators beside the muscles, which act in both directions: coordinate -> torque or force at
+    # activation 1 [N m, N]
     reserves: dict[str, Positive] = {}
 
     def __post_init__(self) -> None:

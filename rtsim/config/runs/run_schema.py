@@ -28,30 +28,32 @@ class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     max_iterations: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 60
     max_step: Annotated[float, msgspec.Meta(gt=0.0, le=3.0)] = 0.5
     restart_rms_mm: Positive = 50.0
-    # frames between two looks for a better assembly of the joints, at most
+    # largest number of frames until it is tested again whether another assembly of the joints fits better
     restart_interval: PositiveInt = 200
     max_prediction_s: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
 
 
 class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Limits of a marker's residual, distances and speed, above which it counts as faulty, and times of their
-    adaptation; docs/damage.md states their source."""
+    """Limits of a marker's residual, distances and speed, above which it counts as faulty, and times in which
+    its usual residual is learnt; docs/damage.md states their source.
+    """
 
     downweight: bool = True
-    # at the solution, from the marker's usual residual
+    # largest distance of the residual in the solved pose from the marker's usual residual
     floor_mm: Positive = 40.0
-    # the same until a marker is known; how far its usual place may be from the calibrated one
+    # the same before the usual residual is known, after n_learn frames; also the largest usual residual
     unknown_mm: Positive = 50.0
-    # from where the others of its segment have it
+    # largest distance of a marker from the place that the other markers of its segment give it
     agreement_mm: Positive = 25.0
     n_learn: PositiveInt = 25
     time_constant_s: Positive = 0.5
     swap_distance_mm: Positive = 20.0
-    # unforeseen motion between two frames that is no fault [m/s]
+    # largest difference from the predicted speed that is not a fault [m/s]
     stray_speed: Positive = 5.0
-    # so long a marker must stay at another place of its segment before it is learnt anew there
+    # time for which a marker must stay at a new place on its segment before that place counts as its own
     relearn_s: Positive = 10.0
-    # so long a marker that is gone is kept where the others of its segment have it; 0 = not at all
+    # time for which a missing marker is replaced by its place relative to the other markers of its segment;
+    # 0 = never
     fill_s: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 1.0
 
 
@@ -64,31 +66,32 @@ class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     (docs/uncertainty.md).
     """
 
-    # of white noise; what the residuals show is believed between these two
+    # standard deviation of white noise; it is estimated from the residuals, within these two limits
     least_noise_mm: Positive = 0.1
     most_noise_mm: Positive = 5.0
-    # of the model, by segment: skin on the bone, markers beside their places; never believed to be less
+    # least standard deviation of a marker relative to the bone, by segment: skin motion and misplaced markers
     pelvis_mm: Positive = 5.0
     thigh_mm: Positive = 7.0
     shank_mm: Positive = 6.0
     foot_mm: Positive = 3.0
     other_mm: Positive = 5.0
-    # part of the variance that all markers of a segment share, a shift and a turn of its skin
+    # fraction of this variance that all markers of a segment share, as translation and rotation of its skin
     rigid_part: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.7
-    # the largest that residuals can make a marker's own error, as a multiple of these
+    # largest standard deviation that is estimated from residuals for a single marker, as a multiple of these
     most_skin: Annotated[float, msgspec.Meta(ge=1.0, le=100.0)] = 3.0
-    # time constant of the mean of the variances of frames that the same markers determine; 0 = none is taken
+    # time constant over which variances are averaged while the visible markers are the same; 0 = no average
     average_s: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 0.5
-    # time in which such errors change, their size over their own speed: of walking, a cycle of 1.2 s
+    # time in which skin errors change, their size divided by their rate of change: here in walking at 1.2 s
+    # per cycle
     skin_time_s: Annotated[float, msgspec.Meta(ge=0.01, le=10.0)] = 0.125
-    # of a segment's mass, in parts of it
+    # standard deviation of a segment's mass, relative to the mass
     segment_mass_percent: Positive = 10.0
-    # of force plates: least noise of a force, and how far the centre of pressure is off along each axis
+    # force plates: least standard deviations of a force, and of the centre of pressure along each axis
     plate_force_n: Positive = 0.5
     plate_centre_mm: Positive = 2.0
     # beyond 5 degrees an error may mislead (McGinley et al. 2009, Gait & Posture 29, 360-369)
     limit_deg: Positive = 5.0
-    # of third angles, about long axes: skin alone makes 4 to 6 degrees where all markers are seen
+    # the same for third angles, rotations about long axes: even with all markers, skin causes 4 to 6 degrees
     limit_rotation_deg: Positive = 7.5
 
 
@@ -111,13 +114,13 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     # longest time that a frame of markers waits for the sample after it
     wait_ms: Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)] = 20.0
-    # nothing but plates is stood on, as on a treadmill: a foot on none of them bears nothing
+    # whether the plates are the only ground, as in a treadmill: then no force acts on a foot beside them
     bear_all: bool = False
-    # bodies that plates press, of a model that brings its own markers; none given: found by its neutral pose
+    # bodies on which the plates act, for a model with its own markers; by default found in the neutral pose
     feet: tuple[str, ...] = ()
-    # instead: of each plate by its name the bodies that bear it, and which part of it, together 1
+    # instead: name of a plate -> body -> fraction of the plate's force that acts on it; the sum is 1
     borne_by: dict[str, dict[str, Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]]] = {}
-    # from and to which second of the recording nobody is on the plates: their mean is taken off
+    # start and end [s] of a time in which nobody is on the plates; their mean force in it is subtracted
     tare: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -143,13 +146,13 @@ class Compare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     and over how many cycles of the movement.
     """
 
-    # name of choices of this config, all of which are run
+    # name of a table of choices of this config, each of which is run
     choice: str
-    # results, and of each the choice that is compared with, then those that are
+    # field of the results -> the choice that is the reference, then the choices compared with it
     fields: dict[str, tuple[str, ...]]
-    # whole cycles that are compared, each by itself
+    # number of whole cycles that are compared, each separately
     cycles: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
-    # where the first begins, when filters have settled
+    # start of the first cycle, after filters have settled
     start_s: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_S)] = 1.0
 
     def __post_init__(self) -> None:

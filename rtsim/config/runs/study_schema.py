@@ -28,9 +28,9 @@ class AnalysedRun(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # a run config, by file or shipped name, and choices that it offers
     config: str = ""
     choices: tuple[str, ...] = ()
-    # keys of the run, on top of the config
+    # keys of the run that replace those of the config
     run: dict[str, Any] = {}
-    # go on with a trial that does not fit its subject
+    # whether a trial is analysed even if it does not fit its subject
     anyway: bool = False
 
 
@@ -41,13 +41,13 @@ class SimulatedModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     model: str
     subject: str = ""
-    # motion of coordinates that take one: a .mot or .sto file
+    # prescribed motion, a .mot or .sto file; further coordinates that follow it
     motion: str = ""
     prescribe: tuple[str, ...] = ()
-    # part of each load that acts; excitation of muscles and torque generators
+    # load -> factor of its force; muscle or torque generator -> excitation
     load: dict[str, float] = {}
     excite: dict[str, float] = {}
-    # rows that are kept for results and curves, at the most
+    # largest number of rows that are stored for results and curves
     rows: Annotated[int, msgspec.Meta(ge=2, le=100_000)] = 2000
 
 
@@ -173,7 +173,9 @@ class StudyResult(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class KeptCurves(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Columns of each case that are stored as curves, at equal steps of its time."""
+    """Columns of the results that are stored as curves for each case, interpolated at `points` evenly spaced
+    times.
+    """
 
     columns: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=1000)]
     points: Annotated[int, msgspec.Meta(ge=2, le=10_001)] = 101

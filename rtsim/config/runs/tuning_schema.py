@@ -18,9 +18,9 @@ class Channel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """One number of every published frame: an entry of a field, or a component of an entry."""
 
     field: str
-    # of the entry; may be left out where there is one
+    # label of the entry; may be left out if the field has only one
     label: str = ""
-    # of a vector: x, y or z
+    # component of a vector: x, y or z
     part: str = ""
 
 
@@ -31,9 +31,9 @@ class CostTerm(Channel, forbid_unknown_fields=True, frozen=True):
 
     # peak: the largest magnitude; rms, mean_square, mean; from_target: rms of the difference to `target`
     reduction: Literal["peak", "rms", "mean_square", "mean", "from_target"] = "rms"
-    # one value, or several at equal parts of the cycle, straight between them and from the last to the first
+    # one value, or several at equal intervals of the cycle, interpolated linearly and periodically
     target: tuple[float, ...] = ()
-    # in the sum of all terms; turns their units into one
+    # factor in the sum of all terms, which also makes their units comparable
     weight: float = 1.0
 
     def __post_init__(self) -> None:
@@ -47,9 +47,9 @@ class CostTerm(Channel, forbid_unknown_fields=True, frozen=True):
 class Cycle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The interval over which a cost is computed: a fixed duration, or from one event to the next."""
 
-    # whole periods of the model's time
+    # duration of a cycle in the model's time
     period_s: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_CYCLE_S)] | None = None
-    # or: begins where this number rises above `above`, as the heel's force at its strike
+    # or: number at whose rise above the value `above` a cycle begins, such as the force under the heel
     begins: Channel | None = None
     above: float = 0.0
 
@@ -63,13 +63,13 @@ class TuningSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     costs: Annotated[tuple[CostTerm, ...], msgspec.Meta(min_length=1, max_length=16)]
     cycle: Cycle
-    # name = [lowest, highest], within controller.ranges; none: those
+    # name = [lowest, highest], within controller.ranges; by default all of controller.ranges
     parameters: dict[str, Range] = {}
-    # after a change, and its ramp, before the first cycle that counts
+    # time between a change of parameters, with its ramp, and the first cycle that is evaluated
     settle_s: NonNegative = 1.0
-    # of a setting; their costs are averaged
+    # number of cycles for each setting, whose costs are averaged
     cycles: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
-    # offline: runs of a setting, each with other noise of the device; their costs are averaged
+    # offline: number of runs for each setting, with different noise of the device; their costs are averaged
     repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
-    # settings that are tried, both of a comparison counted
+    # number of settings that are tried; a comparison of two settings counts as two
     budget: Annotated[int, msgspec.Meta(ge=2, le=100_000)] = 40

@@ -32,7 +32,7 @@ def check_frames(copy: Path, head: Head, content: Content, path: Path) -> Conten
 
     ConfigError if the sizes that ezc3d used do not fit the length of the file.
 
-    copy : the file in Intel format
+    copy : the file, or a copy of it, in Intel format
     head : fields of its header
     content : what ezc3d read from it
     path : path of the file, for messages

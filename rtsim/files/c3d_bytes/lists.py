@@ -15,7 +15,9 @@ def list_of(section: Section, group: str, name: str) -> list[str]:
 
 
 def keys_of(section: Section, group: str, name: str) -> list[str]:
-    """Return the parameter names under which a list is stored in the file, at least the first one."""
+    """Return the names of the parameters in which a file stores a list of texts: `name`, even if the file
+    lacks it, and the continuations NAME2, NAME3, ... that exist.
+    """
     keys = [name]
     while section.parameter(group, key := f"{name}{len(keys) + 1}") is not None:
         keys.append(key)

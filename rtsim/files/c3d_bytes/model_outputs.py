@@ -1,8 +1,9 @@
-"""Results as points of a C3D file: the label, the unit and the list in the group POINT for each result.
+"""Results as points of a C3D file, each with its label, its unit, and the parameter of the group POINT, such
+as ANGLES, that lists its label.
 
-Angles and moments are those of the ISB's joint coordinate systems, not those of Plug-in Gait, so their
-labels end in ISB. Only angles and joint centres by the definitions of the conventional gait model have the
-plain names of Plug-in Gait.
+Angles and moments are those of the ISB's joint coordinate systems, not those of Plug-in Gait, so their labels
+end in ISB. Only angles and joint centres by the definitions of the conventional gait model have the plain
+names of Plug-in Gait.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ UNITS = {
 
 
 class ModelOutputs(NamedTuple):
-    """Points for a C3D file, their units for the group POINT, and notes for the user."""
+    """Points to add to a C3D file, units by the names of their parameters in the group POINT (such as
+    ANGLE_UNITS), and notes for the user.
+    """
 
     points: tuple[NewPoint, ...]
     units: dict[str, str]
@@ -78,7 +81,8 @@ class _NamedOutput(NamedTuple):
 def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
     """Convert the results of a run to points of the C3D file it read, one row for each frame of the file.
 
-    Frames without a result (stale, not converged, invalid input) and unsolved frames are missing.
+    Points are NaN in frames without a usable result (stale, not converged, invalid input) and in frames for
+    which the run computed none.
     """
     specs = {spec.name: spec for spec in results.session.fields}
     mass = results.session.meta.get("mass_kg")

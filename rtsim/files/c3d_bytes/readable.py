@@ -1,5 +1,5 @@
-"""A copy of a C3D file that ezc3d, the library that reads C3D files, can read where it cannot read the file
-itself.
+"""Provides a copy of a C3D file that ezc3d, the library that reads C3D files, can read if it cannot read the
+original.
 
 ezc3d supports only the Intel format, and files by Vicon only with the group TRIAL, which programs that edit
 such files leave out.
@@ -32,10 +32,10 @@ CONVERSION = ("SCALE", "OFFSET")
 
 @contextmanager
 def readable_copy(path: Path, head: Head) -> Iterator[Path]:
-    """Yield the path at which ezc3d can read a C3D file: its own, or that of a temporary copy, which is
-    deleted afterwards.
+    """Yield a path at which ezc3d can read a C3D file: that of the file itself or of a temporary copy, which
+    is deleted afterwards.
 
-    An error about the copy is raised with the name of the file itself.
+    An error about the copy is raised with the name of the original file.
     """
     section = _parameters(path, head)
     _check_conversion(section, path)

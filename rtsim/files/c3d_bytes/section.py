@@ -64,7 +64,9 @@ class Record(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Name of the parameter or group in the form used for look-up."""
+        """Name of the parameter or group in upper case and without blanks at its ends, by which it is looked
+        up.
+        """
         return self.name.decode("latin-1").strip().upper()
 
 

@@ -36,7 +36,7 @@ class C3dSource(NamedTuple):
     section : its parameters, to be changed
     layout : layout of its frames
     n_frame : number of its frames
-    first : index of the first frame, from 0
+    first : index of its first frame in the capture, counted from 0
     rate : frame rate [Hz]
     scale : metres per unit of length
     up : the axis of the file that points up, such as "+Z"

@@ -1,4 +1,6 @@
-"""Results written into a C3D file: the whole source, followed by points, units, events and values."""
+"""Writes a C3D file with the whole content of a source file and the results of a run as additional points,
+units, events and spatio-temporal values.
+"""
 
 from __future__ import annotations
 

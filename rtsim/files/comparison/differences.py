@@ -69,7 +69,8 @@ class QuantityDifferences:
     ) -> None:
         """Compare the quantity in corresponding frames of both runs, one (n, ...) and other (n, ...).
 
-        spec : the quantity in this session, which may have other entries than in the one before
+        spec : description of the quantity in this session; its entries may differ from those of other
+            sessions
         numbers, times : (n,) - numbers and times of the frames
         """
         rows = (
@@ -105,8 +106,8 @@ class QuantityDifferences:
             self.most = place(*(int(x) for x in np.unravel_index(int(size.argmax()), size.shape)))
 
     def within(self, relative: float, absolute: float) -> bool:
-        """Return whether no value is missing in only one run, and no difference exceeds both `relative`
-        times the peak and `absolute`.
+        """Return whether the runs agree in this quantity: no value is missing in only one of them, and every
+        difference is at most `absolute`, or at most `relative` times `peak`.
         """
         return self.n_lacking == 0 and self.largest <= max(relative * self.peak, absolute)
 

@@ -33,10 +33,11 @@ class RunDifferences:
     ----------
     n_session, n_frame : numbers of compared pairs of sessions, and of frames
     unpaired : notes on sessions, frames and quantities that only one of the runs has
-    settings : notes on differing entries of descriptors, which do not make runs different
-    quantities : differences by stream and name
+    settings : notes on entries that differ between the descriptors of the two runs, such as options; such
+        entries alone do not count as a difference between the runs
+    quantities : (stream, name of a quantity) -> differences of its values
     status : differences of the status of results
-    notes : sentences on omitted parts of a file
+    notes : sentences on parts of a file that could not be read
     """
 
     def __init__(self) -> None:
@@ -48,8 +49,11 @@ class RunDifferences:
         self.status = StatusDifferences()
 
     def is_equal(self, relative: float, absolute: Mapping[str, float]) -> bool:
-        """Return whether both runs have the same frames, statuses and quantities, with values equal within
-        `relative` times a quantity's peak, or within its `absolute` tolerance by name.
+        """Return whether both runs have the same frames, statuses and quantities, with values that are equal
+        within tolerances.
+
+        relative : tolerance as a fraction of the largest magnitude of a quantity in the first run
+        absolute : name of a quantity -> tolerance in its unit, which is used if it is the larger one
         """
         near = (
             found.within(relative, absolute.get(name, 0.0)) for (_, name), found in self.quantities.items()

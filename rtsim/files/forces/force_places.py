@@ -59,10 +59,11 @@ class LowMarkers:
 def unit_by_markers(
     times: Array, points: Array, heavy: NDArray[np.bool_], trial: MarkerTrial, factor: float
 ) -> tuple[str, float, float]:
-    """Return the unit of length with which the points of force application lie near the feet, if they do not
-    with `factor`; "" = no unit, or `factor` is right.
+    """Return the unit of length with which the points of force application lie near the feet; "" if they
+    already do so with the unit as read, or if no unit is clearly better.
 
-    Also return the distance of the points from the nearest low marker with `factor`, and with that unit [m].
+    Also return a distance [m] of the points from the nearest low marker, below which 30 % of the distances
+    are: first with the unit as read, then with the returned unit.
 
     times : (n,) [s]
     points : (n, n_plate, 3) in ground axes and the file's unit

@@ -26,14 +26,14 @@ UNITS = ("s", "N", "N m")
 class PlateStream(NamedTuple):
     """The force plates described by the descriptor of a forces session.
 
-    names : names of the plates; empty if the session cannot be used
+    names : names of the plates; empty if the session has other fields than forces, so that it is not used
     n_sample : largest number of samples in a message
     corners : (n_plate, 4, 3) in ground [m]; NaN if unknown
-    z_up : 1 where Z points up, else 0
+    z_up : 1 where Z points up, 0 where Y does
     rate : samples per second [Hz], 0 if unknown
     zero : (n_plate, 6) offset of force and moment that the sender has subtracted by taring, in ground [N, N
         m]
-    faults : notes for the user
+    faults : notes for the user on missing or implausible entries of the descriptor
     """
 
     names: tuple[str, ...]
@@ -152,12 +152,12 @@ def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list
 def force_channel(
     trial: ForceTrial, rate: float, *, t_start: int, speed: float = 1.0, time_base: str = "", source: str = ""
 ) -> PlayedStream:
-    """Convert the forces of a trial to a played stream with `rate` messages per second [Hz], each with the
-    samples since the previous one.
+    """Convert the forces of a trial to a stream that can be played with `rate` messages per second of the
+    trial [Hz], each with the samples since the previous message.
 
-    The time of a message is that of its last sample.
+    The time of a message is at or after that of its last sample.
 
-    t_start : clock at the start of the session [ns]
+    t_start : clock reading at the start of the session [ns]
     speed : factor by which the trial is played faster than recorded
     time_base : id of the time base, also stated in the markers' session, so that the two streams are paired
         by `time`

@@ -21,8 +21,8 @@ LEAST_TARE_S = 0.1
 
 
 def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
-    """Return the trial with the mean force and moment from start to stop [s] subtracted from each plate, with
-    notes.
+    """Return the trial with the mean force and moment from start to stop [s] subtracted from each plate, and
+    with additional notes on this.
 
     A plate whose normal force varies by more than 20 N in this time, or exceeds 50 N, is not empty; it is
     left unchanged, which is reported. ConfigError if the samples cover less than 0.1 s, or no plate is empty.
@@ -86,7 +86,7 @@ def name_tared(names: Sequence[str], found: NDArray[np.int64], normal: FloatArra
     """Return two texts: the names of the tared plates with their normal forces [N], and the names of the
     plates that were not tared; "" if there are none.
 
-    found : (n_plate,) - 0 = tared, 1 = not tared, as a load was on the plate, -1 = not tared without a sample
+    found : (n_plate,) - 0 = tared, 1 = not tared because it was loaded, -1 = not tared for lack of samples
     normal : (n_plate,) - subtracted normal forces [N]
     """
     empty = found == EMPTY

@@ -19,10 +19,12 @@ def read_forces(
     """Read the force plates of a file of any supported format (such as .c3d, .mot, .sto, .forces) as forces
     in ground, or those that a file of OpenSim's external loads names.
 
-    up : axis of the file that points up ("Y", "Z", "-Y", ...), which overrides the file and the guess
+    up : axis of the file that points up ("Y", "Z", "-Y", ...); by default that stated in the file, or else
+        inferred from the data
     units : unit of length ("m", "cm", "mm", ...), which overrides that of the file; after a comma the unit of
         moments ("mm,Nm")
-    markers : markers of the same recording, if any; their feet show where forces can act
+    markers : markers of the same recording, if any; with a wrong unit of length, forces would not act near
+        the feet that these markers show
 
     All conversions, assumptions and omissions are listed in `notes`. ConfigError for other suffixes and for
     files that cannot be read.

@@ -54,7 +54,9 @@ def with_moments(channels: FloatArray, origin: FloatArray) -> Wrench:
 
 def with_eight(channels: FloatArray, origin: FloatArray) -> Wrench:
     """Read type 3: the forces Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4 of four sensors at (+-a, +-b), each named
-    after its axis and its sensors; `origin` is (a, b, z).
+    after its axis and its sensors.
+
+    origin : (a, b, z) [m], with z from the plane of the sensors to the surface, along the plate's z axis
     """
     x12, x34, y14, y23, z1, z2, z3, z4 = channels.T
     a, b = abs(origin[0]), abs(origin[1])

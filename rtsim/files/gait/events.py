@@ -41,7 +41,7 @@ class GaitEvent(NamedTuple):
     side : right, left, or "" for an event without a side
     kind : "foot strike", "foot off", or "" for another
     label : label in its source
-    by : origin of the event: "file", or detected from "plates" or "markers"
+    by : origin of the event: "file", detected from "plates" or "markers", or "marked" by a user during a run
     subject : the person, if a file states it
     """
 
@@ -80,7 +80,9 @@ def read_events(path: str | Path, person: str = "") -> ToldEvents:
 def of_groups(
     parameters: Mapping[str, Mapping[str, Sequence[Any]]], person: str = ""
 ) -> tuple[list[GaitEvent], list[str]]:
-    """Return the events of the group EVENT without those of other subjects, and notes for the user."""
+    """Return the gait events in the group EVENT of a C3D file, and notes for the user; in a file with several
+    subjects, events of other subjects than `person` are left out.
+    """
     group = parameters.get("EVENT", {})
     times = [x for x in group.get("TIMES", ()) if not isinstance(x, str)]
     n_told = len(times) // 2
@@ -139,7 +141,8 @@ def header_events(data: bytes) -> list[GaitEvent]:
 
 
 def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Sequence[str] = ()) -> ToldEvents:
-    """Return events in the order of time, without those at impossible times, with notes for the user.
+    """Return events sorted by time, without those whose time is not finite or far too large, together with
+    `notes` and further notes on these changes.
 
     span : first and last time of the trial [s]. If all events are earlier than the first frame, their times
         are taken as counted from that frame, provided that they then lie within the trial

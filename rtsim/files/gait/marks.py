@@ -19,7 +19,9 @@ MOST_MARKS = 10_000
 
 
 def mark_of(args: Mapping[str, Any]) -> GaitEvent | None:
-    """Return the event in the arguments of a mark command; None if they are invalid."""
+    """Return the event that a user marked, from the arguments of the command that marks it; None if these are
+    invalid.
+    """
     time, label = args.get("time"), args.get("label")
     if isinstance(time, bool) or not isinstance(time, (int, float)) or not isinstance(label, str):
         return None

@@ -74,17 +74,19 @@ def up_by_names(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[s
 
 
 def can_tell_up(names: Sequence[str]) -> bool:
-    """Return whether markers with these names can show by `up_by_names` which axis points up."""
+    """Return whether there are foot markers and also pelvis or trunk markers among these names, so that
+    `up_by_names` can find the axis that points up.
+    """
     pelvis, trunk, foot = upper_and_lower(names)
     return bool(len(foot) and (len(pelvis) or len(trunk)))
 
 
 def up_by_floor(positions: NDArray[np.float64]) -> str | None:
-    """Return the axis along which all markers stay above a floor at 0; if several do, the one with the
-    widest spread.
+    """Return the axis along which nearly all marker coordinates are above 0, the usual height of the floor;
+    if there are several, the one along which the markers are most widely spread.
 
-    positions : (n, n_marker, 3) [m], axes of the file. None if no axis has a floor. Axes that point down
-    are not considered: standing on the negative side of a laboratory is far more common.
+    positions : (n, n_marker, 3) [m], axes of the file. None if there is no such axis. Axes that point down
+        are not considered: standing on the negative side of a laboratory is far more common.
     """
     frames = thin(positions)
     samples = frames[np.isfinite(frames).all(axis=2)]

@@ -40,8 +40,8 @@ class Scaling(NamedTuple):
 
 
 def with_all_frames(path: Path, head: Head, content: Content) -> Content:
-    """Return the content with every frame and sample in the file, its true first frame, and notes for the
-    user.
+    """Return the content of a C3D file with the frames and analog samples that ezc3d did not read because of
+    16-bit counts, and the true number of the first frame; notes on this are added to it.
     """
     content = content._replace(first=_first(head, content))
     n_read, n_point, _ = content.points.shape

@@ -70,7 +70,8 @@ class Settled(NamedTuple):
 
 
 def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Settled:
-    """Determine unit and up axis of a raw trial; `up` and `units` override the file and the guess.
+    """Determine the unit of length and the up axis of a raw trial; `up` and `units`, if given, override what
+    the file states and what the data suggest.
 
     Raises ConfigError for an unknown axis or unit, and for an impossible unit without a clear replacement.
     """
@@ -105,7 +106,8 @@ def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Se
 def to_ground(
     raw: RawTrial, up: str | None = None, units: str | None = None, person: str = ""
 ) -> MarkerTrial:
-    """Convert a raw trial to metres and Y up; `up` and `units` override the file and the guess.
+    """Convert a raw trial to metres and Y up; `up` and `units`, if given, override what the file states and
+    what the data suggest.
 
     person : the person whose markers are used, if there are several; "" = all
 

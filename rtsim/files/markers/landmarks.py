@@ -27,8 +27,8 @@ def plain_name(name: str) -> str:
 
 
 def plain_names(names: Sequence[str]) -> list[str]:
-    """Apply plain_name to many names at once, in one pass over their bytes, because unknown senders may send
-    thousands of names.
+    """Return marker names in lower case without separators, as `plain_name` does, but in one pass over the
+    bytes of all names, because unknown senders may send thousands of names.
     """
     if not names:
         return []
@@ -37,8 +37,8 @@ def plain_names(names: Sequence[str]) -> list[str]:
 
 
 def upper_and_lower(names: Sequence[str]) -> tuple[list[int], list[int], list[int]]:
-    """Return the indices of the markers on the pelvis, on the trunk or head, and on the feet, judged by
-    their names.
+    """Return three lists, judged by the markers' names: the indices of the markers on the pelvis, of those on
+    the trunk or head, and of those on the feet.
     """
     pelvis, trunk, foot = [], [], []
     for index, name in enumerate(names):

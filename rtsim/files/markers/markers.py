@@ -24,7 +24,8 @@ def read_markers(
     """Read the marker trial of a file of any supported format (such as .trc, .c3d, .mcap) in the ground
     frame.
 
-    up : axis of the file that points up ("Y", "Z", "-Y", ...), which overrides the file and the guess
+    up : axis of the file that points up ("Y", "Z", "-Y", ...); by default that stated in the file, or else
+        inferred from the data
     units : unit of length of the file ("m", "cm", "mm", ...), which overrides that of the file
     person : the person whose markers are used, if the file has several; "" = all
     virtual : keep positions that a model computed (joint centres, segment axes) in a C3D file
@@ -47,7 +48,9 @@ def check_kind(path: str | Path) -> FileFormat:
 
 
 def near_statics(source: str) -> str:
-    """Return a hint at static trials in the same folder, found by their names; "" if there are none."""
+    """Return a phrase for an error that names possible static trials in the same folder, whose names contain
+    "static"; "" if there are none.
+    """
     path = Path(source)
     if not is_file(path):
         return ""

@@ -31,7 +31,7 @@ class NaturalTrial(NamedTuple):
 
     Q : (n, 48) float64 - natural coordinates [u, rP, rD, w] of foot, shank, thigh, pelvis; u and w are
         directions [1], rP and rD points [m]
-    markers : the measured skin markers, named <segment>_<number> in the same order
+    markers : the measured skin markers, named <segment>_<number>, segment after segment in this order
     """
 
     Q: NDArray[np.float64]

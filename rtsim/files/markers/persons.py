@@ -18,8 +18,8 @@ UNNAMED = "unnamed"
 
 
 def parted(label: str, separators: str = COLON) -> tuple[str, str]:
-    """Split a label into person and marker: before and after the last colon, or the first of other
-    separators.
+    """Split a label into the name of a person and that of a marker, at its last colon or at the first of
+    other given separators; the person is "" if there is no separator.
     """
     if separators == COLON:
         person, _, marker = label.rpartition(COLON)
@@ -106,7 +106,7 @@ def of_person(raw: RawTrial, person: str = "") -> RawTrial:
 
 
 def shared_in(nameless: Sequence[str], person: str) -> str:
-    """Return a note on markers without a prefix that are assigned to the only person."""
+    """Return a note that markers without a prefix were assigned to the only person in the labels."""
     n = len(nameless)
     return (
         f"{n} {'marker' if n == 1 else 'markers'} without a person's name before the label, as in Anna:LASI "

@@ -124,10 +124,10 @@ def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequen
 
 
 def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
-    """Add to an error the notes of its trials on labels that occur more than once or were left out, as these
-    may be the cause.
+    """Return an error that also contains the notes of its trials on labels that occur more than once or were
+    left out, as these may be the cause of the error.
 
-    Notes are not printed when a run is refused.
+    A run that ends with an error does not print the notes of its trials.
     """
     notes = [f"{trial.source}: {note}" for trial in trials if trial for note in trial.notes]
     said = [note for note in notes if REPEATED in note or LISTED in note]

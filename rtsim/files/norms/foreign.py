@@ -28,7 +28,11 @@ COLUMNS = "the columns variable, percent, mean, and deviation (or sd) for the st
 
 
 class ForeignNorms(NamedTuple):
-    """Norms of another program; notes : sentences on what was left out."""
+    """Norms of gait angles from a file of another program.
+
+    curves : name of a variable -> its norm
+    notes : sentences on variables that were left out
+    """
 
     curves: Mapping[str, NormCurve]
     notes: tuple[str, ...]

@@ -84,7 +84,9 @@ def read_norms(path: Path) -> NormSet:
 
 
 def norms_of(table: Mapping[str, Any], where: str) -> NormSet:
-    """Return norms from a parsed table, after checks."""
+    """Return the norms in the parsed content `table` of a norm file; ConfigError naming `where` for invalid
+    content.
+    """
     unknown = next((key for key in table if key not in KEYS), None)
     if unknown is not None:
         raise ConfigError(f"unknown key {unknown!r}", where=where, allowed=", ".join(KEYS))
@@ -142,7 +144,9 @@ def _is_number(x: Any) -> bool:
 
 
 def check_convention(norms: NormSet, convention: str, where: str) -> None:
-    """Raise ConfigError for norms of another convention than that of the angles."""
+    """Raise ConfigError if norms have another convention of angles (isb or cgm) than the angles to be
+    compared with them; where : file of the norms, for the error
+    """
     if norms.convention != convention:
         raise ConfigError(
             f"the norms follow {CONVENTIONS[norms.convention]}, but the angles follow "

@@ -13,14 +13,15 @@ CONVENTIONS = {ISB: "ISB joint coordinate systems", CGM: "conventional gait mode
 
 
 class GaitVariable(NamedTuple):
-    """An angle over the gait cycle in degrees, with the same sign on both sides.
+    """An angle of the gait report in degrees; a positive value has the same anatomical meaning on both sides.
 
     name : name in norms and tables
-    title : title on paper
+    title : title in reports
     up, down : meaning of positive and negative values
-    fields : convention -> field of the results and label without side
+    fields : convention -> field of the results, and label of the angle in it, without its side
     gcd : name in .gcd files
-    turned : convention in which the label has no side, and the left side has the opposite sign
+    turned : convention in which the results have a single angle for both sides, whose sign is reversed for
+        the left side; "" = none
     """
 
     name: str

@@ -23,7 +23,7 @@ def body_tables(
     coordinates.
 
     followers : coordinates that a coupler determines
-    named : all names that other elements refer to
+    named : names of coordinates to which constraints or path points refer
     """
     carried: dict[str, OsimJoint] = {}
     for joint in joints:
@@ -74,7 +74,8 @@ def names_of_their_own(joints: list[OsimJoint], bodies: Collection[str]) -> set[
 def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> Table:
     """Return those entries of a body's table in a model file that describe the joint which carries the body.
 
-    followers : coordinates that a coupler determines; named : names that other elements refer to
+    followers : coordinates that a coupler determines
+    named : names of coordinates to which constraints or path points refer
     """
     kind, in_parent, coordinates = joint.kind, joint.parent.transform, joint.coordinates
     if joint.node.tag == "FreeJoint" and not any(c.name in named or c.held is not None for c in coordinates):
@@ -118,10 +119,11 @@ def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[
 
 
 def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> None:
-    """Add notes on properties of an ellipsoidal joint that rtsim does not support; ConfigError if an element
-    of the file depends on such a property.
+    """Add a note that the angles of an ellipsoidal joint are not coordinates in rtsim; ConfigError if one of
+    them is locked, or if other elements of the file refer to it.
 
-    followers : coordinates that a coupler determines; named : names that other elements refer to
+    followers : coordinates that a coupler determines
+    named : names of coordinates to which constraints or path points refer
     """
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:

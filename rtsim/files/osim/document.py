@@ -40,7 +40,7 @@ class Document:
 
     where: str
     version: int = 0
-    defaults: dict[str, ElementTree.Element] = field(default_factory=dict)  # of a class of elements
+    defaults: dict[str, ElementTree.Element] = field(default_factory=dict)  # class -> its default element
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str, aloud: bool = False) -> None:

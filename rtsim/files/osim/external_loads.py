@@ -25,8 +25,10 @@ class ForceColumns(NamedTuple):
 class ExternalLoads(NamedTuple):
     """The forces in external loads, and the bodies on which they act, in the order of the file.
 
-    columns : columns of the forces in their file; empty if no force names its own
-    pressed : bodies on which the forces of these columns act
+    forces : the file that contains the forces
+    bodies : bodies on which a force acts
+    columns : prefixes of the columns of each force in that file; empty if no force names its columns
+    pressed : body on which each force of `columns` acts
     """
 
     forces: Path
@@ -93,13 +95,13 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
 
 
 def check_columns(force: Node, body: str, named: ForceColumns, before: Mapping[ForceColumns, str]) -> None:
-    """Raise ConfigError for columns that an earlier force uses, as its force, its point or its moment.
+    """Raise ConfigError if an element names the same columns for force, point or moment as an earlier one.
 
     Otherwise one plate would act twice, and the intended one not at all.
 
     force, body : the element, and the body on which it acts
     named : prefixes of its columns
-    before : prefixes of the columns of earlier forces, each with its body
+    before : prefixes of the columns of earlier elements, each with the body on which that element acts
     """
     for other, its_body in before.items():
         for what, own, its in zip(ForceColumns._fields, named, other, strict=True):

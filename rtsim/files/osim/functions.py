@@ -85,8 +85,8 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
 
 
 def rough_value(function: dict[str, Any], x: float) -> float:
-    """Evaluate the function at x, with linear interpolation between the knots of a spline; without a
-    function, return x.
+    """Evaluate a function, given as keys of a model file, at x: exactly, except that a spline is interpolated
+    linearly between its knots. Without such keys, return x.
     """
     if "constant" in function:
         return float(function["constant"])

@@ -40,8 +40,11 @@ AXES = ("translation1", "translation2", "translation3", "rotation1", "rotation2"
 
 @dataclass(frozen=True)
 class OsimCoordinate:
-    """A coordinate of a joint [rad, m]; coupled : whether it is an angle that OpenSim does not write in
-    degrees.
+    """A coordinate of a joint.
+
+    default : its default value [rad, m]
+    angular : whether it is an angle
+    coupled : whether it is an angle of OpenSim's motion type Coupled, which OpenSim never writes in degrees
     """
 
     node: Node

@@ -40,8 +40,11 @@ ALLOWED = {
 
 
 class Paths:
-    """Reader of the points of muscle paths; it has the frames of the model, and the poses of bodies, the
-    values of coordinates and the wrap objects at the default coordinates.
+    """Converts the paths of muscles to elements of a model file.
+
+    frames : frames of the model
+    poses : body -> its pose in ground at the default coordinates
+    defaults, units : coordinate -> its default value [rad, m], and its unit in the model file, deg or mm
     """
 
     def __init__(

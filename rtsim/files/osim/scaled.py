@@ -62,9 +62,7 @@ def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> 
 
 
 def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
-    """Write numbers into a property of an element; the property is added if the file left it at its
-    default.
-    """
+    """Write numbers into a property of an element, and add the property if the file does not contain it."""
     values = [numbers] if isinstance(numbers, float) else list(numbers)
     own = node.element.find(tag)
     if own is None:
@@ -205,9 +203,9 @@ def scale_couplers(model: Node, joints: list[OsimJoint], factors: Mapping[str, A
 
 
 def multiply(holder: Node, factor: float, identity: bool = True) -> None:
-    """Multiply the function in a property of an element by a factor.
+    """Multiply the function in a property of an element by a factor; nothing changes if there is no function.
 
-    identity : whether a property without a function, which means the coordinate itself, is multiplied, too
+    identity : whether the identity function f(q) = q is multiplied, too
     """
     found = function_below(holder)
     if found is None or factor == 1.0:

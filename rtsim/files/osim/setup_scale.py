@@ -14,8 +14,8 @@ Factors = tuple[float, float, float]
 
 
 class Measurement(NamedTuple):
-    """The scale factors of some axes of bodies: distances between markers on a person divided by those in the
-    model.
+    """Pairs of markers whose distances on a person, divided by those in the model, give the scale factors of
+    some bodies along some of their axes.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Scaler(NamedTuple):
     how masses are scaled.
     """
 
-    order: tuple[str, ...]  # of "measurements" and "manualScale"; what comes later goes before
+    order: tuple[str, ...]  # of "measurements" and "manualScale"; later ones override earlier
     measurements: tuple[Measurement, ...]
     by_hand: tuple[tuple[str, Factors], ...]  # body and its factors
     marker_file: Path | None

@@ -34,7 +34,7 @@ class PathPoint(NamedTuple):
     """A point of a muscle's path, with its position at the default coordinates."""
 
     position: Array  # (3,) - in ground [m]
-    there: bool  # False: a conditional point out of its range
+    there: bool  # False: a conditional point, inactive at the default coordinates
 
 
 class Wrap(NamedTuple):
@@ -42,13 +42,15 @@ class Wrap(NamedTuple):
     its table for the model file.
     """
 
-    after: int  # point of the path that it follows
-    along: float  # where on the segment it is nearest, in [0, 1]
+    after: int  # index of the path point that it follows
+    along: float  # where the segment is nearest to the surface, from 0 to 1
     station: Table
 
 
 class WrapObjects:
-    """The wrap objects of a model by name; those that muscles use become surfaces."""
+    """The wrap objects of a model by name; those that muscles use are converted to surfaces of the model
+    file.
+    """
 
     def __init__(self, frames: OsimFrames, poses: dict[str, Transform]) -> None:
         self.poses = poses
@@ -150,8 +152,8 @@ def inside(point: PathPoint, surface: Table, X_GS: Transform) -> bool:
 
 
 def meets(points: Sequence[PathPoint], surface: Table, X_GS: Transform) -> bool:
-    """Return whether the straight line between two path points intersects a surface, or nearly does; X_GS
-    : pose of the surface in ground.
+    """Return whether the straight line between two path points intersects a surface, or passes within 1 mm of
+    it; X_GS : pose of the surface in ground.
     """
     p, q = (X_GS.inverse().apply(point.position) for point in points)
     share = np.linspace(0.0, 1.0, N_SAMPLE)[:, None]

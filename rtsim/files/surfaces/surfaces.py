@@ -91,7 +91,9 @@ def _parsed(data: bytes, kind: str, path: Path) -> tuple[NDArray[np.float64], ND
 
 
 def welded(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> TriangleSurface:
-    """Merge vertices at the same place; triangles that lose a side and unused vertices are removed."""
+    """Merge vertices at the same position; remove triangles of which two corners become the same, and
+    vertices that no triangle uses.
+    """
     if not len(triangles) or not np.isfinite(vertices).all():
         return TriangleSurface(vertices, triangles)
     size = float(np.ptp(vertices, axis=0).max()) or 1.0

@@ -23,11 +23,11 @@ N_NEAREST = 6
 
 
 class CurveCell(NamedTuple):
-    """One cell of a figure: a single quantity of a field.
+    """One cell of a figure: a single quantity of a field, on both sides.
 
-    spec : the field
+    spec : description of the field
     title : title in words
-    of : right, left or "" -> index of the column in the flattened field
+    of : right, left or "" -> index of the quantity's column in the flattened field
     labels : right, left or "" -> name of that column
     """
 
@@ -52,14 +52,14 @@ def words_of(name: str) -> str:
 
 
 def is_drawable(spec: FieldSpec) -> bool:
-    """Return whether a field can be drawn as curves over time: it has the role `value`, and one or two
-    axes.
+    """Return whether a field can be drawn as curves over time: it contains values (not standard deviations or
+    masks), in an array of one or two axes.
     """
     return spec.role == "value" and len(spec.shape) in (1, 2) and math.prod(spec.shape) > 0
 
 
 def cells_of_field(spec: FieldSpec, side: str) -> list[CurveCell]:
-    """Return the curves of a field.
+    """Return the cells of a figure for a field, one for each quantity, with its curves on both sides.
 
     side : side of labels that do not state one; "" = no side
     """
@@ -120,7 +120,9 @@ def slug(words: str) -> str:
 
 
 def names_of(cell: CurveCell) -> set[str]:
-    """Return further names that select a cell: its quantity, its joint or panel, and its kind of quantity."""
+    """Return the names, besides that of its field, by which a user can select a cell: its quantity, its joint
+    or panel, and its kind of quantity.
+    """
     spec = cell.spec
     bases = {slug(base) for base in (_base_of(side, label) for side, label in cell.labels.items())}
     found = {slug(cell.title), *bases}
@@ -186,7 +188,7 @@ def chosen_cells(session: Session, words: str, where: str = "--curves") -> list[
 
 
 def matching_cells(cells: Sequence[CurveCell], word: str) -> list[CurveCell]:
-    """Return the cells that a name selects."""
+    """Return the cells that a name given by a user selects, such as a field, a joint or a quantity."""
     asked = slug(word)
     if asked == ALL:
         return list(cells)

@@ -65,8 +65,9 @@ def export(
     model_markers : for .trc files: write the markers of the fitted model, not the measured ones
     up, units : axis that points up, and unit of length, of the markers, where the recording states them
         wrongly
-    frames : frames that tables have: marked (all, with a column `status`), all (without it), or ok
-    columns : columns of tables: all, motion, or kinetics
+    frames : frames that tables have: marked (all, with a column `status`), all (without it), or ok (reliable
+        ones)
+    columns : columns of tables: all, motion, or kinetics (moments and powers)
 
     ConfigError for an unsupported suffix, missing content, or a file that cannot be written. An existing file
     is replaced.
@@ -206,8 +207,9 @@ def of_leg(
 
 
 def without_holes(table: Table) -> Table:
-    """Return the table of motion, moments and powers. If gaps of the moments would remove rows in its
-    interior, over which a reader would interpolate, return only the motion.
+    """Return the table of motion, moments and powers without further change, unless moments or powers are
+    missing in the middle: their rows would be left out, and a reader would interpolate over them, so that
+    only the motion is returned.
     """
     names = tuple(f"{field}." for field in KINETIC)
     unknown = np.isnan(table.data)
@@ -222,10 +224,10 @@ def without_holes(table: Table) -> Table:
 
 
 def of_kinetics(table: Table, kept: Table) -> list[str]:
-    """Return notes on options that would write values which a table has lost with its gaps: moments and
-    powers whose columns were left out, or rows that were left out because moments are missing there.
+    """Return a note on the option with which a user gets values that were left out of a table because of
+    gaps: moments and powers whose columns are left out, or motion in rows without moments and powers.
 
-    table, kept : the table with its gaps, and the part of it that is written
+    table, kept : the complete table, and the part of it without gaps that is written
     """
     names = tuple(f"{field}." for field in KINETIC)
     if any(name.startswith(names) and name not in kept.columns for name in table.columns):

@@ -108,8 +108,10 @@ def _check_commas(lines: Sequence[str], where: str) -> None:
 def table_lines(
     lines: Sequence[str], start: int, n_column: int, announced: int = 0
 ) -> tuple[list[Line], list[str]]:
-    """Return non-empty lines from index `start` on, numbered from 1, without an incomplete last row.
+    """Return the non-empty lines from index `start` on, each with its number in the file, from 1, without an
+    incomplete last row; and a note on such a row.
 
+    n_column : number of columns of a complete row
     announced : number of rows in the header; 0 = not stated
     """
     rows = [(index + 1, lines[index]) for index in range(start, len(lines)) if lines[index].strip()]

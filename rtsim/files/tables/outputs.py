@@ -18,7 +18,7 @@ C3D = ".c3d"
 
 
 def check_outputs(paths: Sequence[Path], option: str = "--out", whole_c3d: bool = False) -> None:
-    """Raise ConfigError before a run if a file could not be written after it.
+    """Raise ConfigError, before a run begins, if one of the files for its results cannot be written later.
 
     option : command-line option that states the files, for the error
     whole_c3d : whether results may be appended to a copy of the run's recording

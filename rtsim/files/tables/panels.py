@@ -37,19 +37,19 @@ class FigurePanel(NamedTuple):
     """Curves over a common horizontal axis.
 
     x, curves : (len(x),) values on the horizontal axis, and name of a curve -> (len(x),) its values
-    enlarged : an enlarged part of the time, with its own axis
+    enlarged : whether the panel is an enlarged part of the time with a horizontal axis of its own
     deviations : name of a curve -> (len(x),) its standard deviation, drawn as a band, or (2, len(x)) the
         extent of the band below and above; None = none
     band : meaning of the band in the key: one standard deviation, or the range of all runs
     whole_band : whether the vertical axis includes the bands, which are otherwise cut off
-    flagged : (len(x),) bool, values that are not reliable, shaded; None = none
+    flagged : (len(x),) bool, whether values are unreliable, which is shown by shading; None = none
     row : panels with the same row are side by side; "" = it has a row of its own
     sides : name of a curve -> right or left, which determines its colour; None = curves are coloured by
         number
     least : smallest useful range of the vertical axis, in its unit
     from_zero : whether the vertical axis begins at zero
     marks : gait events on the horizontal axis: position, right or left or "", and whether it is a foot strike
-    group : panels of one group are kept on one page if possible; "" = none
+    group : panels of one group are placed on one page if possible; "" = none
     """
 
     title: str
@@ -92,7 +92,9 @@ def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None)
 
 
 def small_of(curves: Mapping[str, Array]) -> list[str]:
-    """Return the names of curves that are very small compared with the largest one."""
+    """Return the names of curves whose largest magnitude is very small compared with that of the largest
+    curve.
+    """
     peaks = peaks_of(curves)
     least = SMALL * max(peaks.values(), default=0.0)
     return [name for name, peak in peaks.items() if not peak > least]
@@ -110,8 +112,8 @@ def panels_of_results(results: Results, chosen: str = "") -> FigureContent:
         (knee_flexion); "" = every field that states how it is drawn; of a field with many cells, those with
         the largest values
 
-    Standard deviations are drawn as bands; frames in which a curve has a flag other than `late` are shaded;
-    gait events in the descriptor are marked. ConfigError for a name that selects nothing.
+    Standard deviations are drawn as bands; frames in which a curve is unreliable according to its status are
+    shaded; gait events in the descriptor are marked. ConfigError for a name that selects nothing.
     """
     found = chosen_cells(results.session, chosen)
     if not chosen:
@@ -220,7 +222,7 @@ def _is_step(row: object) -> bool:
 
 def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
     """Return the cells of a figure that are drawn: all if there are few, otherwise those with the largest
-    absolute values, of the right or the left side, in their former order.
+    magnitudes on either side; their order does not change.
     """
     if len(cells) <= MANY_CELLS:
         return cells
@@ -232,8 +234,10 @@ def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
 def rest_of(
     cells: list[CurveCell], known: list[CurveCell], drawn: list[CurveCell], field: DrawnField
 ) -> list[str]:
-    """Return notes on what is not drawn of a field: cells and sides without a value, and cells with
-    smaller values.
+    """Return notes on what is not drawn of a field: cells and sides without a value, and cells with smaller
+    values than those drawn.
+
+    cells, known, drawn : all cells of the field, those with a value, and those that are drawn
     """
     spec = cells[0].spec
     title = (spec.curves.panel if spec.curves else "") or words_of(spec.name)

@@ -28,10 +28,12 @@ ELSEWHERE = HARMLESS | int(Status.DEGRADED)
 
 
 class Sound:
-    """Reliability of the results in the frames of a run; without a status of joints, whole frames are judged.
+    """Determines which values of a run are reliable: by the status of the joints on which a value depends if
+    the results have such a status, else by the status of the whole frame.
 
-    by_joint : whether there is a status of joints
-    flagged : (n_frame,) - whether a frame has a flag other than `late`
+    by_joint : whether the results have a status of joints
+    flagged : (n_frame,) - whether the status of a frame has a flag other than `late`, which only says that
+        the result was delayed
     """
 
     def __init__(self, results: Results) -> None:
@@ -48,7 +50,9 @@ class Sound:
             self._all = (results.status & ~told) != 0
 
     def unsound(self, spec: FieldSpec) -> Flags:
-        """Return which entries along the first axis of a field must not be used, (n_frame, n)."""
+        """Return for each frame and each entry along the first axis of a field whether its value is
+        unreliable, (n_frame, n).
+        """
         n, width = len(self._results.times), spec.shape[0] if spec.shape else 1
         if not self.by_joint or not spec.joints:
             return np.repeat(self.flagged[:, None], width, axis=1)
@@ -59,8 +63,8 @@ class Sound:
         return out
 
     def blanked(self) -> tuple[Results, Flags]:
-        """Return the results with NaN for invalid values and their deviations, and a mask (n_frame,) of
-        the frames in which at least a part of the motion is valid.
+        """Return the results with NaN in place of unreliable values and of their standard deviations, and a
+        mask (n_frame,) of the frames in which at least a part of the motion is reliable.
         """
         results, fields, some = self._results, dict(self._results.fields), ~self.flagged
         own = {spec.name: spec for spec in results.session.fields}
@@ -78,7 +82,7 @@ class Sound:
 
 
 def flags_by_joint(results: Results) -> dict[str, int]:
-    """Return the number of frames in which each joint is invalid by its own status; only joints with such
+    """Return joint -> number of frames in which its own status marks it as unreliable, for joints with such
     frames.
     """
     spec = next((spec for spec in results.session.fields if spec.name == BY_JOINT), None)

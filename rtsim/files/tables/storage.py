@@ -38,7 +38,7 @@ class Table(NamedTuple):
     columns : k unique labels; the first is "time" [s] in storage files
     data : (n, k) float64; NaN = missing
     in_degrees : whether rotations are in degrees (else radians)
-    in_radians : columns that are in radians nevertheless, if the file names them, as OpenSim's files do not
+    in_radians : columns in radians although `in_degrees` is set; OpenSim's own files do not name such columns
     name : name of the table inside the file
     notes : sentences on irregularities and assumptions
     source : the file it came from, "" = none

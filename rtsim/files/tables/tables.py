@@ -50,13 +50,15 @@ def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
 
 
 def marks(results: Results, frames: str) -> list[FloatArray]:
-    """Return the column with the status bits of the frames in a list, empty if it is not requested."""
+    """Return a list with the status bits of the frames as a column, or an empty list if `frames` is not
+    "marked", so that the table does not have this column.
+    """
     return [results.status.astype(np.float64)[:, None]] if frames == "marked" else []
 
 
 def csv_table(results: Results, frames: str = "marked", specs: Sequence[FieldSpec] | None = None) -> Table:
-    """Return a table of all fields, or of some, with units; time comes first, then the status if frames are
-    marked.
+    """Return a table of all fields, or of those in `specs`, with units in the names of its columns: first the
+    time, then the status bits if `frames` is "marked".
     """
     specs = results.session.fields if specs is None else specs
     columns, units, data = columns_of(results, specs, in_full=True)
@@ -67,8 +69,8 @@ def csv_table(results: Results, frames: str = "marked", specs: Sequence[FieldSpe
 
 
 def table_of(results: Results, specs: Sequence[FieldSpec], name: str, frames: str) -> Table:
-    """Return a table of some fields over time as in a storage file; the status comes last if frames are
-    marked.
+    """Return a table of some fields over time as in a storage file, with the status bits in its last column
+    if `frames` is "marked".
     """
     columns, _, data = columns_of(results, specs)
     if mark := marks(results, frames):
@@ -140,8 +142,8 @@ def columns_of(
 
 
 def kept_of(specs: Sequence[FieldSpec]) -> tuple[str, ...]:
-    """Return the columns of motion that stay in radians, as OpenSim does not convert coordinates of the
-    type Coupled.
+    """Return the labels of the angles that stay in radians in a table in degrees, because OpenSim does not
+    convert coordinates of its motion type Coupled.
     """
     return tuple(label for spec in specs if is_motion(spec) for label in spec.as_is)
 
@@ -163,7 +165,7 @@ def is_motion(spec: FieldSpec) -> bool:
 
 
 def is_kinetic(spec: FieldSpec) -> bool:
-    """Return whether a field is a cause of motion: net moments, forces along coordinates, powers."""
+    """Return whether a field contains kinetics: net moments, forces along coordinates, or powers."""
     return spec.role == "value" and spec.name in KINETIC
 
 

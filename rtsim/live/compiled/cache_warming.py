@@ -20,11 +20,13 @@ from streams.messages import Session
 from streams.receiving.ring import ReceivedFrame
 
 LEAD_NS = 1_000_000
-"""Time before the next frame is due at which a rehearsal begins [ns]; it takes a third to a half of that."""
+"""Time before the next frame is due at which the warming run begins [ns]; the run takes a third to a half of
+it."""
 LATEST_NS = 600_000
-"""Whoever wakes later than this before the frame leaves the rehearsal out, not to delay the frame [ns]."""
+"""A warming run that would begin later than this before the frame is left out, so as not to delay the frame
+[ns]."""
 SLOWEST = 1.0
-"""Slower streams come when they like [Hz]."""
+"""Lowest rate of a stream for which caches are warmed, as slower streams are not steady [Hz]."""
 FASTEST, FASTEST_WITH_FORCES = 250.0, 125.0
 """Fastest streams for which caches are warmed [Hz]: above, it would take too much of the processor; with
 force plates a run has less to spare."""

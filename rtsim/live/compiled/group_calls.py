@@ -79,7 +79,8 @@ MODEL_KINDS = (
     },
     {"name": "hand", "parent": "arm", "joint": "hinge", "axis": [0, 0, 1]},
 )
-"""A body by a free joint, a chain and a hinge: with these come the types of all joints."""
+"""Bodies with a free joint, with a joint of functions of a coordinate, and with a hinge: together they use
+the data types of all joints."""
 
 
 def call_model() -> None:

@@ -106,14 +106,14 @@ NO_TABLES: Kernels = (
     restore,
     write_ends,
 )
-"""Kernels that a model without splines, ellipsoids and runs of surfaces leaves out."""
+"""Kernels that are not compiled for a model without splines, ellipsoids and paths over several surfaces."""
 NO_MESHES: Kernels = (mesh_contact, mesh_stiffness, relative_pose, write_patch, write_moved)
-"""Kernels that contacts without surfaces of triangles leave out; those with them compile it when they
-first run."""
+"""Kernels that are not compiled for contacts without triangle meshes; models with meshes compile them when
+they first run."""
 NO_LENGTHS: Kernels = (bend_along,)
-"""Kernels that are left out where forces decide the length of no path."""
+"""Kernels that are not compiled if no path's length depends on forces."""
 NO_PATHS: Kernels = (*NO_LENGTHS, follow_path, gradient, place_surfaces)
-"""Kernels that the marker solver leaves out for a model without paths."""
+"""Kernels that are not compiled with the marker solver of a model without paths."""
 GENERATOR_CURVES: Kernels = (write_chain, angle_knots, passive_knots, velocity_knots, find_shape)
 """Kernels that write the curves of torque generators when a model is built."""
 NO_HOLDS: Kernels = (
@@ -133,7 +133,7 @@ NO_HOLDS: Kernels = (
     borne,
     correction,
 )
-"""Kernels that a simulation without constraints leaves out."""
+"""Kernels that are not compiled for a simulation without constraints."""
 DEVIATIONS: Kernels = (deviate, columns_in_time, place_deviations)
 KINEMATICS: Kernels = (
     estimate,

@@ -61,7 +61,8 @@ GROUPS = {
     "muscles": KernelGroup("muscles of live frames", call_muscles),
     "conventional": KernelGroup("angles of the conventional gait model", call_conventional),
 }
-"""The longest first, so that all end at about one time; of two that share kernels the second begins late."""
+"""Groups of kernels, those that take longest to compile first, so that all end at about the same time; of two
+that share kernels the second begins late."""
 ON_DEMAND = {
     "fdk": KernelGroup("force-dependent kinematics", call_fdk),
     "torque-generators": KernelGroup("torque generators of live frames", call_torque_generators),

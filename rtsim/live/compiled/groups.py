@@ -26,7 +26,8 @@ from rtsim.live.processes.children import APART
 
 POLL_S = 0.1
 ENTRIES = (".from_held", ".from_python")
-"""End the name of a kernel by which Python calls another (`kernels.compiler.jit`): it is no other kernel."""
+"""Endings of the names of kernels by which Python only calls another kernel (`kernels.compiler.jit`); they
+are not counted."""
 
 
 class CompileProgress(NamedTuple):

@@ -28,9 +28,10 @@ TOPIC, LOST = "journal", "lost"
 FORMAT = 1
 """Version of the entries' format; another one is not replayed."""
 MOST_SESSIONS = 64
-"""Sessions of which it is known that their descriptor was sent; one beyond is described again."""
+"""Number of descriptors that the journal remembers as sent; an older one is sent again when it is used
+again."""
 OF_FRAME = ("seq", "t_capture", "t_arrived", "t_received", "time", "leads")
-"""Attributes of a received frame that an entry has."""
+"""Attributes of a received frame that its journal entry contains."""
 
 
 class RunJournal:

@@ -39,8 +39,10 @@ class OfTurn(msgspec.Struct):
 class OfFrame(OfTurn, kw_only=True):
     """Values of a journal entry for a frame, or for a message of forces, that the loop received.
 
-    number : number of its session in the journal; seq : number of the frame in that session t_capture,
-        t_arrived, ... : its time stamps [ns]; time : time in the trial [s]
+    number : number of its session in the journal
+    seq : number of the frame in that session
+    t_capture, t_arrived, ... : its time stamps [ns]
+    time : time in the trial [s]
     leads : whether its session was the leading one, whose frames have come for the longest time without a
         pause
     n_awaited : number of results of background threads that were used so far
@@ -92,7 +94,8 @@ VALUES: dict[str, type[msgspec.Struct]] = {
     "file": OfFile, "session": OfTurn, "turn": OfTurn, "frame": OfFrame, "forces": OfFrame,
     "results": OfResults, "repeat": OfRepeat,
 }  # fmt: skip
-"""Values of an entry by its name. What is computed with them checks nothing any more."""
+"""Name of an entry -> class of its values. An entry is checked against it when it is read, and not again
+later."""
 
 
 class RecordedSession(NamedTuple):
@@ -310,12 +313,14 @@ def answers_of(run: RecordedRun) -> Iterator[RecordedAnswer]:
 
 
 def command_of(entry: Journal) -> Command:
-    """Return the command in a journal entry; ConfigError if there is none."""
+    """Return the command that a journal entry of kind `command` contains; ConfigError if it contains none."""
     return _embedded(entry, b"command", Command)
 
 
 def session_of(entry: Journal) -> Session:
-    """Return the descriptor in a journal entry; ConfigError if there is none."""
+    """Return the descriptor that a journal entry of kind `session` contains; ConfigError if it contains
+    none.
+    """
     return _embedded(entry, b"session", Session)
 
 

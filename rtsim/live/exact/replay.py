@@ -19,8 +19,8 @@ from rtsim.live.processes.serve import meta_of, stages_of
 from rtsim.methods.plates.force_feed import ForceFeed
 
 ROUNDING = 1e-9
-"""Part of a quantity's peak within which builds and machines may differ: rounding errors, and what a solver
-that ends at its tolerance makes of them (6e-11 was seen where kernels were compiled otherwise)."""
+"""Difference, relative to a quantity's peak, that builds and machines may have: rounding errors, enlarged by
+solvers that end at a tolerance (6e-11 was seen with other compiler settings)."""
 
 
 class ReplayOutcome(NamedTuple):
@@ -28,7 +28,8 @@ class ReplayOutcome(NamedTuple):
 
     recorded : the recorded run
     results : comparison of recorded and recomputed results
-    build : the facts in which this build differs from the recorded one
+    build : facts, such as versions and the processor, in which this build differs from the recorded one, as
+        text
     n_frame : number of frames that were computed
     tolerance : allowed difference relative to the peak of a quantity
     """
@@ -51,15 +52,17 @@ class ReplayOutcome(NamedTuple):
 
     @property
     def is_close(self) -> bool:
-        """Return whether all results are equal within rounding errors."""
+        """Return whether no quantity differs by more than the tolerance, all status flags are equal, and no
+        result is missing.
+        """
         results = self.results
         near = all(found.within(self.tolerance, 0.0) for found in results.quantities.values())
         return near and not results.status.n_differ and not results.n_missing
 
     @property
     def code(self) -> int:
-        """Return the exit code: 0 = equal, or on another build equal within rounding errors; 1 = different;
-        2 = too few results to decide.
+        """Return the exit code: 0 = equal byte by byte; also 0 = equal within the tolerance, if the build is
+        another one or the user has given a tolerance; 1 = different; 2 = there are no results to compare.
         """
         if not self.results.n_result:
             return 2

@@ -134,7 +134,7 @@ class JournalInput:
 
 
 class ReplayedLoop(Loop):
-    """The loop of a run whose input is a journal."""
+    """The loop of a replay, which takes its frames and commands from the journal of the recorded run."""
 
     source: JournalInput
 

@@ -20,7 +20,7 @@ OF_MESSAGE = (
     FieldSpec("time", (), "s"), FieldSpec("t_capture", (), "ns"), FieldSpec("t_received", (), "ns"),
     FieldSpec("iterations", (), "1"), FieldSpec("residual", (), "1"),
 )  # fmt: skip
-"""Numbers of a result beside its fields."""
+"""Numbers in a result message besides its fields."""
 
 
 class ReplayedResults:

@@ -18,9 +18,9 @@ from streams.codec import MAX_PAYLOAD
 
 PART_BYTES = MAX_PAYLOAD // 2
 KEPT_MOST = 32 << 20
-"""Bytes of files' content, all together, that are kept; of the other files checksums are."""
+"""Largest total size of file contents that are stored; of further files only checksums are stored [bytes]."""
 MOST_FILES = 256
-"""More are not noted: nobody makes a run of so many files."""
+"""Largest number of files that are recorded."""
 WRITING = os.O_WRONLY | os.O_RDWR
 
 

@@ -41,11 +41,11 @@ from streams.receiving.ring import ReceivedFrame
 
 NOBODY = "no device has connected"
 LOOK_MS = 50
-"""Interval at which the wait for a device looks at commands [ms]."""
+"""Interval at which received commands are handled while no device is connected [ms]."""
 TICK_PARTS = ("round_trip", "receive", "step", "send", "compute", "slack")
-"""Parts of a tick: output to answer; reading the device's message; the forward step alone; writing and
-sending the output; from the message's bytes to those of the command, without sockets; what is left.
-"""
+"""Durations measured in a tick: from output to answer; reading the device's message; the forward step;
+encoding and sending the output; computation without sockets, from the message's bytes to those of the
+command; waiting."""
 
 
 SILENT = "the stream of motion (--motion) sends nothing"
@@ -275,7 +275,9 @@ def hil_loop(
 
 
 def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
-    """Return the fields in the frames of a run with a simulated limb, without compiling anything."""
+    """Return the descriptions of the published quantities (fields) of a run with a simulated limb, without
+    compiling anything.
+    """
     model, _ = parts_of(spec)
     exchange = DeviceExchange(spec, DeafPort(), new_session_id(), joint_of(model, spec), mechanics_of(spec))
     limb = Still(build(model))

@@ -1,8 +1,9 @@
 """A simulated device as a process of its own, with a clock, a watchdog and a socket.
 
-An output of the model may request an answer. Each such output is one tick of the device, which advances by
-the length of the model's tick and answers. So a run can be repeated bit for bit. If no output comes in time,
-or none requests an answer, the device ticks by its own clock.
+The model sends outputs, messages with a command for the device, and may request an answer to an output. Each
+such output is one tick of the device, which advances by the length of the model's tick and answers. So a run
+can be repeated bit for bit. If no output comes in time, or none requests an answer, the device ticks by its
+own clock.
 
 In each tick the device checks the age of its command. A requested tick makes the command older by the length
 of the model's tick, however long the model has really computed. This has a limit: the time on the device's
@@ -34,10 +35,10 @@ from streams.messages import Device, Output
 from streams.recording.opening import opened_anew
 
 SLICE_MS = 20
-"""Longest wait without a look whether to stop [ms]."""
+"""Interval at which the device checks whether it is to stop [ms]."""
 FALLING_WAIT_NS = 20_000_000
-"""Time after a question at which the device's own clock takes over while torque falls, or is to fall [ns]:
-not sooner, so that a run whose model asks in time repeats."""
+"""Time after an output that requests an answer at which the device's own clock takes over while its torque is
+being ended [ns]. It is long enough that a run whose model is in time can be repeated exactly."""
 LOG_HEAD = "t_ns,kind,command,age_ms,valid_for_ms,commanded_armed,state,commanded_Nm,actuator_Nm,torque_Nm\n"
 EMERGENCY = "emergency stop"
 

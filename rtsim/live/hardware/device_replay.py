@@ -17,13 +17,14 @@ from streams.messages import AnyMessage, Command, Device, Output, Session
 from streams.recording.recorded import read_messages
 
 MOVED = "moved"
-"""Name of a command that stands for what a stream said of the limb's motion: nobody gives it."""
+"""Name under which the motion that a stream prescribed is recorded as a command; no user gives this
+command."""
 
 
 MOST_BYTES = 1 << 30
-"""Bytes of messages that are kept: an hour of a device at 1 kHz."""
+"""Largest total size of messages that are read: an hour of a device at 1 kHz [bytes]."""
 MOST_ANSWERS, MOST_COMMANDS = 4096, 1024
-"""Messages of the device, and commands, that one tick takes: more than any run has."""
+"""Largest numbers of device messages and of commands in a tick: more than any run has."""
 MOST_SESSIONS = 64
 SHOWN = 80
 WHY = {
@@ -45,7 +46,8 @@ def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 class RecordedPort:
-    """Answers each output of the model with the messages that the device sent to it in the recorded run.
+    """Answers each output, a message of the model to the device, with the messages that the device sent as
+    answers to it in the recorded run.
 
     Parts that cannot be replayed are left out and reported: damaged messages, commands without a tick of the
     run, and everything after the first gap in the outputs.
@@ -54,7 +56,7 @@ class RecordedPort:
     ----------
     path : path of the file
     session : id of the session of outputs
-    commands : commands by tick
+    commands : number of a tick -> commands that were given in it
     n_output : number of outputs, including the last
     moved : whether a stream moved the limb
     notes : sentences on what is not replayed
@@ -99,8 +101,8 @@ class RecordedPort:
         ]
 
     def check(self, spec: HilSpec) -> None:
-        """Raise ConfigError if the recording is of another config, or of this config before it was
-        changed.
+        """Raise ConfigError if the recorded run had another config than this one, or this one with other
+        settings.
         """
         now = flat(spec.settings)
         meta = next((meta for meta in self._metas if self._is_of_run(meta)), {})

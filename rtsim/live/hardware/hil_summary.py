@@ -12,7 +12,7 @@ from rtsim.stages.device.exchange import TorqueCommand
 
 
 def fault_time(loop: Loop) -> float:
-    """Return the model time at which the newest fault latched [s]; -1 without one."""
+    """Return the model time of the newest fault that ended the torque [s]; -1 if there was none."""
     return next(stage.fault_s for stage in loop.stages if isinstance(stage, TorqueCommand))
 
 

@@ -25,11 +25,13 @@ from rtsim.stages.device.misaligned import joint_of, with_straps
 from streams.addresses import is_stream
 
 WHOLE = 1e-9
-"""Part of a step by which the number of steps in a tick may miss a whole number."""
+"""Tolerance, relative to a step, with which the number of steps in a tick is a whole number."""
 
 
 def simulator_for(spec: HilSpec) -> Simulator:
-    """Return a config's limb at its start; ConfigError for contradictory or unstable settings."""
+    """Return the simulator of the limb that a config describes, in its initial state; ConfigError for
+    contradictory or unstable settings.
+    """
     model, _ = parts_of(spec)
     tick_ms = 1e3 / spec.exchange.rate_hz
     step_ms = tick_ms / math.ceil(tick_ms / model.simulation.step_ms - WHOLE)
@@ -40,8 +42,10 @@ def simulator_for(spec: HilSpec) -> Simulator:
 
 
 def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, ModelSpec]:
-    """Return the config and its model. If the config names a motion file, the model's coordinates follow it,
-    and the duration of the run is limited to its length; if it names a stream, they await its frames.
+    """Return the config and its model, in which the motion that the config names prescribes coordinates.
+
+    If it names a motion file, the duration of the run is limited to that of the motion. If it names a stream,
+    the coordinates are prescribed by its frames during the run.
 
     note : function called with notes on irregularities of the motion file
     """
@@ -87,7 +91,9 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
 
 
 def mechanics_of(spec: HilSpec) -> Mechanics:
-    """Return the passive mechanics of a config's device, from the device's own config file."""
+    """Return the passive mechanics (spring, damper, friction) of the device that a config names, from the
+    device's own config file.
+    """
     return load_toml(find_config(spec.device, "devices"), DeviceSpec).mechanics
 
 

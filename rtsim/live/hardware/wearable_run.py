@@ -52,9 +52,9 @@ from streams.receiving.ring import ReceivedFrame
 MOMENTS = "joint_moments"
 SILENT = "no markers have come for {:.0f} ms"
 WAIT_S = 0.005
-"""Interval at which a wait for markers looks whether torque is to end [s]."""
+"""Interval at which a wait for markers checks whether torque is to end [s]."""
 HUSH_NS = 50_000_000
-"""While no markers come, the device hears zero and disarmed so often [ns]."""
+"""Interval at which zero torque is sent to the device while no markers come [ns]."""
 
 
 def run_of(spec: HilSpec, source: str = "") -> RunConfig:
@@ -194,7 +194,7 @@ class WearableTicks:
 
 
 class PacedRecording(RecordingInput):
-    """The frames of a trial in step with the computer's clock.
+    """The frames of a recorded trial at the times of their recording, by the computer's clock.
 
     live : whether the frames count as live; their age is then measured by clocks
     """
@@ -302,11 +302,13 @@ def wearable_loop(
 
 
 def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand, text: str) -> None:
-    """Send zero torque repeatedly while no markers come; latched faults and requests are still handled.
+    """Keep up the exchange with the device while no markers come; called again and again during this time.
 
-    text : message that no markers arrive; "" as long as it is too early to report it
+    The device's messages are checked, faults are latched, and waiting commands are carried out. Zero torque
+    is sent unless torque is still commanded. Torque ramps do not advance.
 
-    Meanwhile torque ramps do not advance.
+    text : message that no markers arrive, which ends the torque as a fault; "" as long as it is too early for
+        that
     """
     exchange.collect()
     exchange.begin_tick(now_ns())

@@ -29,9 +29,9 @@ from streams.receiving.subscriber import Subscriber
 WAIT_S = 0.05
 TIME_UP = "the time is up"
 LONGEST_PERIOD_NS = 1e18
-"""Anything longer, as of a rate of 1e-300 Hz, is for ever."""
+"""Longest time limit of a frame [ns], for rates such as 1e-300 Hz."""
 MOST_OF_SESSIONS = 32
-"""Sentences on sessions that were turned away in one telemetry."""
+"""Largest number of messages on refused sessions in one telemetry."""
 
 ApplyCommands = Callable[[], None]
 
@@ -301,5 +301,7 @@ class ClockInput:
 
 
 def drained(events: deque[str]) -> list[str]:
-    """Remove and return everything that has accumulated; other threads may add events meanwhile."""
+    """Remove all messages from a queue and return them, the oldest first; other threads may add messages
+    meanwhile.
+    """
     return [events.popleft() for _ in range(len(events))]

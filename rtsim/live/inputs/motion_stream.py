@@ -15,7 +15,7 @@ from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 BACKLOG = 8
-"""Number of frames of motion that wait for a tick, at most."""
+"""Largest number of frames of motion that wait for a tick."""
 
 
 class MotionStream:

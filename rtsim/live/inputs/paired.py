@@ -17,9 +17,10 @@ from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 SLOWEST = 0.05
-"""Waits are longer for recordings that are played slowly, down to this part of their speed."""
+"""For a recording that is played slowly, frames wait longer for forces, in proportion; at lower speeds than
+this fraction of the recorded one, no longer."""
 SILENT_NS = 250_000_000
-"""Forces that frames have lacked for so long are no more waited for, until they come again."""
+"""If forces have not come for this time, frames no longer wait for them until they come again [ns]."""
 BACKLOG = 256
 
 
@@ -30,13 +31,13 @@ class PairedInput(StreamInput):
     ----------
     open_stream, open_forces : functions that open the subscribers
     feed : receiver of the force samples
-    wait_ms : longest wait of a frame for the force sample after it, since its receipt [ms]; longer for a
-        recording that is played slowly
+    wait_ms : longest time after its receipt for which a frame waits for the first force sample at or after
+        its time [ms]; longer for a recording that is played slowly
 
     Attributes
     ----------
-    hurries : function that returns whether the torque of the device is to end; a frame then does not wait for
-      its forces
+    hurries : function that returns whether the torque of a device is to end; a frame then does not wait for
+        its forces
     """
 
     def __init__(

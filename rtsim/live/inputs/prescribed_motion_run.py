@@ -31,7 +31,9 @@ UNUSED = {
 
 
 def is_driven(run: RunConfig) -> bool:
-    """Return whether the source of a run is a motion file, and one of its stages can move the model by it."""
+    """Return whether the source of a run is a motion file, and the run has a stage that can move the model
+    according to such a file.
+    """
     if Path(run.source).suffix.lower() not in STORAGE_SUFFIXES:
         return False
     return any(stage.of_motion is not None for stage in find_stages(run.stages).values())

@@ -141,7 +141,7 @@ def messages_of(channel: PlayedStream) -> Iterator[ReceivedFrame]:
 
 
 class KeptResults:
-    """An output that stores the results of one session.
+    """Output of a run that stores the results of one session in memory, instead of publishing them.
 
     check : function called with the descriptor before the first result; raises an error if the descriptor is
         unusable
@@ -149,7 +149,7 @@ class KeptResults:
     Attributes
     ----------
     telemetry : the last telemetry message of the run
-    sentences : all messages that were reported
+    sentences : all messages for the user
     """
 
     def __init__(self, check: Callable[[Session], object] = lambda session: None) -> None:

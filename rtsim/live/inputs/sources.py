@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 WALKER = "walker"
 JAW = "jaw:"
-"""Begins the names of the synthetic jaw's tasks."""
+"""Beginning of the names of the synthetic jaw's movements."""
 MADE_UP = (WALKER, "jaw:chewing", "jaw:protrusion", "jaw:opening")
 """Sources that are neither files nor streams."""
 NATURAL, LOADS = ".npz", ".xml"
-"""Made-up markers with what is true, and external loads of OpenSim."""
+"""Endings of files of synthetic markers with their true motion, and of OpenSim's external loads."""
 FASTEST = 10_000.0
 """Highest rate of the synthetic walker [Hz]."""
 RATE = 100.0
 """Frame rate of the synthetic walker, unless given [Hz]."""
 MOST_FRAMES = 1_000_000
-"""Frames of the walker that fit into memory with ease; for longer runs there is --loop."""
+"""Largest number of frames of the synthetic walker, which must fit into memory; --loop repeats them."""
 FILES = in_words(MARKERS)
 STREAM_OVER = "the marker stream is over"
-"""Why a run has ended that nobody stopped."""
+"""Reason that is reported if a run ends with its stream."""
 
 
 def is_c3d(source: str) -> bool:
@@ -224,7 +224,9 @@ def check_own_markers(run: RunConfig) -> None:
 
 
 def check_subject_given(run: RunConfig) -> None:
-    """Raise ConfigError where the run has no subject."""
+    """Raise ConfigError if a run has neither a subject nor a static trial although it needs one: for a live
+    stream, and for the labelling of markers without names.
+    """
     if run.label_unnamed and not (run.subject or run.static):
         raise ConfigError(
             "markers without names can be identified only if the distances between the markers are known",

@@ -1,9 +1,10 @@
 """Choice of the sessions whose frames a loop computes: the leading one, and others if there is time.
 
-Switching to another session and back takes the loop as much time as computing many frames. Anybody may begin
-sessions on an open stream. The leading session is the one whose frames have come for the longest time without
-a pause (streams/receiving/known.py). The time for all others is limited to a part of the time in which the
-loop would otherwise wait.
+A session is all that one sender sends with one descriptor (its first message). Switching to another session
+and back takes the loop as much time as computing many frames, and anybody may begin sessions on an open
+stream. The leading session is the one whose frames have come for the longest time without a pause
+(streams/receiving/known.py). The time for all others is limited to a part of the time in which the loop would
+otherwise wait.
 """
 
 from __future__ import annotations
@@ -15,20 +16,23 @@ from streams.messages import Session
 from streams.receiving.ring import ReceivedFrame
 
 SHARE = 0.25
-"""Share of the loop's waiting time that goes to sessions other than the one that leads."""
+"""Fraction of the loop's waiting time that may be used for sessions other than the leading one."""
 
 LONGEST_TURN_NS = 10_000_000_000
-"""Time that a turn can cost [ns]: more is a clock that leapt, as where the machine slept, and would have
-others wait for hours.
-"""
+"""Largest time that is charged at once [ns]. A longer one comes from a clock that has jumped, as after the
+machine slept, and would block other sessions for hours."""
 
 
 class Turns:
-    """Decides which sessions the loop computes, and limits the time that all but the leading session take.
+    """Decides whether the loop computes a frame, so that sessions other than the leading one take only a
+    limited part of its time.
+
+    The leading session is the one whose frames have come for the longest time without a pause.
 
     Parameters
     ----------
-    allowance : budget of that time, which may be shared
+    allowance : budget of time for all other sessions and for switching to them and back; the streams of
+        markers and of forces of a run share one budget
     clock : function that returns the present time [ns]
     """
 
@@ -41,7 +45,9 @@ class Turns:
         self._told_ns, self._told_at_ns = 0, clock()
 
     def begin_waiting(self) -> int:
-        """Note that the loop has finished its work and waits from now on; return the time [ns]."""
+        """Record that the loop has finished its work and waits from now on; return the present time [ns]. The
+        time since `pay` is charged to the budget of the sessions other than the leading one.
+        """
         now = self._clock()
         if self._since_ns:
             self.allowance.spend(min(max(0, now - self._since_ns), LONGEST_TURN_NS))
@@ -49,12 +55,17 @@ class Turns:
         return now
 
     def waited(self, since_ns: int, until_ns: int) -> None:
-        """Credit the budget of the other sessions with a time in which the loop had nothing to do."""
+        """Add a part of the time from since_ns to until_ns [ns], in which the loop had nothing to do, to the
+        budget of the sessions other than the leading one.
+        """
         self.allowance.earn(max(0, until_ns - since_ns))
 
     def grants(self, frame: ReceivedFrame) -> bool:
-        """Return whether the loop may switch to the session of a frame; if so, the time of the switch is
-        charged to that session.
+        """Return whether the loop may compute a frame.
+
+        It may always compute frames of the leading session; but if another session has become the leading
+        one, it switches to that one only while some of the budget is left, and so it does for frames of all
+        other sessions. The time for these, and for switching back, is charged to the budget.
 
         Sessions are compared by their descriptors and not by their ids, because a sender may use an id again
         for another content.
@@ -73,15 +84,17 @@ class Turns:
         return True
 
     def pay(self) -> None:
-        """Charge the loop's time from now on to the sessions other than the leading one: the next frame
-        belongs to one of them, or the loop switches back from one.
+        """Charge the loop's time from now until it waits again to the budget: the next frame belongs to a
+        session other than the leading one, or the loop switches back from one.
         """
         self._since_ns = self._since_ns or self._clock()
 
     def percent(self, others_ns: int) -> float:
-        """Return the fraction of the time since the last call that other sessions took [%].
+        """Return the percentage of the time since the previous call that sessions other than the leading one
+        took.
 
-        others_ns : further time that they took since the start [ns]
+        others_ns : time since the start that they took besides the budget, such as for receiving messages
+            [ns]
         """
         now, spent = self._clock(), self.allowance.spent_ns + others_ns
         percent = 100.0 * (spent - self._told_ns) / max(1, now - self._told_at_ns)
@@ -90,5 +103,5 @@ class Turns:
 
 
 def same(session: Session, other: Session | None) -> bool:
-    """Return whether two descriptors describe the same session."""
+    """Return whether two descriptors have the same content, so that their frames belong to one session."""
     return session is other or session == other

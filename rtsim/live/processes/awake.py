@@ -74,8 +74,9 @@ def processor_awake(wanted: bool = True) -> Iterator[bool]:
     A processor that wakes up from a sleep takes tens of microseconds to do so, in a virtual machine more, and
     finds its caches empty. It takes more power to stay awake, so this is for threads with deadlines of a
     millisecond, and for one processor: a virtual machine of which no processor rests is stopped by its host
-    for milliseconds. Linux permits it to those who may write WAKING, usually root. The limit outlasts the
-    process that sets it, so a companion process takes it back, after a kill, too.
+    for milliseconds. Linux permits it to those, usually root, who may write the processor's limit of the
+    wake-up latency in /sys. The limit outlasts the process that sets it, so a companion process removes it at
+    the end, also if this process is killed.
     """
     allowed = processors()
     if not (wanted and allowed and sys.executable and sys.platform == "linux"):

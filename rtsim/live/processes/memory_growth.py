@@ -10,7 +10,7 @@ STATM = "/proc/{}/statm"
 SETTLE_S = 30.0
 """Time after the start in which more memory does not count as growth [s]."""
 GROWN_MB = 256.0
-"""More than any run of ours takes after its start: windows of filters, rings of messages."""
+"""Growth of memory that is reported; it is more than any stage of rtsim needs after the start [MB]."""
 
 
 class ResidentMemory:
@@ -46,7 +46,9 @@ class MemoryGrowth:
         self._before_MB, self._since_s = float("nan"), float("nan")
 
     def look(self, time_s: float) -> tuple[dict[str, float], list[str]]:
-        """Return gauges and messages at a time since the start [s]; both empty if the memory is not known."""
+        """Read the memory of this process; return it as a gauge, and a message if it has grown by much since
+        the start or the last message. Both are empty if it is not known. time_s : time since the start [s]
+        """
         now_MB = self._read()
         if not now_MB > 0.0:
             return {}, []

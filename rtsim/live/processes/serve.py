@@ -149,8 +149,10 @@ def serve(
 def stages_of(
     request: EstimatorRequest, feed: ForceFeed | None
 ) -> tuple[list[Stage], LiveSubjectCheck | None]:
-    """Return the compiled stages of a live run, the last of which checks whether the stream belongs to the
-    subject, and that check; None if the run's source is no stream.
+    """Return the compiled stages of a live run, and the stage that checks whether the stream belongs to the
+    subject, which is the last of them.
+
+    If the run's source is no stream, there is no such stage, and None is returned in its place.
 
     feed : receiver of the force plates' samples; None = the run uses no forces
     """
@@ -166,8 +168,11 @@ def stages_of(
 
 
 def subject_check_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
-    """Return the check whether a stream belongs to the tracked person, or fits the tracked model; where :
-    address of the stream"""
+    """Return the stage that checks during the run whether a stream belongs to the tracked person, or fits the
+    tracked model.
+
+    where : address of the stream, for messages
+    """
     return LiveSubjectCheck(kinematics_of(stages), where)
 
 

@@ -17,9 +17,10 @@ MOST_SHARE, LITTLE_SHARE = 0.8, 0.5
 """Parts of a processor: threads that need more than the first lose their priority, until they need less than
 the second."""
 SHORTEST_NS = 500_000_000
-"""Time over which a share is taken, at the least [ns]."""
+"""Shortest time over which the used fraction of a processor is measured [ns]."""
 NICENESS = 10
-"""Steps of niceness below ordinary processes: a tenth of their share where there is not enough for all."""
+"""Steps of niceness below ordinary processes; the process then gets a tenth of their processor time if there
+is not enough for all."""
 
 
 def may_have_priority(wanted: bool = True) -> bool:
@@ -54,7 +55,7 @@ def with_priority(wanted: bool = True) -> Iterator[bool]:
 
 class PrioritySharing:
     """Takes the priority from all threads of this process while they need most of a processor, so that other
-    programs get their share, and returns it when they need little again.
+    programs can run, and gives it back when they need little again.
 
     A stream that is faster than the estimator, or a flood of messages, would otherwise stop a window, a
     terminal or a recorder on the same machine.
@@ -69,8 +70,9 @@ class PrioritySharing:
         self._cpu_ns, self._at_ns = time.process_time_ns(), now_ns()
 
     def look(self) -> list[str]:
-        """Evaluate the time since the last call, unless it is too short; return a sentence if the priority
-        was lowered, else none.
+        """Measure the processor time that this process used since the last measurement, if that is long
+        enough ago, and lower or raise its priority by it. Return a sentence if the priority was lowered, else
+        [].
         """
         cpu_ns, at_ns = time.process_time_ns(), now_ns()
         spent, passed = cpu_ns - self._cpu_ns, at_ns - self._at_ns
@@ -80,7 +82,9 @@ class PrioritySharing:
         return self.judge(spent / passed) if passed > 0 else []
 
     def judge(self, share: float) -> list[str]:
-        """Lower or raise the priority for this share of a processor; return a sentence if it was lowered."""
+        """Lower the priority if the process needs most of a processor, raise it again if it needs little;
+        return a sentence if it was lowered. share : processor time used per time passed [1]
+        """
         if not self.lowered and share > MOST_SHARE:
             self.lowered = of_policy(threads(), os.SCHED_FIFO)
             set_all(self.lowered, os.SCHED_OTHER, 0)

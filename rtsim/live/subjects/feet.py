@@ -86,8 +86,8 @@ def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
 
 
 def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return notes that say which bodies bear which plates; borne_by : plate -> body -> part of the plate's
-    load that it bears, as the run states
+    """Return notes that say which bodies load which plates; borne_by : plate -> body -> fraction of the
+    plate's load that acts on the body, as the run states
     """
     return [
         f"{plate} on {', '.join(f'{body} ({100.0 * part:g} %)' for body, part in parts.items())}"

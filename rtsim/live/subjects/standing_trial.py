@@ -36,11 +36,11 @@ STILL_MM = 20.0
 """Largest distance of a standing person's marker from the middle of its places [mm]. A choice: in the
 static trials of three persons of two laboratories no marker left it by more than 10 in five seconds."""
 SHOWN = 0.5
-"""Part of the newest frames that shows a marker which counts as present."""
+"""Fraction of the newest frames in which a marker must be visible so that it counts as present."""
 NEWEST_S = 0.5
-"""Frames by which movement and missing markers are told [s]."""
+"""Duration of the newest frames by which movement and missing markers are reported [s]."""
 SPARE = 2.0
-"""Frames are kept for so many times the seconds that are wanted, as not all of them are complete."""
+"""Frames are stored for this multiple of the required duration, as not all of them are complete."""
 MOST_FRAMES = 20_000
 
 
@@ -225,9 +225,8 @@ class StandingTrial:
 
 
 def reach_back(x: Array) -> Array:
-    """Return how far markers move from each frame to the last one, (n,) [m]. The value of a frame is the
-    largest distance of any marker from the centre of its positions, over the frames from this one to the
-    last.
+    """Return for each frame how far markers move from this frame to the last one, (n,) [m]: half the diagonal
+    of the box that contains a marker's positions in these frames, the largest of all markers.
 
     x : (n, n_marker, 3) - positions, NaN = not visible [m]
     """

@@ -1,5 +1,5 @@
-"""Checks whether a trial belongs to the subject; faults are reported before the first frame, or stop the
-run.
+"""Checks before the first frame whether the markers of a trial belong to the subject; faults are reported or
+end the run.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
 
 
 def followed_model(run: RunConfig, spec: ModelSpec) -> Model:
-    """Return the model that brings its own markers and that a run tracks, with the markers in use."""
+    """Build the model with its own markers that a run tracks, with those markers that the run uses and their
+    weights.
+    """
     return with_markers(build(spec, None, method_of(run, spec)), followed_by(run, spec))
 
 

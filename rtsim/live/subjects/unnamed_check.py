@@ -13,7 +13,7 @@ from rtsim.stages.stage import Stage
 LEAST_CERTAIN = 0.5
 """Part of the markers that must have been certain in some frame."""
 FEWEST_FRAMES = 200
-"""Frames from which on that is asked for: names are certain after half a second at the earliest."""
+"""Number of frames from which on this is required: labels are certain after half a second at the earliest."""
 
 
 def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:

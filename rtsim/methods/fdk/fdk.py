@@ -41,7 +41,8 @@ Array = NDArray[np.float64]
 
 FIT = SolverOptions(tolerance=1e-11, max_iterations=60, max_step=0.5)
 SMOOTH = 2e-6
-"""Step of the differences of smooth parts [m]: truncation and rounding are both some 1e-9 of them."""
+"""Step of the differences by which smooth functions of alpha are differentiated [m]; truncation and rounding
+are both some 1e-9 of the derivatives."""
 
 
 class ForceDependentKinematics:
@@ -52,14 +53,17 @@ class ForceDependentKinematics:
     ----------
     model, roles : the model and the constraints of its method; a one-way reaction of the model (only push or
         only pull) acts unless an FDK degree of freedom replaces its element
-    spec : FDK degrees of freedom, tolerance, Jacobian, and the bodies whose joint loads the muscles bear
-    recruitment : criterion of power 2 or higher, and reserves of single degrees of freedom
+    spec : settings: the FDK degrees of freedom, the tolerance of the residual forces, how their Jacobian is
+        computed, and the bodies at whose joints muscles have to balance the load
+    recruitment : exponent of the muscle criterion (2 or higher), and reserve actuators of single degrees of
+        freedom
 
     Attributes
     ----------
     alpha : (n_fdk,) values of the FDK degrees of freedom relative to the targets of their elements [m]; for
         an angle the arc, which is the angle times a lever arm
-    residual : (n_fdk,) residual forces along them [N]; for an angle the moment divided by that lever arm
+    residual : (n_fdk,) forces along them [N], which are zero in equilibrium; for an angle the moment divided
+        by that lever arm
     stiffness : (n_fdk, n_fdk) derivatives of the residual forces with respect to alpha [N/m]
     arc : (n_fdk,) factor from a length [1] or an angle [m] to alpha; for an angle it is the lever arm
     rotates : (n_fdk,) bool, whether an FDK degree of freedom is an angle
@@ -67,15 +71,18 @@ class ForceDependentKinematics:
         length that is an FDK degree of freedom
     hard : names of the elements that the method keeps as constraints
     held : names of those elements of `hard` that can both push and pull
-    freedoms : names of the n_borne dofs whose loads the muscles bear
-    turns : (n_borne,) bool - whether such a dof is a rotation, whose load is a moment
-    q : (n_q,) coordinates; at : lengths, speeds, strengths and more at the solution
+    freedoms : names of the n_borne degrees of freedom whose loads the muscles have to balance
+    turns : (n_borne,) bool - whether such a degree of freedom is a rotation, whose load is a moment
+    q : (n_q,) coordinates at the solution
+    at : generalized forces, and lengths, speeds and strengths of the muscles, at the solution (the record
+        Smooth of kernels/fdk/problem)
     activations, forces : (n_muscle,) activations [1], and forces along the tendon [N]
     reactions : (n_held,) forces of the elements `held` [N]
     pushes : (n_reaction,) forces of the one-way reactions [N]
     reserves : (n_reserve,) moments or forces of the reserves [N m, N]
     external : (n_body, 6) - to be written: moments about ground's origin [N m] and forces [N] of plates
-    iterations, evaluations : numbers of these in the newest frame
+    iterations, evaluations : numbers of Newton iterations, and of evaluations of the residual forces, in the
+        newest frame
     """
 
     def __init__(
@@ -169,8 +176,8 @@ class ForceDependentKinematics:
         return int(status)
 
     def not_borne(self) -> Array:
-        """Return the load of the newest frame that muscles, reserves and reactions cannot balance, (n_borne,)
-        [N m, N]."""
+        """Return the part of the load of the degrees of freedom `freedoms` that muscles, reserves and
+        reactions did not balance in the newest frame, (n_borne,) [N m, N]."""
         balance, at = self.work.balance, self.at
         return balance.load - balance.activation @ at.action - balance.reaction @ at.row
 
@@ -213,8 +220,8 @@ class ForceDependentKinematics:
         self.start(self.model.q_neutral)
 
     def start(self, q: Array) -> None:
-        """Restart the search at a nearby pose (n_q,), with the FDK degrees of freedom at their first
-        guess.
+        """Discard all previous frames. The search in the next frame starts from the coordinates q (n_q,),
+        which should be near its solution, and from the initial guess of the FDK degrees of freedom.
         """
         state = self.state
         state.alpha[:], state.q[:], state.multiplier[:], state.known[0] = self._first, q, 0.0, 0
@@ -228,8 +235,8 @@ def rotates_of(model: Model, spec: FdkSpec) -> NDArray[np.bool_]:
 
 
 def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
-    """Return the first guess of alpha (n_fdk,), the values of the FDK degrees of freedom [m]; ConfigError
-    for a length in degrees, or an angle in mm.
+    """Return the initial guess, from the settings, of alpha (n_fdk,), the values of the FDK degrees of
+    freedom [m]; ConfigError if the settings state a length in degrees, or an angle in mm.
     """
     found = np.zeros(len(spec.dofs))
     for k, name in enumerate(spec.dofs):
@@ -256,7 +263,7 @@ def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
 
 def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> tuple[str, ...]:
     """Return the names of the bodies at whose joints muscles, reactions and reserves have to balance the
-    load.
+    load: those that the settings name or, if they name none, those of `worked_on`.
     """
     return spec.borne or worked_on(model, roles, tuple(recruitment.reserves))
 

@@ -13,10 +13,11 @@ from rtsim.models.packing.path_forces import moved_by
 
 
 def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the bodies at whose joints muscles, constraints, forces or reserves of the model do work.
+    """Return the bodies at whose joints muscles, constraints, springs, ligaments, contacts or reserves of the
+    model do work. At these joints the muscles have to balance the load, if the settings do not name others.
 
-    The joint of the first body is left out, as it takes the residual load, and so is the joint of a trunk
-    without muscles.
+    The joint between ground and the first body is left out, as it takes the residual load, and so is the
+    joint of a trunk without muscles.
 
     reserves : names of the coordinates with a reserve (a moment or force besides the muscles)
     """

@@ -30,7 +30,7 @@ from rtsim.models.neutral import motions, neutral_places
 Array = NDArray[np.float64]
 
 ACROSS = 1e-12
-"""Cosine of the angle to other axes of the joint, below which they do not change what one of them does."""
+"""Cosine of the angle between axes of a joint below which they count as perpendicular."""
 ALONG = 0.9
 """Cosine of the angle between the axes of two rotations, above which one hardly shows the other's angle."""
 Among = tuple[int | None, bool, Array, Array, Array]

@@ -29,10 +29,10 @@ class ElementRow(NamedTuple):
     kind: int
     body_a: int
     body_b: int
-    point_a: Array  # (3,) - in body A [m]; of angles a direction
-    point_b: Array  # (3,) - in body B [m]; of an azimuth a direction
-    normal_b: Array  # (3,) - in body B
-    stations: Stations | None = None  # of the length of a path: its one path
+    point_a: Array  # (3,) point in body A [m]; a direction if the element is an angle
+    point_b: Array  # (3,) point in body B [m]; a direction if the element is an azimuth
+    normal_b: Array  # (3,) direction in body B
+    stations: Stations | None = None  # points of the path if the element is a path length
 
 
 def with_row(model: Model, row: ElementRow) -> Elements:
@@ -59,8 +59,8 @@ def with_row(model: Model, row: ElementRow) -> Elements:
 
 
 def with_path(model: Model, stations: Stations | None) -> PathLengths | None:
-    """Append an entry for a new element to the table of paths whose lengths are elements. Return the table;
-    None if no element has a path.
+    """Append an entry for a new element (constraint) to the table that holds, for each element that
+    constrains a path length, the points of this path. Return the table; None if no element has a path.
 
     stations : the points of the new element's path, or None if it has no path
     """

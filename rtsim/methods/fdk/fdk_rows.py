@@ -27,11 +27,11 @@ from rtsim.models.packing.joints import rotations
 Array = NDArray[np.float64]
 
 LENGTH_M = 0.1
-"""Translation that counts as a rotation of 1."""
+"""Length by which translations are divided, so that they can be compared with rotations [m]."""
 STEP = 1e-5
-"""Step of the differences: truncation and rounding are both some 1e-10 of a row."""
+"""Step of the differences that give a row: truncation and rounding are both some 1e-10 of the row."""
 LEAST = 1e-8
-"""Remainder of a row of size 1, beside a sum of others, below which it counts as such a sum."""
+"""Residual norm below which a row of unit norm counts as a linear combination of others."""
 BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
 """A small motion, of rotations and of LENGTH_M, in which nothing is symmetrical."""
 
@@ -188,7 +188,7 @@ def rows_of(model: Model, own: list[int], moved: bool) -> Array:
 
 
 def value(model: Model, e: int, position: Array, rotation: Array) -> float:
-    """Return the value Phi of the constraint e of model.elements, without its target [m, m^2, rad].
+    """Return the value of the constraint e of model.elements before its target is subtracted [m, m^2, rad].
 
     position : (n_body, 3) [m]; rotation : (n_body, 3, 3) - of all bodies
     """

@@ -142,8 +142,9 @@ class JointForces:
 
 
 def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[str, ...]) -> None:
-    """Check the joints whose forces a run requests; raise ConfigError for a point or a contact that the model
-    does not have, and for a plane in `takes` that is no constraint that can both push and pull.
+    """Check the joints whose forces a run requests. Raise ConfigError for a point or a contact that the model
+    does not have, and for constraints in `takes` that are not plane constraints among `held`. The reactions
+    of the constraints in `takes` are added to the joint's force while they have the stated sign.
 
     held : names of the constraints that can both push and pull
     """

@@ -38,7 +38,8 @@ Array = NDArray[np.float64]
 
 MIRROR = np.diag([1.0, 1.0, -1.0])
 UPRIGHT = 0.5
-"""Cosine from the vertical, below which what heel and metatarsals lie in is no sole."""
+"""Cosine of the angle between the vertical and the normal of the plane through heel and metatarsals, below
+which this plane cannot be that of a sole."""
 
 
 class FootAxes(NamedTuple):
@@ -46,7 +47,7 @@ class FootAxes(NamedTuple):
     plane of x and z.
 
     side : 0 a right foot, 1 a left one, as in the model
-    length : from the heel to metatarsal 1 along x [m]
+    length : distance from the heel to metatarsal 1 along x [m]
     """
 
     origin: Array  # (3,) [m]
@@ -85,10 +86,10 @@ def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[Fo
 
 def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: float) -> FootAxes:
     """Rotate the frame of a foot until its sole is level, and move it to the height at which the contact
-    model bears a load [N].
+    model, on level ground, produces the normal force `load` [N].
 
     up : (3,) normal of the ground in standing, in the axes of the segment on which the frame is found
-    height : height of the heel [m]
+    height : height of the heel above the ground, measured in standing [m]
     """
     y = up / np.linalg.norm(up)
     x = found.axes[:, 0] - y * (y @ found.axes[:, 0])
@@ -101,8 +102,8 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
 
 
 def levelling(spec: FootSpec) -> FootSpec:
-    """Return the settings of a foot with which its height above the ground is found at which the contact
-    model bears a given load, however small.
+    """Return the settings of a foot, changed so that FootContact determines the foot's height above the
+    ground from a given normal force, however small the force is.
     """
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 
@@ -113,6 +114,7 @@ def centre_on(moment: Array, force: Array, height: float, least: float) -> Array
 
     moment : (3,) about the origin of ground [N m]
     force : (3,) [N]
+    height : of the level ground [m]
     """
     x, _, z = moment - vector_product((0.0, height, 0.0), force)
     up = float(force[1]) if force[1] >= least else math.nan
@@ -124,7 +126,7 @@ class ContactFoot(NamedTuple):
 
     contacts: Prescribed
     toes: Toes
-    size: float  # by which it was scaled [1]
+    size: float  # scale factor [1]
     names: tuple[str, ...]  # of the contacts
 
 
@@ -204,10 +206,11 @@ class FootContact:
     force : (3,) force [N]
     centre : (3,) centre of pressure on the plane [m]
     free : (1,) moment about the plane's normal through the centre of pressure [N m]
-    raised : (1,) height by which the foot was raised [m]
+    raised : (1,) height by which the measured position of the foot was raised, so that the normal force is
+        the known one [m]
     normal : (n_contact,) normal force of each contact [N]
-    pressure : (n_row, n_column) [Pa]
-    covered : whether the grid of pressures is as large as the whole foot
+    pressure : (n_row, n_column) pressure at the cells of a grid on the ground that moves with the foot [Pa]
+    covered : whether this grid is as large as the whole foot
     work : working space of the kernels
     """
 
@@ -235,6 +238,7 @@ class FootContact:
     def take(self, motion: BodyMotion, k: int, point: Array, normal: Array, target: float) -> None:
         """Compute force, centre of pressure and pressure of foot k, in a given motion above a ground plane.
 
+        motion, k : motion of several feet, and the index of this foot among them
         point, normal : (3,) a point of the plane and its normal
         target : known normal force [N]; NaN = unknown: then there is no result for a foot whose height is
             determined by that force

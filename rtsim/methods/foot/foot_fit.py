@@ -38,29 +38,29 @@ Array = NDArray[np.float64]
 Progress = Callable[[str], None]
 
 TOLERANCE, FINE = 1e-6, 1e-8
-"""Relative change of the cost, and of the unknowns, at which a search ends: of forces alone, which leave long
-flat valleys, and with pressure."""
+"""Relative change of the cost, and of the unknowns, at which a search ends: for fits of forces alone, whose
+cost hardly changes in some directions, and for fits with pressure."""
 MOST_EVALUATIONS = 400
 BENT = (0.0, 0.3, -0.3, 0.6)
-"""Angles of the toes at the starts of a validation [rad]: recorded motion tells nothing of them."""
+"""Angles of the toes at the starts of a validation [rad], as the recorded motion does not contain them."""
 AT_BOUND = 1e-3
-"""A parameter so near to its bound, in parts of its range, lies at it."""
+"""Distance from a bound, as a fraction of the range, below which a parameter counts as at the bound."""
 WEAK = 1e-2
-"""A direction is not determined when its singular value is so much smaller than the greatest."""
+"""Ratio to the largest singular value below which a direction counts as not determined."""
 HOP, HOP_TEMPERATURE = 0.3, 0.5
-"""Settings of basin hopping: greatest step, in units of the scales, and forgiven cost, in parts of the
-least."""
+"""Settings of basin hopping: largest step, in units of the scales; temperature, as a fraction of the least
+cost."""
 
 
 class Weak(NamedTuple):
-    """A direction in the space of the contact parameters that the data hardly determine.
+    """A direction in the space of the contact parameters in which the residuals of the fit hardly change.
 
-    singular : its singular value, divided by the largest one
-    parts : parameters and their components of the direction, the largest first
+    singular : its singular value (of the residuals' derivatives), divided by the largest one
+    parts : names of parameters and their components of the direction, the largest first
     """
 
-    singular: float  # in parts of the greatest singular value
-    parts: tuple[tuple[str, float], ...]  # parameters with their part in it, the largest first
+    singular: float
+    parts: tuple[tuple[str, float], ...]
 
 
 class FootFit(NamedTuple):
@@ -70,13 +70,13 @@ class FootFit(NamedTuple):
     knots : knots of the splines that correct the motion of each step, (N_SPLINE, N_KNOT)
     cost : cost of Brown (2017, eq. 5.52), the weighted squared misfit, as the mean over the steps
     costs : cost of each start, in order; NaN = interrupted
-    simulated, errors : simulated results and errors of each step
+    simulated, errors : simulated contact of each step, and its deviations from the measured contact
     at_bound : names of the parameters that lie at a bound of the search
     held : names of the parameters that were not fitted
     weak : directions in the space of the parameters that the data do not determine
     n_evaluation : number of evaluations of the best start
     complete : whether all starts were finished
-    heights : fitted height of the heel above its marker in each footstep, 0 if it was not fitted [m]
+    heights : fitted constant shift of the heel's height in each footstep, 0 if it was not fitted [m]
     """
 
     parameters: Array
@@ -137,8 +137,8 @@ class FootProblem:
         self._divide = 1.0 / np.sqrt(len(trials))
 
     def start(self, parameters: Array, bent: float = 0.0) -> Array:
-        """Return initial unknowns within the bounds: the recorded motion, and all toes bent by the same angle
-        [rad].
+        """Return initial unknowns within the bounds: the given parameters (30,), the recorded motion without
+        corrections, and in all footsteps toes that are bent by the angle `bent` [rad].
         """
         inner = 1e-6 * (self.bounds.high - self.bounds.low)
         knots = np.zeros((N_SPLINE, N_KNOT))
@@ -160,7 +160,7 @@ class FootProblem:
         return parameters, [(knots @ values[own]).reshape(N_SPLINE, N_KNOT) for knots, own in steps]
 
     def heights(self, x: Array) -> tuple[float, ...]:
-        """Return the fitted height of the heel above its marker in each step [m], from the unknowns x."""
+        """Return the constant shift of the heel's height in each step [m], from the unknowns x; 0 = none."""
         values = x * self.scale
         return tuple(float(values[own][N_OWN:].sum()) for own in self._own)
 
@@ -216,8 +216,8 @@ class FootProblem:
 
 
 def lifting(lifted: bool) -> Array:
-    """Return the derivatives (N_OWN, n_own) of a step's N_OWN knots with respect to its unknowns in a fit:
-    the knots themselves and, if `lifted`, a constant height that is added to all knots of the heel's height.
+    """Return the matrix (N_OWN, n_own) that converts the unknowns of a footstep to its N_OWN knots. Unknowns
+    are the knots and, if `lifted`, a constant that is added to all knots of the heel's height.
     """
     lift = np.zeros((N_SPLINE, N_KNOT))
     lift[HEIGHT] = 1.0
@@ -252,12 +252,12 @@ def fit_foot(
     """Fit the contact parameters of a foot: return the best of the minima to which the guesses (n, 30) lead.
 
     hops : number of basin-hopping steps after the searches from the guesses
-
-    around : (30,) initial guess, near which centres stay
+    around : (30,) initial guess, near which the centres of the contact ellipsoids stay
     progress : called with a sentence after each start
 
-    If the markers of a footstep differ from those of the first one, a constant height of its heel is a
-    further unknown. After a request to end (KeyboardInterrupt) the best result so far is returned.
+    Markers may be attached differently to the foot of a footstep of another trial or side than the first. A
+    constant shift of its heel's height is then a further unknown. After KeyboardInterrupt the best result so
+    far is returned.
     """
     lifted = [not marked_alike(trial, trials[0]) for trial in trials]
     problem = FootProblem(trials, weights, around, lifted=lifted)
@@ -317,13 +317,13 @@ def validate_foot(
     progress: Progress = lambda text: None,
     lifted: bool = False,
 ) -> FootFit:
-    """Compute the errors of footsteps that were not used to fit the parameters (30,). Only the knots, which
-    correct the motion, are fitted.
+    """Predict the contact of footsteps that were not used to fit the parameters (30,) of the foot; compare it
+    with their measured forces, centres of pressure and pressures.
 
-    Several searches begin with differently bent toes, and the best result is used.
+    The parameters are fixed. Only the spline values (knots) that correct the recorded motion of each footstep
+    are fitted, by searches that begin with differently bent toes; the best result is returned.
 
-    lifted : whether a constant height of the heel is fitted, too; needed if the markers differ from those
-      with which the parameters were fitted
+    lifted : whether a constant shift of the heel's height is fitted, too: for markers attached differently
     """
     problem = FootProblem(trials, weights, parameters, held=True, lifted=[lifted] * len(trials))
     costs, complete, n_evaluation = np.full(len(BENT), np.nan), False, 0

@@ -25,12 +25,12 @@ from rtsim.methods.foot.foot_trial import FootTrial
 Array = NDArray[np.float64]
 
 M_COP = 0.2
-"""Distance over which the centre of pressure moves [m] (table 5.3)."""
+"""Scale of the centre of pressure: the distance over which it moves in a step [m] (table 5.3)."""
 FADE = 5.0
 """Simulated force below which a centre of pressure loses its meaning [N]."""
 BEARS_COP = 50.0
-"""Least measured force with which a centre of pressure is compared [N]: a plate that knows moments to 2.5 N m
-(docs/forces.md) tells it to 50 mm there."""
+"""Least measured force at which centres of pressure are compared [N]: with an error of the plate's moment of
+2.5 N m (docs/forces.md) the error is 50 mm there."""
 
 
 UNFELT = StepPressure(np.zeros(0, np.int64), np.zeros((0, 2)), 0.0, np.zeros((0, 0)))
@@ -94,7 +94,7 @@ class Errors(NamedTuple):
     cop_across: float  # its part along X [m]
     pressure: float
     spin: float
-    n_lost: int  # frames that bear on the plate, and where the simulated foot has no contact
+    n_lost: int  # frames in which the plate is loaded, but the simulated foot has no contact
 
 
 def scales_of(trial: FootTrial) -> Scales:

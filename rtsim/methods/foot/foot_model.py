@@ -141,10 +141,11 @@ def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
 
 
 def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame:
-    """Return a foot's frame with another joint of the toes: the one for which the contact parameters of the
-    toes were fitted, as they only hold for it.
+    """Return the frame of a foot with the toe joint of another fit in place of its own. Contact parameters of
+    the toes are stated in the axes of this joint, so they are used only together with it.
 
-    toe_origin, toe_axes : (3,), (3, 3) origin [m] and axes, as columns, of the toes in the frame of the foot
+    toe_origin, toe_axes : (3,), (3, 3) origin [m] and axes, as columns, of that toe joint in the frame of the
+        foot
     """
     return frame._replace(toe_origin=toe_origin, toe_axes=toe_axes)
 

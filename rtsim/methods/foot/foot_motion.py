@@ -29,9 +29,9 @@ PLACE, HEIGHT, TURN, TOE = slice(0, 3), 2, slice(3, 6), 6
 LARGEST_SHIFT, LARGEST_TURN, LARGEST_YAW = 0.002, 0.05, 0.3
 """Bounds of the correction [m], [rad]; about Z it may go down to -0.3 rad (section 5.3.2)."""
 LARGEST_LIFT = 0.008
-"""Bound of a constant height of the heel, where a step is held against a foot with other markers [m]."""
+"""Bound of the constant shift of the heel's height that is fitted to a step with other markers [m]."""
 TOE_RANGE = (-1.0, 1.6)
-"""Range of the toes' rotation [rad],."""
+"""Range of the toes' rotation [rad]."""
 SPLINE_SCALE = np.array([0.002, 0.002, 0.002, 0.05, 0.05, 0.05, 0.3])
 
 

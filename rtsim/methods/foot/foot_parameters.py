@@ -38,7 +38,7 @@ ELLIPSOIDS = ("heel", "ball", "toe")
 SURFACES = ("ellipsoid", "plane")
 GEOMETRY = next(name for name, kind in GEOMETRIES.items() if tuple(kind.surfaces) == SURFACES)
 BODY = np.array([0, 0, 1])
-"""The foot carries heel and ball, the toes the third."""
+"""Body of each ellipsoid (heel, ball, toe): 0 the foot, 1 the toes."""
 N_CONTACT, N_GLOBAL, N_SHAPE = 3, 3, 9
 N = N_GLOBAL + N_CONTACT * N_SHAPE
 SLOW, SLOW_TURN = 0.01, 0.01
@@ -112,14 +112,14 @@ def guess(frame: FootFrame) -> Array:
 
 
 def place(e: int) -> slice:
-    """Return the slice of the centre of ellipsoid e among the parameters."""
+    """Return the slice of the three coordinates of the centre of ellipsoid e among the 30 parameters."""
     first = N_GLOBAL + e * N_SHAPE + 3
     return slice(first, first + 3)
 
 
 def bounds(around: Array) -> Bounds:
-    """Return bounds of the contact parameters: centres near those of a guess (30,), and a ground that
-    never pulls the foot.
+    """Return bounds of the contact parameters: centres of the ellipsoids near those of a guess (30,), and
+    signs of stiffness and damping with which the ground never pulls the foot.
     """
     low, high = np.empty(N), np.empty(N)
     low[:N_GLOBAL], high[:N_GLOBAL] = (5e5, -10.0, 0.0), (5e8, 0.0, 2.0)

@@ -55,8 +55,8 @@ class FootShare:
         centre, normal : (3,) centre of pressure of that force [m], and the normal of the ground
 
         A foot counts as in the air if all its contacts are high above the ground or move fast, or if it would
-        bear less than `least_force_N`. The loads are NaN if both feet are in the air, or if the contact model
-        cannot produce the force.
+        bear less than the setting `least_force_N`. The loads are NaN if both feet are in the air, or if the
+        contact model cannot produce the force.
         """
         least = self._feet[0].spec.least_force_N
         if load < least:

@@ -22,10 +22,10 @@ Array = NDArray[np.float64]
 SHORTEST = 0.2
 """A shorter contact is no step of a walk [s]."""
 WHOLE = 0.06
-"""Force where a trial or its forces begin or end, in parts of the step's greatest, up to which the step
-counts as complete."""
+"""Force at the beginning or end of a trial or of its forces, as a fraction of the step's peak force, up to
+which the step counts as complete."""
 MOST_SHARED = 0.05
-"""Part of a step's frames that may be doubtful: whose foot it is, or a second foot on the plate."""
+"""Largest fraction of a step's frames in which the foot is not known, or a second foot is on the plate."""
 FEET = ("right", "left")
 
 

@@ -195,8 +195,8 @@ def _lacking(role: str, labelled: str, where: str, static: MarkerTrial | None) -
 
 
 def level_height(plates: Plates, p: int, where: str) -> float:
-    """Return the height of a level plate [m]; ConfigError for an inclined one, as a step needs the plane Z =
-    0."""
+    """Return the height of the surface of plate p [m]; ConfigError if the plate is inclined, because the
+    contact model of the foot needs level ground."""
     lean = float(np.degrees(np.arccos(np.clip(plates.axes[p, 2, 1], -1.0, 1.0))))
     if lean > LEAN:
         raise ConfigError(

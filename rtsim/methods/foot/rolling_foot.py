@@ -1,9 +1,9 @@
-"""Synthetic steps of a foot with known contact parameters, as large as Brown's (2017): 128 Hz, 39 x 16
-cells.
+"""Synthetic steps of a foot with known contact parameters, with as many data as those of Brown (2017): 128
+frames per second, and pressure in 39 x 16 cells.
 
 A foot comes down on its heel, lies flat and rolls off over its toes. Its height is such that the ellipsoids
-carry the two-peaked force of walking; the contact forces in this motion, computed by the kernels, are the
-measurement. The recorded motion differs from the true one by a correction within the thesis' bounds.
+carry the two-peaked force of walking; the contact forces in this motion, computed by the kernels, serve as
+the measurement. The recorded motion differs from the true one by a correction within the thesis' bounds.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def thesis_frame() -> FootFrame:
 
 
 def true_parameters(seed: int) -> Array:
-    """Draw contact parameters (30,) that differ from the initial guess by a tenth to a fifth, each by
-    another amount.
+    """Draw contact parameters (30,) that differ at random from those of Brown (2017, table 5.4) by 8 to 20 %;
+    stiffness and damping have fixed values.
     """
     rng = np.random.default_rng([seed, 41])
     off = rng.uniform(0.08, 0.2, len(TABLE_5_4)) * rng.choice([-1.0, 1.0], len(TABLE_5_4))

@@ -24,9 +24,10 @@ Array = NDArray[np.float64]
 NEEDED = ("calcaneus", "metatarsal_1", "metatarsal_5")
 """Marks that the frame of a foot needs, the heel first."""
 CLEAR = 0.3
-"""Cosine between medial as the markers and as their labels have it, below which neither is clear."""
+"""Cosine of the angle between the line of metatarsals 5 to 1 and the transverse axis of the foot, below which
+the side of the foot cannot be determined."""
 ASIDE = 0.04
-"""Distance to the side of the other foot from one that stands at which its side is clear [m]; 0.08 to 0.22
+"""Lateral distance between the feet from which it determines which foot is the right one [m]; 0.08 to 0.22
 is usual."""
 OTHERWISE = "the distances between the foot's other markers differ between the two trials by"
 SAME_SESSION = "take a static trial of this session, and check whether a marker moved"

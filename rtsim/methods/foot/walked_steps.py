@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 BESIDE = ("", "_grf", "_forces")
 """Endings, after the name of a trial, of the file of its forces."""
 NOT_FATAL = ("weight", "side", "two_feet")
-"""Findings about plates that are told; those of others mean that nothing under the foot would be right."""
+"""Findings about plates that are only reported; with others the forces under the foot would be wrong."""
 
 
 class WalkedSteps(NamedTuple):

@@ -20,10 +20,10 @@ BoolArray = NDArray[np.bool_]
 PERCENT: FloatArray = np.arange(101.0)
 """Parts of the cycle [%]."""
 TURN_RAD = math.radians(20.0)
-"""A stride between whose strikes the pelvis turns by more is a turn: in a straight walk it comes back."""
+"""Rotation of the pelvis between the strikes of a stride above which the person turns a corner."""
 ACROSS_RAD = math.radians(45.0)
-"""Angle to the direction of walking above which somebody has turned a corner: angles to it are of another
-walk."""
+"""Angle of the pelvis to the direction of walking above which the person has turned a corner, so that angles
+relative to this direction are meaningless."""
 ROOT, DIRECTED, ROTATION = "pelvis", "pelvis_angles", "pelvis_rotation"
 
 
@@ -165,7 +165,8 @@ def strides_of(
 
 
 def turned(results: Results, cycle: GaitCycle) -> float:
-    """Return the rotation of the pelvis from the foot strike to the end of a cycle [rad]; NaN = not known."""
+    """Return by how much the forward direction of the pelvis on the floor differs between the beginning and
+    the end of a cycle [rad]; NaN = not known."""
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None or ROOT not in spec.labels or "segment_rotations" not in results.fields:
         return math.nan
@@ -180,7 +181,8 @@ def turned(results: Results, cycle: GaitCycle) -> float:
 
 
 def across(results: Results, cycle: GaitCycle) -> bool:
-    """Return whether the pelvis is not facing the direction of walking during a cycle."""
+    """Return whether the pelvis, on average over a cycle, is rotated from the direction of walking by more
+    than ACROSS_RAD, so that the person has turned a corner."""
     labels = next((spec.labels for spec in results.session.fields if spec.name == DIRECTED), ())
     if ROTATION not in labels:
         return False

@@ -17,10 +17,10 @@ from rtsim.methods.gait_phase import ODD, STRIDE_S
 
 FloatArray = NDArray[np.float64]
 LEAST_STRIDE = 0.2
-"""A foot that comes down nearer to where it was walks on a belt, or steps on the spot [m]."""
+"""Stride length below which the person walks on a belt or steps on the spot [m]."""
 LEAST_MOVEMENT = 0.1
-"""A foot that moves no farther between two strikes, in any direction, has made no stride, whatever events a
-file has: of somebody who stands [m]. On a belt and on the spot the foot moves, too."""
+"""Smallest movement of a foot, in any direction, between two strikes of a stride [m]; below it the person
+stands, whatever events a file has. On a belt and on the spot the foot moves, too."""
 UNITS = {
     "Cadence": "steps/min", "Walking Speed": "m/s", "Stride Time": "s", "Step Time": "s",
     "Opposite Foot Off": "%", "Opposite Foot Contact": "%", "Foot Off": "%", "Single Support": "s",
@@ -163,7 +163,8 @@ def _at(time: float, times: FloatArray, places: FloatArray) -> FloatArray:
 
 
 def moving(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
-    """Select the cycles in which the foot moves forwards; also return a sentence on the other cycles."""
+    """Leave out the cycles in which the foot moves by less than LEAST_MOVEMENT, as in standing; return the
+    others, and a sentence on those left out, "" if there are none."""
     places, times = feet_places(results), results.times
     still = []
     for cycle in cycles:

@@ -17,9 +17,9 @@ from rtsim.methods.gait.marker_events import by_markers
 
 FloatArray = NDArray[np.float64]
 SHORTEST_S = 0.1
-"""A foot that a plate bears, or does not, for less time trembles [s]."""
+"""Shortest time for which a foot is loaded or unloaded [s]; shorter changes are no events."""
 SAME_S = 0.15
-"""Plates and markers that tell of an event of one foot within this time mean the same one [s]."""
+"""Largest time between detections by plates and by markers that count as one event of a foot [s]."""
 
 
 def found_events(results: Results, with_plates: bool = True) -> tuple[GaitEvent, ...]:

@@ -40,15 +40,15 @@ RISE_S, FALL_S = (-0.15, 0.15), (-0.05, 0.15)
 """The fastest rise is looked for in this time around the hindmost place, the fastest fall around the foremost
 [s]; the centre also sinks in the middle of the swing, before that."""
 LEAST_KNOWN = 0.8
-"""Part of the frames there that show the foot."""
+"""Smallest fraction of the frames around an event in which the foot must be visible."""
 RIGID_M = 1e-4
-"""A marker whose place on the foot varies by less belongs to it [m]."""
+"""Variation of a marker's position in the axes of the foot below which the marker is on this foot [m]."""
 DOWN_M = 0.1
-"""A foot that lands lower than it stood before by more goes down a step [m]; on flat ground it is 0.02."""
+"""Height difference of two footholds from which the foot goes down a stair [m]; on flat ground it is 0.02."""
 LAND_S, LEAVE_S = (-0.05, 0.25), (-0.15, 0.25)
 """Likewise of steps down: landing around the foremost place, leaving around the hindmost [s]."""
 APART_M = 0.08
-"""Markers nearer to each other along the foot do not tell of its heel and toe [m]."""
+"""Smallest distance along the foot of two markers that stand for heel and toe [m]."""
 
 
 class FootCourse(NamedTuple):
@@ -184,8 +184,8 @@ def _held(results: Results, segments: tuple[str, ...]) -> BoolArray:
 
 
 def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[float, str]]:
-    """Find the steps of a foot: fractional rows at which it leaves the ground or comes down, and which of the
-    two.
+    """Find the steps of a foot: the events at which it leaves the ground or comes down, each as its row of
+    the recording, a fractional number, and its kind (OFF or STRIKE).
 
     known : (n,) whether the foot is visible in a frame; an event is reported only if the foot is visible in
       most frames around it

@@ -46,7 +46,7 @@ class RunGait(NamedTuple):
 
     @property
     def lacking(self) -> tuple[GaitEvent, ...]:
-        """Detected events, such as right foot offs, if the file stores no event of this foot and kind."""
+        """Detected events whose foot and kind, such as right foot off, no event in the file has."""
         known = {(event.side, event.kind) for event in self.told}
         return tuple(event for event in self.found if (event.side, event.kind) not in known)
 
@@ -112,7 +112,8 @@ def source_words(gait: RunGait) -> str:
 
 
 def without_stride(gait: RunGait) -> str:
-    """Return a sentence on the feet in the results that have no complete stride; "" if all feet have one."""
+    """Return a sentence on why no foot has a complete stride; "" if a foot has one, or if the results contain
+    no feet."""
     if gait.cycles or not gait.feet:
         return ""
     n = {side: sum((e.side, e.kind) == (side, STRIKE) for e in gait.used) for side in gait.feet}
@@ -172,8 +173,8 @@ def as_figures(gait: RunGait) -> dict[str, Any]:
 
 
 def in_sentences(gait: RunGait) -> list[str]:
-    """Return sentences for the user that describe the gait of a run. The list is empty if the results contain
-    no feet.
+    """Return sentences for the user that describe the gait of a run. The list is empty if there are neither
+    gait events nor feet in the results.
     """
     lacks = without_stride(gait)
     if not (gait.told or gait.found):

@@ -103,7 +103,8 @@ def borne_against(
     placed: Sequence[PlacedGenerator], motion: JointMotion, emg: Mapping[str, Array]
 ) -> dict[str, Array]:
     """Return for each coordinate the torque (n,) [N m] that the antagonist exerts against the agonist, for
-    joints whose antagonist has EMG.
+    joints with EMG. The antagonist is in each frame the generator whose direction is opposite to the joint's
+    torque; where it has no EMG, its torque is taken as 0.
 
     placed : the torque generators before the fit; emg : generator -> (n,) EMG, taken as its activation
     """

@@ -29,21 +29,22 @@ RECORDING, TABLE = ".mcap", ".csv"
 SUFFIXES = (RECORDING, *STORAGE_SUFFIXES, TABLE)
 FIELDS = ("coordinates", "coordinate_speeds", "coordinate_moments")
 OF_PERSON = ("joint_angles", "joint_angle_speeds", "joint_moments")
-"""The same of a person, by anatomical angles; these are of the frame, the others a filter's delay earlier."""
+"""The same fields for the results of a person, by anatomical angles. The angles are those of the frame;
+speeds and moments are earlier by the delay of the filter."""
 MOMENT = "_moment"
 BARE = ("q", "qDot", "tau", "time")
 """Names of tables without a header, before _TRIAL."""
 FEWEST, SHORTEST_S = 3, 1e-9
-"""Rows, and their steps: speeds are differences over these."""
+"""Smallest number of rows, and smallest time step, from which speeds are computed by differences."""
 MOST_RAD, MOST_NM, LEAST_NM = 2.0 * np.pi, 2000.0, 3.0
-"""Limits of people's joints: angle [rad] and moment [N m]; a largest moment of all below LEAST_NM is in N
-m per kilogram, or hardly any."""
+"""Largest possible angle [rad] and moment [N m] of a person's joint. If all moments are below LEAST_NM, they
+are probably in N m per kilogram."""
 MOST_LEFT = 0.3
-"""Median of the forces at the root that may be left, in body weights."""
+"""Largest median of the residual force at the root, in body weights."""
 FASTER = 10.0
-"""Speeds that are so many times the changes of the angles are not their speeds."""
+"""Ratio of speeds to differences of the angles from which the speeds do not belong to the angles."""
 STILL = 1e-6
-"""A joint that turns less was never moved [rad]; its speeds are rounding."""
+"""Range of an angle below which the joint was not moved [rad]; its speeds are rounding errors."""
 
 
 class JointMotion(NamedTuple):

@@ -27,13 +27,13 @@ from rtsim.models.packing.torque_generators import PlacedGenerator, pack_generat
 Array = NDArray[np.float64]
 
 PART_OF_PEAK = 0.8
-"""Strength that an extensor begins with, in parts of its peak moment."""
+"""Strength of an extensor at the start of its fit, as a fraction of its peak moment."""
 FLEXOR_RATIOS = {"hip_flexion": 0.702, "knee_flexion": 0.533, "ankle_dorsiflexion": 0.347}
 """Strength of flexors in parts of that of their extensors: Anderson et al. (2007), young men."""
 
 
 LEAST_PART = 0.2
-"""t^A below which a measured torque says little of the strength at the best angle."""
+"""Smallest t^A at the angle of a measured torque with which this is converted to the optimal angle."""
 
 
 class IsometricTorque(NamedTuple):

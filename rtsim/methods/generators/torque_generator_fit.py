@@ -39,10 +39,10 @@ Array = NDArray[np.float64]
 PARAMETERS = ("angle_scale", "speed_scale", "passive_shift", "passive_blend", "strength_scale")
 """x of eq. 8, as a config calls them."""
 LOW, HIGH = (1.0, 1.0, -np.pi / 2.0, 0.0, 1.0), (np.inf, np.inf, np.pi / 2.0, 1.0, np.inf)
-"""Fits make generators stronger, wider, faster, their passive torque other or less; the authors' bounds."""
+"""Default bounds of the parameters x, those of the authors: scales can only increase."""
 TRUST, SETTLED, FULFILLED, N_ITERATION = 0.3, 1e-10, 1e-9, 500
 MOST_PASSIVE = 1.4
-"""t^PE_max: what people bear while lengthening (Yeadon et al. 2006); the published fits were made with 1."""
+"""t^PE_max: largest torque of people while lengthening (Yeadon et al. 2006); the published fits used 1."""
 FEWEST = 3
 """Frames that a fit needs at least."""
 ROUND_TWICE = 4.0 * np.pi
@@ -56,8 +56,8 @@ class Assessment(NamedTuple):
     passive : (n,) passive torque t^PE
     too_stiff, too_weak : (n,) bool, whether the activation is below the smallest or above the largest allowed
         one
-    driven : whether the generator must be active, for example because its EMG says so; if its torque is then
-      too large, its strength may be the reason
+    driven : whether the smallest allowed activation is above 0, for example because of its EMG; the torque at
+      this activation may then be too large because the generator is too strong
     """
 
     activation: Array
@@ -86,7 +86,8 @@ class FittedGenerator:
     basins : minima reached by the starts of the search, the best first
     default : index of the minimum that the default start reached
     holding : times [s] and names of the active constraints, the largest multipliers first
-    before, after : the generator's activation, and what it lacks for the motion, before and after the fit
+    before, after : activation that the generator needs for the motion, and whether it can produce the torque,
+        before and after the fit
     cut_short : whether an interruption came before all starts were tried
     """
 
@@ -277,7 +278,8 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
 def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array]:
     """Return lower and upper bounds (5,) of the fit's parameters x.
 
-    A fit never undoes the changes of an earlier fit. The usual bounds always permit an unchanged generator.
+    The scales of an earlier fit are lower bounds of the scales. Default bounds of the shift and the blend are
+    widened so that they contain the present values of the generator.
     """
     low, high = np.array(settings.low), np.array(settings.high)
     for k, value in enumerate(one.fit):

@@ -29,15 +29,15 @@ from kernels.torque_generator.torque import (
 Array = NDArray[np.float64]
 
 SHIFTS, BLENDS = (0.0, 0.5, -0.5, 1.0), (0.0, 0.5, 1.0)
-"""Passive shifts [rad], in the direction that makes supple, and blends of the other starts."""
+"""Shifts [rad], in the direction that reduces the passive torque, and blends of the other starts."""
 SAME = 1e-4
 """Objectives that differ by less are of one minimum."""
 ACTIVE = 1e-6
-"""A multiplier above this says that its row holds the fit."""
+"""Lagrange multiplier above which an inequality counts as active."""
 ROW_WORDS = ("too weak", "too stiff", "stretched too far")
 TOO_MUCH = "too stiff or too strong"
 DEEP = 2.0
-"""Strengths of the start that fulfils all rows, in parts of the least one, for room."""
+"""Strength of the start that satisfies all inequalities, divided by the least strength that does so."""
 
 
 class Basin(NamedTuple):

@@ -44,15 +44,17 @@ Array = NDArray[np.float64]
 
 
 FRAME_ADDS = 1.64
-"""Deviations that a frame adds to what is usual count so many times: 90 % of errors (docs/uncertainty.md)."""
+"""Factor of the standard deviation that repetition of a frame adds: 90 % of errors (docs/uncertainty.md)."""
 MOST_NEEDED = 2
-"""Markers that two bodies in a row must show, or all that they carry, not to fold to either side."""
+"""Number of markers that each of two successive bodies must show (or all that it has), so that their joint
+cannot be solved as bent to the other side."""
 TURN_PART = 0.5
-"""Part of the motion of a segment's skin as one body that is rotation: half a turn, half a shift."""
+"""Fraction of the variance of common skin motion on a segment that is due to rotation, not translation."""
 N_FREE = 6
-"""Ways in which a free body moves."""
+"""Number of degrees of freedom of a free body."""
 LEAST_ARM_M = 0.01
-"""Mean distance of a segment's markers from their middle below which its skin is taken to shift alone."""
+"""Mean distance of a segment's markers from their centre below which common skin motion is translation only
+[m]."""
 
 
 class MethodDeviations:
@@ -67,9 +69,8 @@ class MethodDeviations:
 
     Attributes
     ----------
-    uncertain : (3 n_joint,) 1 = the angle's deviation is above the limit or not known
-    stated : assumptions from which the deviations are computed
-    course : motion and poses of the newest call of `columns`
+    uncertain : (3 n_joint,) 1 = the angle's standard deviation is above the limit or not known
+    course : motion given to the newest call of `columns`, and its three poses
     """
 
     def __init__(
@@ -138,8 +139,8 @@ class MethodDeviations:
 
     @property
     def covariance(self) -> Array:
-        """(n_v, n_v) covariance of the tangent coordinates [rad^2, rad m, m^2]; NaN if the frame has no
-        minimum.
+        """(n_v, n_v) covariance of the tangent coordinates [rad^2, rad m, m^2]; NaN if the frame was not
+        solved, or if its objective has no unique minimum.
         """
         return self.state.pose.covariance[ALL]
 
@@ -159,8 +160,10 @@ class MethodDeviations:
 
     @property
     def coordinates(self) -> Array:
-        """(n_v,) standard deviations of the tangent coordinates [rad, m]; for joints that can fold to either
-        side a lower bound of them.
+        """(n_v,) standard deviations of the tangent coordinates [rad, m].
+
+        If too few markers of two successive bodies are visible to exclude that their joint is bent to the
+        other side, those of the angles are at least an assumed value, which grows with time.
         """
         tree, folded = self._of_frame[0].tree, self.state.folded_for
         most = np.where(tree.dof_rotates == TRANSLATES, MOST_LENGTH, MOST_ANGLE)
@@ -188,8 +191,8 @@ class MethodDeviations:
 
         The first index is the pose: shortly before the given pose, at it, and shortly after it. The second is
         the kind of the error, LASTING or NOISE. Each column is the effect of one independent error of size 1,
-        of a marker or of a dof that is held. The next call overwrites the result. Returns None if markers and
-        joints do not determine one of the three poses.
+        of a marker or of a degree of freedom that no marker determines. The next call overwrites the result.
+        Returns None if markers and joints do not determine one of the three poses.
 
         q : (n_q,); v, v_dot : (n_v,) - speeds and accelerations, of kernels/rates/manifold.Rates
         apart : time from one of the three poses to the next [s]
@@ -224,8 +227,8 @@ class MethodDeviations:
         )  # fmt: skip
 
     def prepare_columns(self) -> None:
-        """Compile the kernel that `columns` calls, with a solver of its own, as the solver of the frame keeps
-        the frame's pose.
+        """Compile the kernel that `columns` calls. It has a working space of its own, so that the pose of the
+        frame, in the working space of the frame's solver, is not overwritten.
         """
         if self._run_columns is not None:
             return
@@ -269,7 +272,8 @@ class MethodDeviations:
         self.uncertain[beyond.reshape(-1)] = 1.0
 
     def unusual(self, angles: Sequence[int]) -> list[int]:
-        """Select from `angles` those whose deviation is usually within the limit."""
+        """Select from `angles` (indices) those whose standard deviation was on average within the limit in
+        earlier frames, so that it is unusual if they are uncertain."""
         usual, limit = self.state.usual, self.options.limit
         return [k for k in angles if usual[k] <= limit[k % 3] ** 2]
 
@@ -282,7 +286,8 @@ class MethodDeviations:
         forget_others(self.state.other)
 
     def follow(self, other: MethodDeviations) -> None:
-        """Copy from another method of the same model for how long each dof and body has been undetermined."""
+        """Copy from another method of the same model for how long the markers have not determined each
+        degree of freedom and body."""
         self.state.held_for[:] = other.state.held_for
         self.state.folded_for[:] = other.state.folded_for
 
@@ -306,8 +311,8 @@ def mean_place(share: Array, point: Array) -> WeightedPoints:
 
 
 def one_dof_joints(skeleton: Skeleton, method: SolverMethod) -> NDArray[np.int64]:
-    """Return the bodies inside the tree whose joint has six degrees of freedom, of which constraints leave
-    one at the most.
+    """Return the bodies with a parent whose joint has six degrees of freedom, of which constraints leave one
+    at the most, such as a shank on a knee with contacts and ligaments.
     """
     tree, elements = skeleton.tree, skeleton.elements
     hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]
@@ -327,7 +332,7 @@ def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> li
 
 
 def error_bounds(model: Model, stated: Uncertainty) -> ErrorBounds:
-    """Return the bounds of the errors of a model's markers."""
+    """Return the assumed sizes and limits of the errors of a model's markers, from the settings `stated`."""
     by_kind = {
         "pelvis": stated.pelvis_mm,
         "thigh": stated.thigh_mm,

@@ -19,10 +19,11 @@ from rtsim.subjects.subject import kind_of_segment
 Array = NDArray[np.float64]
 
 RATE_SMOOTHING_S, REST_S = 0.04, 0.15
-"""Time constants of the rate of a segment, and of how a turn that no marker shows comes to rest."""
+"""Time constants of the smoothing of a segment's speed, and of the decay of a rotation that no marker shows
+[s]."""
 TRUNK_SLACK, FOOT_SLACK, OWN_SLACK = 3.0, 2.0, 3.0
-"""Factors of the bounds of markers: shoulders move against the spine, toes bend against the foot, and the
-markers of a model that brings its own are not calibrated."""
+"""Factors of the limits of the marker checks: shoulders move relative to the spine, toes relative to the
+foot, and a model's own markers are not calibrated on the person."""
 LEAST_MISFIT_M = 0.01
 """Markers are credited to be off the model by at least so much [m]."""
 

@@ -21,7 +21,7 @@ from rtsim.subjects.markers.markers_of import markers_of
 from rtsim.subjects.subject import Subject
 
 MOVES = np.radians(20.0)
-"""Range of knee flexion from which a trial is a movement."""
+"""Range of knee flexion from which a trial is a movement, not a static trial."""
 
 
 def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: RunConfig) -> Subject:

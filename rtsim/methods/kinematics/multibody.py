@@ -71,11 +71,11 @@ class Solution(NamedTuple):
     converged: bool
     iterations: int
     residual: float  # |(gradient of the Lagrangian, Phi)| [m, m^2]
-    n_open: int  # dofs held near the last pose: nothing determines them
+    n_open: int  # dofs that no marker determines; they stay near the last pose
     n_visible: int
-    n_swap: int  # pairs and rings of labels that are exchanged
-    n_fault: int  # markers at fault
-    sent_again: bool = False  # the frame before came once more: all is as it was
+    n_swap: int  # groups of two or more markers whose labels are exchanged
+    n_fault: int  # faulty markers
+    sent_again: bool = False  # the sender repeated the markers of the frame before; results are unchanged
 
 
 NO_FRAME = Solution(
@@ -154,7 +154,7 @@ class MultibodyEstimator:
 
     @property
     def bias_deg(self) -> dict[str, float]:
-        """Systematic error of the method in use by angle, beside the deviations [deg]; may be empty."""
+        """Systematic error of the method in use by angle, not in the standard deviations; may be empty."""
         return self._bias[self.method]
 
     @property
@@ -225,7 +225,8 @@ class MultibodyEstimator:
 
     @property
     def waited(self) -> float:
-        """Time for which the last estimated frame has been repeated [s]."""
+        """Time for which the sender has repeated the markers of the last estimated frame [s]; its results
+        are repeated as long."""
         return float(self.health.waited[0])
 
     def turned_meanwhile(self) -> Array:

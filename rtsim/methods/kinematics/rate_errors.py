@@ -30,7 +30,7 @@ LASTING, NOISE = 0, 1
 """Kinds of errors."""
 VALUE, SPEED, ACCELERATION = 0, 1, 2
 MOST_CORRELATED = 6.0
-"""Times T beyond which errors that last count as independent: exp(-18) is 1.5e-8."""
+"""Multiple of T beyond which persistent errors count as independent: exp(-18) is 1.5e-8."""
 
 
 @lru_cache(maxsize=16)
@@ -48,15 +48,16 @@ def products(spec: RateSpec, rate: float, time: float) -> Array:
 
 
 class RateDeviations:
-    """Deviations of one session's filtered motion; NaN without any.
+    """Standard deviations of one session's filtered coordinates, speeds and accelerations; NaN before there
+    is a filtered motion.
 
     tree : joint tree of the model
     spec, rate : the filter and its frame rate [Hz]
     time : time constant of persistent errors [s]
     apart : interval between poses for the rates of errors [s]: 1 / (root mean square frequency of the
         filter's pass band [rad/s]), as the filter does not pass faster changes
-    q : (n_q,) [rad, m, 1]
-    v, v_dot : (n_v,) in the order of kernels/rates/manifold.Rates
+    q : (n_q,) standard deviations of the coordinates [rad, m, 1]
+    v, v_dot : (n_v,) those of the speeds and accelerations, in the order of kernels/rates/manifold.Rates
     """
 
     def __init__(self, tree: Tree, spec: RateSpec, rate: float, time: float) -> None:
@@ -82,9 +83,9 @@ class RateDeviations:
     def update(self, found: MethodDeviations, rates: Rates, time: float) -> None:
         """Compute the deviations of the rates from the newest covariance, in a filtered motion at a time [s].
 
-        The variances are averaged over `average_s`, as long as the same markers are used. The reason: where a
-        coordinate of a mechanism reverses, its derivative vanishes, and the errors at nearby poses matter as
-        well (kernels/uncertainty/deviation).
+        The variances are averaged over the time `average_s` of the settings, as long as the same markers are
+        used. The reason: where a coordinate of a mechanism reverses, its derivative vanishes, and the errors
+        at nearby poses matter as well (kernels/uncertainty/deviation).
 
         An error e of marker positions on the bodies causes an error S e of the tangent coordinates. S changes
         while the skeleton moves, so the rates have the error S e' + S' e, and accelerations accordingly. In a

@@ -25,14 +25,15 @@ from rtsim.errors import ConfigError
 Array = NDArray[np.float64]
 
 FASTEST = 5000.0
-"""Highest rate of frames that is believed [Hz]: a filter has room for what comes within its memory."""
+"""Highest frame rate that is accepted [Hz], as a filter stores all frames within its memory."""
 HIGHEST = 0.4
-"""A cut-off in parts of the rate: half the rate is the Nyquist frequency."""
+"""Highest cut-off frequency as a fraction of the frame rate; 0.5 is the Nyquist frequency."""
 N_TIME_CONSTANT = 5.0
 """Number of time constants of the slowest pole after which a Butterworth filter counts as settled: exp(-5)
 is 0.7 %."""
 DECAYED = 50.0
-"""The same, after which its impulse response is over, times the cube of time: exp(-50) is 2e-22."""
+"""Number of time constants after which its impulse response, times the cube of time, counts as zero: exp(-50)
+is 2e-22."""
 
 
 class _Kernel(NamedTuple):
@@ -52,7 +53,7 @@ class Response(NamedTuple):
     """
 
     delay_s: Array  # (3,) - at low frequency
-    noise_gain: Array  # (3,) [1, 1/s, 1/s^2] - standard deviation out over in, of noise that is white
+    noise_gain: Array  # (3,) [1, 1/s, 1/s^2] - standard deviation of the output over that of white input
 
 
 class RateEstimator:
@@ -193,7 +194,7 @@ class FilteredRows(NamedTuple):
     q: Array  # (n, n_q)
     v: Array  # (n, n_v)
     v_dot: Array  # (n, n_v)
-    settled: NDArray[np.bool_]  # (n,) - rows with the stated delay
+    settled: NDArray[np.bool_]  # (n,) whether the filter had settled, so that the row has the stated delay
 
 
 def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> FilteredRows:

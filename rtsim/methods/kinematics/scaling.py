@@ -47,6 +47,7 @@ class Scaled(NamedTuple):
 def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, person: str = "") -> Scaled:
     """Scale a model to a person by a setup; `static` replaces the trials that the setup names.
 
+    note : called with sentences for the user
     person : the person, if these trials have several
     """
     if setup.marker_set_file is not None:

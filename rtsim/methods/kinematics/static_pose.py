@@ -47,8 +47,8 @@ class StaticPose(NamedTuple):
 
 
 def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
-    """Find the pose of a model that fits the wanted markers and coordinates best; ModelError if no pose
-    satisfies the constraints.
+    """Find the pose of a model that fits the wanted markers and coordinates best; ModelError if the solver
+    does not converge.
     """
     followed = followed_by(spec, wanted)
     estimator = MultibodyEstimator(
@@ -100,7 +100,8 @@ def followed_by(spec: ModelSpec, wanted: Wanted) -> TrackingTasks:
 def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array], note: Note) -> ModelSpec:
     """Move the model's markers to their measured positions in a pose, except fixed ones.
 
-    A marker without a measurement is left out, as its position on this person is unknown.
+    Markers that the static trial does not have are removed from the model, as their positions on this person
+    are unknown. Those that are not visible in the pose are not moved.
     """
     absent = [marker.name for marker in spec.markers if marker.name not in measured]
     if absent:
@@ -122,8 +123,8 @@ def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array]
 
 
 def mean_places(names: Sequence[str], positions: Array) -> tuple[dict[str, Array], dict[str, float]]:
-    """Return the mean position (3,) and the movement of every marker over the frames in which it is visible.
-    Both are NaN for a marker that is never visible.
+    """Return for every marker the mean position (3,) over the frames in which it is visible, and the largest
+    range of a coordinate [m]; NaN and 0 for a marker that is never visible.
 
     positions : (n, n_marker, 3) [m]
     """

@@ -23,7 +23,7 @@ def reweigh(estimator: MultibodyEstimator, spec: ModelSpec, how: MethodSpec) -> 
     """Copy the weights of the soft elements from the method `how` into the arrays of the method in use. As
     the arrays stay the same, kernels that hold references to them use the new weights.
 
-    Afterwards the next frame must be solved like the first frame of a session.
+    The caller then has to see to it that the next frame is solved like the first frame of a session.
 
     spec : the estimator's model; how : the method in use, with other weights
     """

@@ -34,14 +34,14 @@ ORIGINS, INSERTIONS, LENGTHS = slice(14, 23), slice(23, 32), slice(32, 35)
 N_PARAMETER = 35
 MM = 1e3
 AT_BOUND = 0.999
-"""Part of a bound from which on a parameter lies on it."""
+"""Fraction of its bound from which a parameter counts as at the bound."""
 N_ROUND, SETTLED = 25, 1e-3
 """Rounds in which the weights follow the geometry, and the relative change of the misfit that ends them."""
 EXACT = 1e-12
 """Misfit of a motion without errors [m]."""
 CLOSER = 0.5
-"""Part of the misfit to which ties to the areas must not hold the mechanism: then the motion has fewer errors
-than they would justify."""
+"""If the misfit without targets is below this fraction of that with targets, the targets are dropped, because
+the errors of the motion are too small to justify them."""
 N_NEAREST, NEAR = 8, 0.01
 """Steps to the nearest pose of the mechanism, and how far it may be [m]."""
 N_STEP = 10
@@ -52,7 +52,8 @@ LEAST_SPREAD_MM = 0.1
 
 class Adjusted(NamedTuple):
     """Result of the adjustment of a knee: its geometry, names of the parameters at a bound, and the standard
-    deviation, in one coordinate, of the measured motion from the motion of the mechanism [m].
+    deviation, in one coordinate, of the measured motion from the motion of the mechanism [m]; angles are
+    multiplied by the lever arm LEVER.
     """
 
     geometry: KneeGeometry
@@ -110,8 +111,9 @@ def with_isometric_fibres(poses: KneePoses, start: KneeGeometry, bound: float) -
 
 
 def misfit_of(poses: KneePoses, start: KneeGeometry, x: Array) -> float:
-    """Return the standard deviation of the measured motion from the motion of the mechanism with changes x
-    (35,) [m].
+    """Return the standard deviation, in one coordinate, of the measured motion from the motion of the
+    mechanism whose geometry is `start` with the changes x (35,) [mm]. It is in metres; angles are multiplied
+    by the lever arm LEVER.
     """
     geometry = changed(start, x)
     problem = KneeProblem(poses, None, start, nearest_where_found(geometry, poses))
@@ -128,13 +130,13 @@ def rounds(
     ties: Ties | None,
 ) -> tuple[Array, float]:
     """Adjust the parameters in rounds of least squares; return the changes x (35,) [mm], and the standard
-    deviation of the motion from the mechanism's [m].
+    deviation, in one coordinate, of the measured motion from the mechanism's [m].
 
     bound : (35,) largest changes [mm]; x : (35,) changes from which the search begins [mm]
     ties : targets of the parameters; None = no targets
 
-    After each round the weights of the constraints are computed again for the new geometry. The ties become
-    as strong as the misfit of the previous round justifies.
+    Each round computes the weights of the constraints for the present geometry. It weights the deviations
+    from the targets by the standard deviation of the motion in the round before, divided by their tolerances.
     """
     n_motion, deviation = 5 * len(poses.angles), np.inf
     for _ in range(N_ROUND):
@@ -152,7 +154,8 @@ def rounds(
 
 
 def deviation_of(motion: Array) -> float:
-    """Return the standard deviation of the measured motion from the mechanism's in one coordinate [m].
+    """Return the standard deviation of the measured motion from the mechanism's in one coordinate [m]; angles
+    are multiplied by the lever arm LEVER.
 
     motion : residuals of the motion in all poses [m]
     """
@@ -160,10 +163,11 @@ def deviation_of(motion: Array) -> float:
 
 
 def ties_of(start: KneeGeometry, anatomy: KneeAnatomy | None, bound: Array) -> Ties:
-    """Return targets of the adjustment for the ends of ligaments at the centres of the measured attachment
-    areas, with their spread.
+    """Return targets of the adjustment: for the ends of ligaments the centres of the measured attachment
+    areas, with the standard deviations of the areas' points as tolerances.
 
-    Without an anatomy the targets are the start, and the spreads half of the bounds, `bound` (35,) [mm].
+    Without an anatomy the targets are the values in `start`, and the tolerances are half of the bounds
+    `bound` (35,) [mm].
     """
     middle, spread = np.zeros(N_PARAMETER), np.full(N_PARAMETER, np.inf)
     if anatomy is None:
@@ -221,8 +225,8 @@ class KneeProblem:
         self.factor, self.ahead = weighed(slopes), slopes @ self.off
 
     def tied(self, pull: Array, middle: Array) -> KneeProblem:
-        """Return this problem with further residuals that draw the changes of the geometry towards targets
-        `middle` (35,) [mm], weighted by strengths `pull` (35,).
+        """Add residuals to this problem: the differences of the changes x from targets `middle` (35,) [mm],
+        multiplied by weights `pull` (35,); return the problem.
         """
         self.pull, self.middle = pull, middle
         return self
@@ -295,7 +299,7 @@ def directions_across(normal: Array) -> Array:
 
 def turned_normal(start: KneeGeometry, x: Array, k: int) -> Array:
     """Return the normal (3,), not of unit length, of the tibial plane k (0 medial, 1 lateral) of the geometry
-    `start` after the rotations among the changes x (35,).
+    `start` after its two rotations, which are among the changes x (35,) [mm].
     """
     turn = x[turns_of(k)] @ directions_across(start.normals[k])
     return np.asarray(start.normals[k] + turn / (MM * LEVER))

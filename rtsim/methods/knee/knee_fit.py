@@ -41,7 +41,8 @@ class KneeFit(NamedTuple):
     surface_misfits : by compartment, root mean square distances of the sphere and of the plane from their
       measured points [m]; empty without measured points
     bounded : names of parameters at a bound
-    deviation : misfit of a coordinate of the motion [m]
+    deviation : standard deviation, in one coordinate, of the measured motion from the mechanism's [m]; angles
+        are multiplied by the lever arm LEVER
     """
 
     geometry: KneeGeometry

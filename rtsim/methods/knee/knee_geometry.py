@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 COMPARTMENTS = ("medial", "lateral")
 LIGAMENTS = ("ACL", "PCL", "MCL", "LCL")
 HELD = 3
-"""Number of these ligaments, the first ones, whose length the mechanism keeps."""
+"""Number of the ligaments, the first ones, whose lengths are constant in the mechanism."""
 
 
 class KneeGeometry(NamedTuple):

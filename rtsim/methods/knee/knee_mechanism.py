@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 N_STEP, TOLERANCE = 50, 1e-12
 """Newton steps for a pose, and the largest constraint at its end [m]."""
 LEVER = 0.03
-"""Length by which an angle weighs as a distance [m]: about a condyle's radius."""
+"""Lever arm by which angles are multiplied to compare them with distances [m]: about a condyle's radius."""
 SCALE = np.array([LEVER] * 3 + [1.0] * 3)
 """Scales of the six coordinates of a pose."""
 

@@ -53,7 +53,8 @@ def in_ball(rng: np.random.Generator, n: int, radius: float) -> Array:
 
 
 def measured_motion(poses: KneePoses, rng: np.random.Generator, noise: float) -> KneePoses:
-    """Return poses with noise of the position [m], and of the angles as if measured by markers at LEVER."""
+    """Return the poses with random errors, of standard deviation `noise` [m] in the positions and `noise`
+    divided by the lever arm LEVER in the angles."""
     return KneePoses(
         poses.angles + rng.normal(scale=noise / LEVER, size=poses.angles.shape),
         poses.places + rng.normal(scale=noise, size=poses.places.shape),

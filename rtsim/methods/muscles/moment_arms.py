@@ -38,7 +38,7 @@ METHODS = {"force": FORCE, "partial-velocity": PARTIAL_VELOCITY, "velocity": VEL
 DIFFERENCES = "differences"
 """The fourth method: the change of length over the change of angle (eq. 10)."""
 STEP = 1e-5
-"""Half the change of an angle in differences [rad]: truncation and round-off about 1e-9 m."""
+"""Half step of an angle in central differences [rad]: truncation and round-off are about 1e-9 m."""
 TOLERANCE = 1e-12
 MAX_ITERATIONS = 50
 
@@ -60,7 +60,7 @@ class MomentArms:
 
     Parameters
     ----------
-    model, roles : the model, and the elements that one of its methods keeps
+    model, roles : the model, and the constraints that one of its kinematic methods uses
     moving_point_work : False omits the work of moving points, as OpenSim did in 2010, for comparison
     """
 
@@ -77,7 +77,8 @@ class MomentArms:
         self._run = bind(moment_arms, (self.leverage, q, FORCE, self._moving, self._work, self._arms))
 
     def assembled(self, q: Array | None = None, angle: str | None = None, value: float = 0.0) -> Array:
-        """Find the nearest coordinates (n_q,) that satisfy the constraints, with an angle at a value [rad].
+        """Find the coordinates (n_q,) nearest to q that satisfy the constraints and give an angle a value
+        [rad]; without a name the angle is free.
 
         Raises ModelError if there are none.
         """
@@ -283,7 +284,8 @@ class MomentArms:
         return index_of(self.model.names.angles, angle, "angle", self.model.name)
 
     def range_of(self, angle: str) -> tuple[float, float]:
-        """Return the range of an angle [rad, m]; infinite where the model states none."""
+        """Return the range of an angle or of a coordinate that is a displacement [rad, m]; infinite where the
+        model states none."""
         names = self.model.coordinates.names
         if angle not in names:
             return -np.inf, np.inf
@@ -291,19 +293,20 @@ class MomentArms:
         return float(low), float(high)
 
     def is_rotation(self, angle: str) -> bool:
-        """Return whether an angle is measured in rad, not in m."""
+        """Return whether `angle`, the name of a joint angle or coordinate, is a rotation [rad], not a
+        displacement [m]."""
         return bool(self.model.angle_is_rotation[self.angle_index(angle)])
 
     def si(self, angle: str, value: float) -> float:
-        """Convert a value of an angle from degrees or millimetres to rad or m."""
+        """Convert the value of an angle from degrees to rad, or of a displacement from millimetres to m."""
         return float(np.radians(value)) if self.is_rotation(angle) else 1e-3 * value
 
     def shown(self, angle: str, value: float) -> float:
-        """Convert a value of an angle from rad or m to degrees or millimetres."""
+        """Convert the value of an angle from rad to degrees, or of a displacement from m to millimetres."""
         return float(np.degrees(value)) if self.is_rotation(angle) else 1e3 * value
 
     def told(self, angle: str, value: float) -> str:
-        """Return a value of an angle as text, in its unit."""
+        """Return the value of an angle in degrees, or of a displacement in millimetres, as text with unit."""
         return f"{self.shown(angle, value):.4g} {'deg' if self.is_rotation(angle) else 'mm'}"
 
     def _evaluate(self, q: Array, method: int) -> None:
@@ -368,8 +371,8 @@ class MomentArms:
 
 
 def arms_of(spec: ModelSpec, method: str | None = None) -> MomentArms:
-    """Return the object that computes moment arms of a model without anatomy, under the constraints of one of
-    its methods.
+    """Return the object that computes moment arms of a model as its file defines it, without a person, under
+    the constraints of one of its methods; method : None = the first.
     """
     return MomentArms(build(spec, method=method), roles_of(spec, method))
 

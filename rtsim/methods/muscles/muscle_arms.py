@@ -24,7 +24,7 @@ class MuscleArms:
 
     Parameters
     ----------
-    model, roles : the model and the elements that the method keeps
+    model, roles : the model, and the constraints that the method uses
     pose, q : arrays of the bodies' poses and the coordinates, written by the solver
 
     Attributes

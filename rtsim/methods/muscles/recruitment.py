@@ -1,9 +1,10 @@
 """Muscle recruitment: activations and forces that produce the generalized forces of inverse dynamics.
 
-The problem has one row for each coordinate on which a muscle or a reserve acts. For a row its coordinate
-changes at unit rate, and dependent coordinates follow by couplers and hard elements, whose reactions then do
-no work. In this motion the power of muscles, reserves and one-way reactions must equal the power of the
-generalized forces. Coordinates without muscles, such as those of the root, are left out.
+The problem has one equation (row) for each coordinate on which a muscle, a reserve or a one-way reaction
+acts. It is a balance of power in a motion in which this coordinate changes at unit rate, while dependent
+coordinates follow by couplers and constraints, whose reactions do no work: the power of muscles, reserves and
+one-way reactions must equal that of the generalized forces. Other coordinates, such as those of the root, are
+left out.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ Array = NDArray[np.float64]
 
 N_ITERATION, RESIDUAL, GAP = 60, 1e-11, 1e-9
 CROSSED = 1e-9
-"""A muscle with no larger moment arm than this about a coordinate in any of some poses does not cross it."""
+"""Moment arm about a coordinate up to which, in all of some poses, a muscle does not cross its joint."""
 POSES, SWAY = 5, 0.1
-"""Poses in which that is looked at, and how far they are from the neutral one [rad, m]."""
+"""Number of these poses, and largest difference of their coordinates from the neutral pose [rad, m]."""
 
 
 class MuscleRecruitment:
@@ -47,7 +48,8 @@ class MuscleRecruitment:
     reserves : (n_reserve,) moments or forces of the reserves [N m, N]
     reactions : (n_reaction,) magnitudes of the one-way reactions [N]
     violation : (n_row,) part of the load that muscles and reserves cannot bear [N m, N]
-    objective, gap : values of the newest frame, the gap relative to the objective
+    objective, gap : value of the criterion in the newest frame, and the gap between primal and dual objective
+        relative to it
     """
 
     def __init__(self, model: Model, roles: Roles, spec: RecruitmentSpec) -> None:

@@ -20,18 +20,18 @@ from rtsim.methods.plates.plate_residual import labels_of
 Array = NDArray[np.float64]
 
 BEARING, FREE = 0.5, 0.05
-"""One foot alone bears where it has more than the one, the other less than the other, in body weights."""
+"""Single support: load of the foot on the ground at least, of the other foot at most, in body weights."""
 SWINGS, FASTER = 0.3, 1.5
-"""A foot swings whose ankle moves along the floor by more than the first [m/s], the second times faster
-than the other ankle: choices, between sway with heel rises and the slowest of walks."""
+"""A foot swings if its ankle moves horizontally faster than the first value [m/s], and faster than the other
+ankle by the second factor: choices, between standing with heel rises and very slow walking."""
 HALF_S = 0.05
-"""Speeds are means over so long before and after [s], which noise of markers does not reach at any rate."""
+"""Speeds are means over this time before and after a frame [s], so that marker noise hardly affects them."""
 LEAST_S = 0.25
-"""Seconds for which each foot has to bear alone while one swings: a push-off beside a foot that stands on no
-plate is shorter."""
+"""Time for which each foot has to be the only loaded one while a foot swings [s]; a push-off while the other
+foot stands beside the plates is shorter."""
 MOSTLY = 0.5
-"""Part of these frames, of each foot, in which the foot that bears is the one that swings and is higher, from
-which it is told: a choice inside the gap that docs/kinetics.md gives."""
+"""Fraction of these frames, for each foot, in which the loaded foot seems to swing, from which exchanged feet
+are reported: a choice between the values of correct and exchanged data in docs/kinetics.md."""
 
 
 def judge_feet(results: Results, mass: float) -> str:
@@ -51,9 +51,9 @@ def judge_feet(results: Results, mass: float) -> str:
 
 
 def swinging(results: Results, mass: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Find the frames of single support in which one foot swings, n of them. Return for each the foot with
-    the plate load, (n,) 0 = right, 1 = left, and whether that foot, not the other, moves and is raised like a
-    swinging foot, (n,).
+    """Find the n frames of single support in which one foot swings. Return for each frame the foot to which
+    the plates assign the load, (n,) 0 = right, 1 = left, and whether this foot is faster and higher than the
+    other, as only a foot that swings should be, (n,).
     """
     fields, centres = results.fields, labels_of(results, "joint_centres")
     names = [f"ankle{suffix}" for suffix in SUFFIXES.values()]

@@ -35,9 +35,9 @@ WORDS = {
 class ForceFeed:
     """Samples of force plates, kept until markers request them.
 
-    session : descriptor of the forces, None before there is one
-    n_session : number of sessions
-    intake : samples of that session
+    session : descriptor of the newest session of forces, None before there is one
+    n_session : number of sessions of forces so far
+    intake : samples of the newest session
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,8 @@ class ForceFeed:
         return (frame.time if self._by_time else 1e-9 * frame.t_capture) - SLACK_S
 
     def reaches(self, frame: ReceivedFrame) -> bool:
-        """Return whether a sample at or after a marker frame exists, or none will come."""
+        """Return whether the frame need not wait for forces: a sample at or after its time has arrived, or
+        the session of forces describes no plates."""
         if self.intake is None:
             return False
         return not self.intake.usable or self.intake.newest >= self.instant(frame)
@@ -107,7 +108,8 @@ class ForceFeed:
         return self.intake.read(self.instant(frame), force_out, moment_out)
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Return counters since the start, and the messages since the last call."""
+        """Return the counts of faulty messages and samples since the start, and the sentences for the user
+        since the last call."""
         if self.intake is None:
             return self._former, []
         intake = self.intake

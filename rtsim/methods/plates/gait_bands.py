@@ -24,8 +24,8 @@ class PeakRange(NamedTuple):
     children, by kind of gait ("slow", "free", "fast" walking, "runs").
     """
 
-    angle: str  # whose moment it is
-    muscles: str  # that deliver it, against the angle
+    angle: str  # joint angle about whose axis the moment acts
+    muscles: str  # muscle group that produces the moment, which decreases the angle
     adults: dict[str, Ends]
     children: dict[str, Ends]
 
@@ -43,14 +43,14 @@ BANDS = (
     ),
 )  # fmt: skip
 CHILD_M = 1.55
-"""Persons below this stature are held against the bands of children [m]."""
+"""Persons below this stature are compared with the ranges of children [m]."""
 LEG = 0.53
 """Height of the hip over the stature (Drillis and Contini 1966)."""
 AT_EASE = (0.363, 0.5)
-"""Speeds of walking at ease, over the root of gravity times the height of the hip (Schwartz et al. 2008)."""
+"""Range of free walking speeds, divided by sqrt(gravity times height of the hip) (Schwartz et al. 2008)."""
 BOTH, LEAPS = 0.02, 1.5
-"""Part of the frames with weight below which both feet are down in running, and load of a foot, in
-weights, above which it is."""
+"""Running is assumed if both feet are loaded in less than this fraction of the frames, and if the peak load
+of a foot is above this multiple of the weight."""
 
 
 def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
@@ -85,8 +85,8 @@ def gait_of(results: Results, mass: float, stature: float) -> tuple[str, float]:
 
 
 def speed_of(results: Results) -> float:
-    """Return the speed of the root relative to the single foot on the ground, on a belt as over ground [m/s];
-    NaN = unknown.
+    """Return the speed of walking or running over the ground or on a belt [m/s]: the median speed of the root
+    relative to the foot on the ground, while this is the only one; NaN = unknown.
     """
     places, loads = results.fields["segment_positions"], results.fields["foot_loads"]
     names = next((tuple(s.labels) for s in results.session.fields if s.name == "segment_positions"), ())

@@ -25,14 +25,13 @@ Array = NDArray[np.float64]
 
 AT = {SLOW: ", slow walking", FREE: "", FAST: ", fast walking", RUNS: ", running"}
 WARNING = "warning, "
-"""Begins a sentence on what does not fit, before what it is about and a colon."""
+"""Beginning of sentences on faults; the subject and a colon follow."""
 WALKS = 0.1
-"""Part of the frames with weight that one foot alone is on the ground from which somebody walks, on a
-treadmill as well."""
+"""Fraction of the loaded frames in single support from which the person walks, also on a treadmill."""
 STANDS, UPRIGHT = 0.05, np.radians(30.0)
 """Limits of standing: speed of the pelvis [m/s] and bend of the knees [rad]."""
 STILL, STILL_S = 0.03, 0.5
-"""The feet of who stands move by no more along the floor [m] in so long [s]: on a belt they do."""
+"""Largest horizontal movement of the feet in standing [m], and the time in which it is measured [s]."""
 FLAGS = {
     "two_feet": TWO_FEET,
     "plate_far": FAR,
@@ -80,10 +79,11 @@ def warnings_of(results: Results) -> list[str]:
 
 
 def plate_figures(results: Results) -> dict[str, Any]:
-    """Compute the shares of the loaded samples with the centre of pressure under the foot on the plate.
+    """Compute the fractions of the loaded samples in which the centre of pressure is under the foot on the
+    plate ("under"), of all feet and of each; also the numbers of loaded and of flagged samples.
 
     A sample is one plate in one frame. Samples with two feet on one plate are counted, but not included in
-    the shares. If the run states which bodies stand on the plates, no shares are computed.
+    the fractions. If the run states which bodies stand on the plates, no fractions are computed.
     """
     bits = results.fields["plate_status"].astype(np.int64)
     found = "plate_shares" in results.fields
@@ -193,7 +193,8 @@ def single_support(results: Results, mass: float) -> float:
 
 
 def cut_steps(results: Results) -> list[str]:
-    """Return the feet that are loaded when the recording begins or ends: their steps are incomplete."""
+    """Return sentences on the feet that are loaded when the recording begins or ends, as their steps are
+    incomplete."""
     loads, said = results.fields["foot_loads"], []
     for k, side in enumerate(SIDES):
         row = np.nan_to_num(loads[:, k])

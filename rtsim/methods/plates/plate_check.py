@@ -21,9 +21,9 @@ FloatArray = NDArray[np.float64]
 GRAVITY = 9.81
 """[m/s2]"""
 WEIGHT_OFF = 0.05
-"""A weight that differs from that of the body mass by more than this share is told."""
+"""Fraction by which measured weight may differ from body mass times gravity without being reported."""
 PEAK = 1.2
-"""Greatest force of level walking in parts of the weight, about."""
+"""Approximate peak force of level walking, as a fraction of the weight."""
 LEAST_PEAK, MOST_USUAL = 0.6, 6.0
 """Limits for somebody who never stands still, in weights: a greatest force below the first, or a median
 above the second, is reported."""
@@ -37,11 +37,11 @@ EMPTY = 0.08
 """Load of all plates together, in weights, below which nobody stands: one who does would be 0.10 with
 kilograms sent as newtons, the smallest of the usual mistakes of units beside kilonewtons."""
 AXIS_CLEAR = 2.0
-"""Forces act along another axis than the vertical when they are so many times greater along it."""
+"""Another axis than Y counts as the vertical one if forces along it are so many times greater."""
 UNDER = 0.98
-"""Share of the loaded frames in which the centre of pressure is under a foot, where all is well."""
+"""Fraction of the loaded frames with the centre of pressure under a foot above which data are correct."""
 TIE = 0.02
-"""Corrections whose shares differ by no more than this explain alike."""
+"""Corrections with which the fractions of frames differ by no more than this count as equally good."""
 UNITS = {
     1e-3: "kilonewtons sent as newtons",
     1e3: "millinewtons sent as newtons",
@@ -54,14 +54,14 @@ SIDES = {"right": re.compile(r"(^|_)(r|right)(_|$)"), "left": re.compile(r"(^|_)
 
 OF_UNITS = ("moment_unit", "point_unit")
 UNUSABLE = ("vertical", "down", "elsewhere")
-"""Findings with which nothing that any plate tells can be used."""
+"""Findings after which the data of no plate can be used."""
 MOSTLY = 0.75
-"""Plates that are pressed where no foot is in so much of their load are not those of these feet."""
+"""Fraction of the load away from all feet above which plates and markers do not belong together."""
 MOST_OF_OTHER = 0.5
-"""Largest part of a load that is not the marked foot's: where one foot alone is marked, the other may
-press a plate of which it does not more than this."""
+"""If only one foot has markers: fraction of the loaded frames with the centre of pressure under this foot
+above which the plate counts as correct, as the other foot may load it in the other frames."""
 PRESSED = 200.0
-"""A plate that is pushed along the floor by so much on the average is no handle [N]."""
+"""Mean horizontal force above which a plate may be a plate with wrong axes, not a handle [N]."""
 
 
 class PlateFinding(NamedTuple):
@@ -70,7 +70,7 @@ class PlateFinding(NamedTuple):
     name : kind of the finding: weight, force_unit, moment_unit, point_unit, origin, down, vertical, turned,
         mirrored, exchanged, displaced, swapped, off_plate, far, elsewhere, side, two_feet, or idle
     plate : index of the plate, -1 = of all
-    figure : size of the fault, as a number
+    figure : size of the fault, a number whose meaning depends on the kind
     sentence : the finding and its remedy
     """
 
@@ -99,8 +99,8 @@ def check_plates(
     feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
     mass : mass of the person [kg], if known
     origins : (n_plate, 3) from measuring origin to middle of the surface, in ground [m]; None = not known
-    pressed : names of the bodies to which the plates are assigned, whose sides are checked instead of those
-        of the plates
+    pressed : names of the bodies to which the plates are assigned; the side of a foot that a plate should
+        measure is then read from these names, not from the names of the plates
     """
     force, moment = np.ascontiguousarray(force), np.ascontiguousarray(moment)
     heavy = force[np.linalg.norm(np.nan_to_num(force), axis=2) >= THRESHOLD]

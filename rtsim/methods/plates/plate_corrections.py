@@ -15,16 +15,17 @@ FloatArray = NDArray[np.float64]
 Wrench = tuple[FloatArray, FloatArray]
 
 EXPLAINS = 0.9
-"""A correction that puts this share of the loaded frames under a foot explains what is wrong."""
+"""A correction explains a fault if the centre of pressure is then under a foot in this fraction of frames."""
 FARTHEST, NEAREST = 10.0, 1e-3
-"""Pressure farther from the middle of a plate, or nearer to it, comes from another unit of moments [m]."""
+"""Distances of the centre of pressure from the middle of a plate, above or below which the unit of the
+moments is wrong [m]."""
 GOES = 0.2
-"""A foot that moves by so much does not stand [m]."""
+"""Displacement of a foot above which the person does not stand [m]."""
 HALF = 0.5
 SHORTEST = 0.05
-"""Along a foot that walks pressure goes farther [m]."""
+"""The centre of pressure moves farther than this under a foot in walking [m]."""
 LEAST_SHIFT = 0.15
-"""Pressure that is displaced by less is not told as that [m]."""
+"""Smallest displacement of the centre of pressure that is reported [m]."""
 MOMENTS = {
     1e-3: (FARTHEST, "newton millimetres sent as newton metres"),
     1e-2: (0.3 * FARTHEST, "newton centimetres sent as newton metres"),
@@ -32,7 +33,8 @@ MOMENTS = {
     1e2: (3.0 * NEAREST, "newton metres sent as newton centimetres"),
     1e3: (NEAREST, "kilonewton metres sent as newton metres, or these as newton millimetres"),
 }
-"""Factors that put moments right; how far pressure is from the middle at least, or at the most [m]; names."""
+"""Factor that corrects the moments -> distance of the centre of pressure from the middle of the plate, at
+least (factor below 1) or at most (factor above 1) [m], and description of the mistake."""
 LENGTHS = {
     1e-3: ("millimetres", "metres"),
     1e-2: ("centimetres", "metres"),
@@ -41,7 +43,7 @@ LENGTHS = {
     1e2: ("metres", "centimetres"),
     1e3: ("metres", "millimetres"),
 }
-"""The same of lengths: what they are, and what they are taken as."""
+"""Factor that corrects lengths -> their true unit, and the unit as which they were read."""
 ARRANGED = (
     ([2, 1, 0], (1.0, 1.0, 1.0), "as if X and Z were exchanged"),
     ([0, 1, 2], (-1.0, 1.0, 1.0), "as if X had the opposite sign"),
@@ -50,7 +52,7 @@ ARRANGED = (
     ([2, 1, 0], (1.0, 1.0, -1.0), "rotated by 90 degrees about the vertical"),
     ([2, 1, 0], (-1.0, 1.0, 1.0), "rotated by 270 degrees about the vertical"),
 )
-"""Order and signs of X, Y, Z of points that may be meant, and what is told of them."""
+"""Order and signs of the components X, Y, Z that correct points, and description of the mistake."""
 
 
 class PlateContacts:
@@ -74,10 +76,10 @@ class PlateContacts:
         self.reach, self.edge, self.error = rules.keep, rules.edge, rules.moment
 
     def under(self, p: int, force: FloatArray, moment: FloatArray) -> float:
-        """Return in which share of the loaded frames, with the feet visible, the centre of pressure of a
-        wrench is on plate p and under a foot.
+        """Return the fraction of the loaded frames, with the feet visible, in which the centre of pressure
+        would be on plate p and under a foot, if the plate had another wrench.
 
-        force, moment : (n, 3) the wrench about the ground origin, in place of that of the plate [N], [N m]
+        force, moment : (n, 3) this wrench, about the ground origin [N], [N m]
         """
         wrench = np.zeros_like(self.force), np.zeros_like(self.moment)
         wrench[0][:, p], wrench[1][:, p] = force, moment
@@ -89,13 +91,15 @@ class PlateContacts:
         return float((near & ~self._is_beside(p, centre[rows, p])).mean())
 
     def is_elsewhere(self, p: int) -> bool:
-        """Return whether the centre of pressure of plate p is, in most loaded frames, where no foot is."""
+        """Return whether the centre of pressure of plate p is not under a foot in more than half of the
+        loaded frames."""
         rows = (self.loaded[:, p] == LOADED) & self.seen
         return bool(rows.any()) and self.under(p, self.force[:, p], self.moment[:, p]) < HALF
 
     def moves(self, p: int) -> bool:
-        """Return whether a foot moves while plate p is loaded. If not, the person stands, and a correction of
-        the plate's data could bring the centre of pressure under the foot by chance.
+        """Return whether a foot moves by GOES (0.2 m) or more in the frames in which plate p is loaded. If
+        not, the person stands. Then a wrong correction of the plate's data could bring the centre of pressure
+        under the foot by chance.
         """
         rows = self.feet[(self.loaded[:, p] == LOADED) & self.seen].mean(axis=2)
         places = rows[:, np.isfinite(rows).any(axis=(0, 2))]
@@ -103,8 +107,9 @@ class PlateContacts:
         return bool((high - low >= GOES).any())
 
     def keeps(self, p: int) -> bool:
-        """Return whether the centre of pressure of plate p hardly moves while a moving foot loads the
-        plate.
+        """Return whether the centre of pressure of plate p moves by less than SHORTEST (0.05 m), although a
+        foot moves in the frames in which the plate is loaded. The unit of the plate's moments is then
+        probably wrong, as under a walking foot the centre of pressure moves farther.
         """
         rows = (self.loaded[:, p] == LOADED) & self.seen
         if not rows.any() or not self.moves(p):
@@ -113,8 +118,8 @@ class PlateContacts:
         return bool((high - low < SHORTEST).all())
 
     def beyond(self, p: int) -> float:
-        """Return the share of the loaded frames in which the centre of pressure of plate p is outside its
-        surface."""
+        """Return the fraction of the loaded frames in which the centre of pressure of plate p is outside the
+        plate's surface."""
         rows = self.loaded[:, p] == LOADED
         return float(self._is_beside(p, self.centre[rows, p]).mean()) if rows.any() else 0.0
 
@@ -153,8 +158,8 @@ class PlateContacts:
         return other.under(p, force, moment) + other.between(p, on_surface=True)
 
     def between(self, p: int, on_surface: bool = False) -> float:
-        """Return how often the centre of pressure of plate p is between both feet, as a share of the loaded
-        frames in which feet are visible.
+        """Return the fraction of the loaded frames, with the feet visible, in which the centre of pressure of
+        plate p is between both feet and under neither, as when both stand on the plate.
 
         on_surface : whether it must also be on the plate's surface to be counted
         """
@@ -171,10 +176,11 @@ class PlateContacts:
 
 
 def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatArray:
-    """Return the distances (n, n_foot) of points (n, 3) from the lines, heel to toes, of feet (n, n_foot, 2,
-    3) [m]; infinite where a foot is not seen.
+    """Return the distances (n, n_foot) of points (n, 3) from the line between heel and tip of the toes of
+    each foot, measured along the surface of a plate [m]; infinite where a foot is not visible.
 
-    axes : two directions along the plate, onto which points and feet are projected
+    feet : (n, n_foot, 2, 3) positions of heel and tip of the toes [m]
+    axes : (3, 3) axes of the plate as rows, the first two along its surface
     """
     flat = feet @ axes[:2].T
     point = (centre @ axes[:2].T)[:, None]
@@ -290,13 +296,13 @@ def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float
 
 
 def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, str] | None:
-    """Return a constant displacement of a plate, or of its points, as a possible mistake: the fraction of
-    frames in which the centre of pressure would be under a foot without it, its name, and a sentence; None if
-    it is small.
+    """Return a constant displacement of plate p, or of its centres of pressure, as a possible mistake: the
+    fraction of frames in which the centre of pressure would be under a foot without it, the name of the
+    mistake, and a sentence for the user; None if the displacement is small.
 
     A displacement has two parameters, and a single footstep hardly contains more information. So a
-    displacement can explain other mistakes, too. It is therefore tried last, and must explain half of the
-    load on all displaced plates.
+    displacement can also fit data with another mistake. It is therefore tried last. On the other plates whose
+    centre of pressure is not under a foot, it must bring it there in half of the loaded frames.
     """
     plates = range(len(contact.plates.centre))
     elsewhere = [q for q in plates if q != p and contact.is_elsewhere(q)]

@@ -29,13 +29,13 @@ HOLD_S = 2.0
 MOST_HELD = 20_000
 LEAST_HELD = 1000
 LONGEST_STEPS = 2.5
-"""Samples farther apart than so many steps of the sample rate have a gap between them."""
+"""Multiple of the sample period above which the time between two samples is a gap."""
 LONGEST_S = 0.1
-"""The same where the sample rate is not told [s]."""
+"""Time between two samples above which it is a gap, if the sample rate is not known [s]."""
 SLACK_S = 1e-6
-"""A sample belongs to a frame of its time, whatever the last digits of both say."""
+"""Tolerance with which the times of a sample and of a frame count as equal [s]."""
 SAY_EVERY = 500
-"""A lasting fault is told again after this many messages."""
+"""Number of messages after which a persistent fault is reported again."""
 
 
 class PlateIntake:
@@ -51,7 +51,7 @@ class PlateIntake:
     counters : unfit - messages whose shapes differ from the session; samples_out_of_order - samples whose
       time is not later than that of the sample before; samples_restarted - jumps of the samples' clock, after
       which all earlier samples are discarded; samples_in_part - wrenches that are partly missing or too large
-    sentences : messages, to be taken by the reader
+    sentences : messages for the user, which the owner shows and removes
     """
 
     def __init__(self, session: Session, by_time: bool) -> None:

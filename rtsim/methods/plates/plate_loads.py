@@ -22,7 +22,7 @@ from rtsim.files.forces.force_trial import THRESHOLD, ForceTrial, find_contacts
 
 FloatArray = NDArray[np.float64]
 LONGEST_STEPS = 2.5
-"""Samples farther apart than so many steps have a gap between them."""
+"""Multiple of the sample period above which the time between two samples is a gap."""
 
 
 class PlateLoads(NamedTuple):
@@ -34,8 +34,8 @@ class PlateLoads(NamedTuple):
     centre : (n, n_plate, 3) - centre of pressure [m]; NaN without contact
     free_moment : (n, n_plate) [N m]
     loaded : (n, n_plate) int64 - LOADED, EMPTY or NOT_MEASURED of kernels.plates.plate_contact
-    share : (n, n_plate, n_foot) int64 - whether a foot bears a plate, as `assign_feet` of
-        kernels.plates.plate_assignment states it
+    share : (n, n_plate, n_foot) int64 - whether the load of a plate is assigned to a foot, with the values of
+        `assign_feet` in kernels.plates.plate_assignment
     status : (n, n_plate) int64 - result of the assignment of each plate, from the same kernel
     foot_force, foot_moment : (n, n_foot, 3) - on each foot, about the ground origin; NaN where not known
     """

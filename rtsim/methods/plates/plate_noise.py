@@ -13,7 +13,7 @@ from rtsim.config.runs.run_schema import Uncertainty
 Array = NDArray[np.float64]
 
 ARM_M = 0.1
-"""Arm at which the least noise of a force acts as that of the moment about the plate's centre [m]."""
+"""Assumed noise of the moment about the plate's centre divided by the assumed noise of the force [m]."""
 
 
 class PlateNoise:

@@ -30,23 +30,23 @@ from rtsim.subjects.markers.labs import SIDES
 Array = NDArray[np.float64]
 
 LEAST_S = 0.3
-"""Seconds of frames in which the force on all feet is known, without which nothing is said."""
+"""Shortest time in which the forces on all feet must be known for a result [s]."""
 BENT = np.radians(60.0)
-"""Bend of both knees from which somebody may sit, and a chair bears what no plate measures."""
+"""Flexion of both knees above which the person may sit, so that a chair may carry part of the weight."""
 FALLS = 0.7
-"""A mistake is told where without it no more than this part of the residual is left (root mean square)."""
+"""A mistake is reported if its correction reduces the residual (RMS) to this fraction or less."""
 GAIN_OFF = 0.12
-"""Part by which mass or plates are off from which that is told: up to 0.10 where a chair or a step beside the
-plates bears some."""
+"""Relative error of the mass or of a gain from which it is reported; a chair or a step beside the plates,
+which carries part of the weight, causes up to 0.10."""
 WRONG = -0.4
-"""Slope of the shear that motion asks for over that of a plate below which its sign is wrong; 1 is right."""
+"""Regression slope of the required shear force over the measured one below which its sign is wrong."""
 LATEST_S, LEAST_LATE_S = 0.1, 0.015
-"""Plates are shifted by up to this much, and told to be late or early from this on [s]."""
+"""Largest delay of plates that is tried, and smallest delay that is reported [s]."""
 LEAST_FORCE = 0.02
-"""Shear that is smaller on the whole tells nothing of its sign, in body weights, root mean square."""
+"""Smallest shear force (RMS) whose sign is checked, in body weights."""
 UNITS = {2.2046: "pounds entered as kilograms", 1.0 / 2.2046: "kilograms entered as pounds"}
 NEAR = 0.1
-"""Part by which a mass may be off such a factor."""
+"""Relative deviation from such a factor up to which the unit of the mass counts as wrong."""
 AXES = (0, 2)
 """Axes of the shear force in ground: X and Z."""
 
@@ -71,7 +71,7 @@ class Momentum(NamedTuple):
 class Mistake(NamedTuple):
     """A single mistake in the plates or the mass that would explain the residual.
 
-    left : part of the residual that remains after its correction
+    left : residual that remains after its correction, divided by the present residual
     name, sentence : kind of the mistake, and its description for the user
     """
 

@@ -23,7 +23,7 @@ class PlateZero:
     normal : (n_plate,) normal force that has been subtracted from each plate so far, by the sender and by
       this object [N]
     words : outcome of the last taring; empty before the first
-    sentences : messages, to be taken by the reader
+    sentences : messages for the user, which the owner shows and removes
     """
 
     def __init__(self, names: tuple[str, ...], plates: Plates, sent: FloatArray, longest: float) -> None:

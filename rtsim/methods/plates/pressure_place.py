@@ -37,47 +37,50 @@ FLOOR = (0, 2)
 """Horizontal axes in ground: X and Z."""
 
 PRESSED = 0.1
-"""A frame counts where a plate bears so many weights: pressure of less is uncertain."""
+"""Smallest load of a frame that is used, in body weights: with less the centre of pressure is uncertain."""
 LEAST_FRAMES = 10
 KNOWN = 0.9
-"""Part of the frames of a step that has to be known."""
+"""Fraction of the frames of a step in which the foot has to be visible."""
 AT_FAULT = int(Status.DEGRADED | Status.SUSPECT | Status.IMPLAUSIBLE | Status.NOT_CONVERGED)
 """Status bits with which a foot is not used as evidence."""
 ROLLS = 0.6
-"""A step is whole that rolls over so much of the distance from ankle to toes, and begins and ends empty."""
+"""The path of the centre of pressure along the foot must be at least this fraction of the distance from ankle
+to toes."""
 EDGES = (2.0, 98.0)
-"""Percentiles of the way along the foot that are taken for its begin and its end."""
+"""Percentiles of the centre of pressure along the foot that are taken as begin and end of its path."""
 USUAL = np.array([-0.003, -0.015])
-"""Mean of the load outwards of the line from ankle to toes, and middle of the way ahead of the middle between
-both [m]: of 20 steps of six persons in five laboratories."""
+"""Usual position of the centre of pressure, `outwards` and `ahead` as in PressedStep [m]: means of 20 steps
+of six persons in five laboratories."""
 HABIT = np.array([0.009, 0.013])
-"""Differences between persons and marker sets [m], standard deviations over the same persons."""
+"""Standard deviations of this position between the same persons and marker sets [m]."""
 OWN = np.array([0.015, 0.015])
-"""Differences of each foot by itself, outwards and ahead [m], standard deviations, so that left and right
-differ by 21 mm: a choice, since all of the persons above are sound."""
+"""Standard deviations of this position between the feet of a person [m], so that left and right differ by
+21 mm: a choice, as all of the persons above are healthy."""
 ANY = np.array([1.0, 1.0])
-"""The same where habits are no evidence at all [m]."""
+"""Standard deviations for both if the usual position is not used as evidence [m]."""
 STEP = np.array([0.007, 0.008])
-"""Differences between single steps of one person [m], standard deviations."""
+"""Standard deviations of this position between single steps of one foot [m]."""
 TURNS, TURNS_ABSENT = 0.010, 0.020
-"""Resolution with which the moment at the root tells a plate from the others [m]: of a whole body, and
-where part of the body is not modelled."""
+"""Standard deviations of offsets from the residual moment at the root [m]: with a model of the whole body,
+and with one that lacks body parts."""
 COMMON = 0.05
-"""Common shift of all plates that motion of trunk and arms explains [m]."""
+"""Standard deviation of the offset of all plates that unmodelled motion of trunk and arms causes [m]."""
 EXPLAINS = 16.0
-"""Fall of the sum of squared errors, in variances, from which a displacement is told: chance has it in one of
-3000 recordings, of two freedoms."""
+"""Reduction of the sum of squared errors, divided by their variances, from which an offset is reported. By
+chance it occurs in one of 3000 recordings (chi-squared, two degrees of freedom)."""
 LEAST = 0.02
-"""Smaller ones are not told [m]: skin and marker sets do as much."""
+"""Smallest offset that is reported [m]: skin motion and marker placement cause as much."""
 
 
 class PressedStep(NamedTuple):
-    """A step of one foot on one plate, with its deviation from the usual path of the centre of pressure under
-    a foot.
+    """A step of one foot on one plate, with the position of the centre of pressure under the foot.
 
+    plate : index of the plate
     foot : 0 = right, 1 = left
-    outwards, ahead : deviations across and along the foot [m]; NaN if the step is incomplete
-    across, along : (2,) these two directions in ground, X and Z
+    outwards : mean distance of the centre of pressure from the line between ankle and tip of the toes,
+        positive on the lateral side [m]
+    ahead : distance of the middle of its path in front of the middle of this line [m]
+    across, along : (2,) lateral and forward direction of the foot in ground, X and Z
     """
 
     plate: int
@@ -93,7 +96,7 @@ class Displacement(NamedTuple):
 
     plate : -1 = all plates
     shift : (2,) offset along X and Z of ground [m]
-    gain : reduction of the sum of squared errors by correcting it
+    gain : reduction of the sum of squared errors, each divided by its standard deviation, by correcting it
     """
 
     plate: int
@@ -131,8 +134,8 @@ def judge_places(results: Results, mass: float, residual: dict[str, Any] | None)
 
 
 def steps_of(results: Results, mass: float) -> list[PressedStep]:
-    """Return the positions of the centre of pressure under each foot on each plate, in complete and faultless
-    steps."""
+    """Return the position of the centre of pressure under the foot in each complete step of one foot on one
+    plate in which no fault is flagged."""
     fields, centres = results.fields, labels_of(results, "joint_centres")
     needed = ("plate_centres", "plate_shares", "plate_forces", "plate_status", "segment_status")
     if any(name not in fields for name in needed):
@@ -248,8 +251,9 @@ def solved(
     habits : standard deviations (2,) [m], outwards and ahead, of the deviations from the usual path that both
         feet share, and of those of a single foot
 
-    Unknowns are the offset, the common term of moments (X, Z), and the deviations (outwards, ahead) of both
-    feet together, of the right foot, and of the left foot.
+    Unknowns, of two components each, are the offset; a term (X, Z) that all offsets in `turned` share; and
+    the deviations (outwards, ahead) from the usual path of both feet together, of the right foot, and of the
+    left foot.
     """
     shared, *own = (slice(k, k + 2) for k in (4, 6, 8))
     rows, values = [], []

@@ -14,7 +14,8 @@ from rtsim.subjects.markers.labs import SIDES
 Array = NDArray[np.float64]
 
 BEARS, BORNE = 0.05, 0.3
-"""A foot bears from this part of the weight on; shares are told where both together have that part."""
+"""A foot counts as loaded from the first fraction of the weight; the right foot's share is computed if both
+feet together carry at least the second."""
 
 
 def reaction_figures(results: Results) -> dict[str, Any] | None:

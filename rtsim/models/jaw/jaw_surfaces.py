@@ -105,15 +105,15 @@ def fossa(side: str) -> TriangleSurface:
 
 
 def depth(x: Array, z: Array) -> Array:
-    """Compute how far a fossa's surface lies below its highest level, at positions x forwards and z sideways
-    from the condyle's centre [m].
+    """Compute the height of a fossa's surface at positions x forwards and z sideways from the condyle's
+    centre [m], relative to its height above that centre; negative where the surface is lower.
     """
     return -SLOPE * x - BEND * x * np.abs(x) - HOLLOW * z**2
 
 
 def resting_height() -> float:
-    """Compute the height of a fossa over the condyle's centre [m] at which the condyle, enlarged by the
-    offset, just touches.
+    """Compute at which height in the skull [m] a fossa's surface must lie straight above the condyle's centre
+    such that the condyle, enlarged by OFFSET for its soft tissue, just touches the fossa.
     """
     polar, around = np.meshgrid(np.linspace(0.0, 0.5 * np.pi, 721), np.linspace(0.0, 2.0 * np.pi, 721))
     unit = np.stack([np.sin(polar) * np.cos(around), np.cos(polar), np.sin(polar) * np.sin(around)], axis=-1)

@@ -48,8 +48,8 @@ def no_couplers() -> Couplers:
 
 
 def at_rest(value: float) -> FunctionSpec:
-    """Return a constant function for a prescribed coordinate; a stream may later write another motion into
-    its spline.
+    """Return a spline of a constant value for a prescribed coordinate; a stream may later write a motion into
+    the spline.
     """
     return FunctionSpec(spline=Spline(at=tuple(map(float, range(N_KNOT))), value=(value,) * N_KNOT))
 

@@ -31,8 +31,8 @@ class ScalarElement:
     """
 
     name: str
-    record: str  # name in the model, which methods hold
-    where: str  # and its key there
+    record: str  # name in the model, by which methods choose the constraint
+    where: str  # its key in the model's file, for errors
     kind: int
     a: Place
     b: Place
@@ -173,8 +173,8 @@ def pack_elements(rows: list[ScalarElement], anatomy: Anatomy, index: dict[str, 
 
 
 def path_between(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:
-    """List the dofs that move only one of two bodies A and B, those next to ground first: pairs of the dof
-    and +1 if it moves A, -1 if it moves B.
+    """List the dofs that move only one of two bodies A and B, and so change the position of A relative to B:
+    pairs of the dof and +1 if it moves A, -1 if it moves B. Those of A come first, in rising order.
     """
     moves_a, moves_b = dofs_towards_ground(tree, body_a), dofs_towards_ground(tree, body_b)
     return [(d, 1.0) for d in sorted(moves_a - moves_b)] + [(d, -1.0) for d in sorted(moves_b - moves_a)]

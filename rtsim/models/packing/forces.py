@@ -254,8 +254,8 @@ def points(places: Sequence[Place], anatomy: Anatomy, keys: Sequence[str]) -> Ar
 
 
 def viscous_ramp(contact: Contact) -> float:
-    """Return the depth at which the normal force reaches the transition force of viscous friction [m]; 0
-    without such a force."""
+    """Return the depth of a contact [m] at which its normal force reaches the transition force, above which
+    viscous friction acts fully; 0 if the friction law has no transition force."""
     wets = contact.friction.wets_at_N if contact.friction else 0.0
     if not wets:
         return 0.0

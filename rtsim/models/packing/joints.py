@@ -116,8 +116,8 @@ def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
 def motions_of_joint(
     body: Body, kind: JointKind, basis: Array, functions: FunctionTable
 ) -> tuple[ChainMotion, ...]:
-    """Return the elementary motions of a chain joint, one for each coordinate; an empty list for another kind
-    of joint."""
+    """Return the elementary motions (rotations and translations) of a chain joint in their order; an empty
+    tuple for another kind of joint."""
     steps = KINDS[kind].steps
     if steps is None:
         return ()
@@ -166,13 +166,14 @@ def neutral_coordinates(tree: Tree, coordinates: Coordinates | None = None) -> A
 
 
 def translations(tree: Tree) -> list[tuple[int, int, int]]:
-    """List the joints that translate without named coordinates: body, and first entries in q and v."""
+    """List the joints that translate without named coordinates: for each the index of its body, and of the
+    first entry of its translation in q and in v."""
     rows = ((b, ROWS[number].translation) for b, number in enumerate(tree.kind))
     return [(b, tree.q_start[b] + k, tree.v_start[b] + k) for b, k in rows if k is not None]
 
 
 def rotations(tree: Tree) -> list[tuple[int, int, int]]:
-    """List the joints that rotate without angles: body, and first entries of quaternion and angular
-    velocity."""
+    """List the joints whose rotation is a quaternion: for each the index of its body, of the first entry of
+    the quaternion in q, and of the first entry of the angular velocity in v."""
     rows = ((b, ROWS[number].rotation) for b, number in enumerate(tree.kind))
     return [(b, tree.q_start[b] + at[0], tree.v_start[b] + at[1]) for b, at in rows if at is not None]

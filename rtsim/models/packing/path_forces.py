@@ -1,5 +1,5 @@
-"""Muscles with a force in a simulation: their paths, the dofs that change these, their excitations over
-time.
+"""Muscles and ligaments along paths that pull in a simulation: their paths, the dofs that change the lengths
+of the paths, and the excitations of the muscles over time.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def one_after_other(a: Stations, b: Stations) -> Stations:
 
 
 def moved_by(tree: Tree, stations: Stations, m: int) -> set[int]:
-    """Return the dofs that change the path of muscle m: those between its bodies, and those of its moving
-    points."""
+    """Return the dofs that can change the length of muscle path m: those that move some but not all of its
+    bodies, and those that its moving points depend on."""
     span = slice(stations.start[m], stations.start[m + 1])
     carried = [dofs_of(tree, int(body)) for body in np.unique(stations.body[span])]
     in_all = carried[0].intersection(*carried[1:])

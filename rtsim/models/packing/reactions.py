@@ -1,4 +1,6 @@
-"""Reactions of one-sided elements, which can only push or only pull, in the form that recruitment reads."""
+"""Reactions of one-sided elements, which can only push or only pull, as tables for the recruitment, the
+optimization that finds muscle forces.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +15,24 @@ from rtsim.models.packing.elements import ScalarElement
 
 
 class Reactions(NamedTuple):
-    """One-sided reactions of a model by name; a reaction acts if a method uses the constraint that transmits
-    it (its element) as a hard one."""
+    """One-sided reactions of a model by name. Each reaction is the force of a constraint, its element; it
+    acts if a method uses this constraint as a hard (exact) one."""
 
     names: tuple[str, ...]
-    element: NDArray[np.int64]  # (n_reaction,)
+    element: NDArray[np.int64]  # (n_reaction,) - index of the scalar constraint
     strength: NDArray[np.float64]  # (n_reaction,) - positive where it pushes, negative where it pulls [N]
 
     def held(self, roles: Roles) -> Reactions:
-        """Return the reactions whose constraints (elements) a method uses as hard ones; roles : how the
-        method uses each constraint."""
+        """Return the reactions that act in a method: those whose constraints it uses as hard (exact) ones.
+        roles : how the method uses each constraint"""
         kept = np.flatnonzero(roles.mode[self.element] == HARD)
         return Reactions(tuple(self.names[k] for k in kept), self.element[kept], self.strength[kept])
 
     def released(self, roles: Roles) -> Roles:
-        """Return the roles of a method in which the elements of these reactions are switched off, because
-        their forces become unknowns of the recruitment.
+        """Return the roles of a method with the constraints of these reactions switched off.
 
-        Recruitment finds them together with the muscle forces.
+        Their forces are unknowns of the recruitment instead, which finds them together with the muscle
+        forces.
         """
         mode = roles.mode.copy()
         mode[self.element] = OFF

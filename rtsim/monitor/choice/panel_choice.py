@@ -10,7 +10,7 @@ from rtsim.monitor.choice.tasks import ALL, SELDOM, TASKS, group_of
 from rtsim.monitor.panels import PlotPanel
 
 SPREAD_MOST = 2
-"""Plots by which columns may differ before they are dealt out anew."""
+"""Largest difference between columns in the number of plots; beyond it, the plots are distributed anew."""
 FIGURE, CONTACT, PRESSURE = "figure", "contact", "pressure"
 PICTURES = {FIGURE: "Stick figure", CONTACT: "Contact on the joint", PRESSURE: "Pressure"}
 """Pictures that stand beside the curves, with their titles."""

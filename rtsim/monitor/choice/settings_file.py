@@ -16,7 +16,7 @@ from rtsim.monitor.choice.tasks import ALL, TASKS
 
 N_BYTE_MOST = 1 << 20
 N_KEY_MOST = 4096
-"""Panels and curves whose choice is kept; a file with more is not one of the window's."""
+"""Largest number of panels, and of curves, in the settings file; a file with more is rejected."""
 SIZE = (1280, 800)
 Key = Annotated[str, Meta(max_length=300)]
 Keys = Annotated[list[Key], Meta(max_length=N_KEY_MOST)]
@@ -52,8 +52,8 @@ class WindowSettings(Struct, forbid_unknown_fields=True):
         return PanelChoice(self.task, dict(self.panels), set(self.curves), set(self.pictures))
 
     def take_choice(self, choice: PanelChoice) -> None:
-        """Store which panels and curves are shown; if more were changed by hand than the file may contain,
-        not all.
+        """Store which panels and curves are shown, but at most N_KEY_MOST of each, as `read_settings` rejects
+        a file with more.
         """
         self.task, self.panels = choice.task, dict(list(choice.panels.items())[-N_KEY_MOST:])
         self.curves = sorted(choice.curves)[:N_KEY_MOST]

@@ -25,7 +25,7 @@ BY_FIELD = (
     ("moment_arms", MUSCLES),
     ("device_", DEVICE),
 )
-"""Beginnings of fields' names, each with its kind; the first that fits decides."""
+"""Beginnings of fields' names, each with its group; the first that fits decides."""
 BY_UNIT = {
     **dict.fromkeys(("°", "°/s", "°/s²"), ANGLES),
     **dict.fromkeys(("N m", "N m/kg", "W", "W/kg"), MOMENTS),
@@ -33,7 +33,7 @@ BY_UNIT = {
     **dict.fromkeys(("mm", "mm/s"), DISPLACEMENTS),
     "J": ENERGY,
 }
-"""Units on the screen, where the name of the field says nothing."""
+"""Display unit -> group, for fields whose name does not determine it."""
 
 ALL = "all"
 TASKS: dict[str, tuple[str, ...]] = {
@@ -47,7 +47,7 @@ TASKS: dict[str, tuple[str, ...]] = {
 }
 """The groups that a task shows."""
 SELDOM = ("gait_phase",)
-"""Fields that are shown where they were chosen by hand alone: the phase is a saw-tooth as a curve."""
+"""Fields that are shown only if chosen by hand: the gait phase is merely a saw-tooth over time."""
 
 
 def group_of(field: str, unit: str) -> str:

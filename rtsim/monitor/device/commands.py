@@ -18,8 +18,8 @@ TIMEOUT = 3.0  # s
 
 
 class Commander(QObject):
-    """Sends one command at a time over a connection that stays open; `answered(ok, text)` is emitted in the
-    thread of the window.
+    """Sends one command at a time over a connection that stays open. The Qt signal `answered(ok, text)` with
+    the outcome of a command is emitted in the thread of the window.
     """
 
     answered = Signal(bool, str)
@@ -49,8 +49,8 @@ class Commander(QObject):
         return True
 
     def insist(self, name: str) -> None:
-        """Send a command at once, even while another one is being sent; in that case send it once more when
-        that one is answered.
+        """Send a command, such as the emergency stop, at once, even while another command is being sent. In
+        that case it is sent a second time as soon as the other command has been answered.
         """
         self._again = name if self.busy else ""
         self._start(name, {}, True)

@@ -35,7 +35,7 @@ class DeviceLayout(NamedTuple):
     coordinate : coordinate of the model on which the device acts
     tick_ms : duration of a tick, one exchange with the device [ms]
     parameters : parameters that can be set during a run
-    sizes : number of entries of the fields that report the parameters and the arming
+    sizes : fields that report the parameters and whether the device is armed -> number of their entries
     """
 
     coordinate: str

@@ -14,10 +14,10 @@ LARGEST = 1e9
 
 @dataclass
 class TargetBand:
-    """Lowest and highest value of the target in display units.
+    """A target band for biofeedback: lowest and highest value in display units, and the time inside it.
 
     seconds_inside, seconds_known : durations inside the target, and with a known value, since the start or
-        the last `restart`
+        the last `restart` [s]
     """
 
     low: float
@@ -36,7 +36,9 @@ class TargetBand:
         return self.low <= value <= self.high
 
     def take(self, time: float, value: float) -> bool:
-        """Count a value at a time [s]; return whether a sound is due because the value is outside."""
+        """Add a value at a time [s] to the durations inside and outside the target; return whether a sound is
+        due because the value is outside, at most once in SOUND_S.
+        """
         passed = time - self._time
         self._time = time
         if not math.isfinite(value):

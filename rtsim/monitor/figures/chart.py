@@ -93,7 +93,7 @@ def height_least(panel: FigurePanel, titled: bool, size: float = NAME) -> float:
 
 
 class Chart:
-    """A panel of a figure in a rectangle [px], with space for names on the right, equal for all panels."""
+    """A panel of a figure in a rectangle [px], with the same space for names on the right as all panels."""
 
     def __init__(
         self, panel: FigurePanel, box: QRectF, names: float, titled: bool, lettered: bool = False

@@ -26,7 +26,7 @@ TEXT, LINE, DOT, COLUMN = (
     205.0,
 )  # px: letters, their lines, radius of a marker, room of labels
 FEET = 0.1
-"""Markers below are drawn from above, in parts of the height of the pelvis' [1]: feet and ankles."""
+"""Markers below this height are drawn from above, as a fraction of the height of those on the pelvis."""
 STICK = (
     ("asis", "epicondyle_lateral"), ("epicondyle_lateral", "malleolus_lateral"),
     ("malleolus_lateral", "calcaneus"), ("malleolus_lateral", "metatarsal_5"), ("malleolus_lateral", "toe"),
@@ -34,13 +34,13 @@ STICK = (
     ("malleolus_lateral", "malleolus_medial"), ("metatarsal_1", "metatarsal_5"),
     ("asis", "psis"), ("asis", "sacrum"), ("calcaneus", "metatarsal_5"), ("calcaneus", "metatarsal_1"),
 )  # fmt: skip
-"""Roles between which thin lines help the eye."""
+"""Pairs of roles whose markers are joined by thin lines."""
 PELVIS = ("asis", "psis")
-"""Roles that have thin lines to the other side."""
+"""Roles whose right and left markers are joined by thin lines."""
 
 
 UNSURE = "unsure"
-"""Kind whose labels have a question mark, for readers who do not tell the colours apart."""
+"""Kind whose labels have a question mark, for readers who cannot distinguish the colours."""
 
 
 class DrawnMarker(NamedTuple):
@@ -49,7 +49,8 @@ class DrawnMarker(NamedTuple):
     name : name in the recording, "" = none
     role, side : anatomical landmark that it stands for, "" = none, and its side, "" = both
     place : (3,) position, forwards, up, to the right [m]
-    kind : certainty or need of its role, a key of the figure's colours
+    kind : how certain it is that the marker has this role, or whether the role is needed or optional; it
+        determines the colour
     """
 
     name: str
@@ -217,7 +218,9 @@ def sticks(by_role: Mapping[tuple[str, str], DrawnMarker]) -> list[tuple[DrawnMa
 
 
 def spread(rows: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Return heights of labels close to their rows, ascending, at least a line's height apart if possible."""
+    """Return the heights of labels, as close as possible to the heights `rows` of their markers (ascending)
+    and without overlap between top and bottom [px].
+    """
     apart = min(LINE, (bottom - top) / max(1, len(rows) - 1)) if rows else LINE
     placed: list[float] = []
     for row in rows:

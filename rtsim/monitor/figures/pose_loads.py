@@ -23,10 +23,10 @@ ARROWS = (
     (PLATE, "plate_centres", "plate_forces"),
     (FOOT, "foot_contact_centres", "foot_contact_forces"),
 )
-"""Sign, field of places [m] and of forces [N], both in ground axes."""
+"""Entry of the key, field of the points of application [m] and field of the forces [N], in ground axes."""
 M_PER_N = 1e-3
 LEAST_N = 10.0
-"""Smaller forces are no arrows: plates at rest say a little."""
+"""Smaller forces are not drawn, as unloaded force plates do not measure exactly zero [N]."""
 THIN, THICK, ARROW, HEAD, DEVICE_RADIUS = 1.0, 4.0, 2.2, 8.0, 11.0  # px
 """A muscle is as thick as it is active; THIN where no activation is known."""
 
@@ -44,7 +44,7 @@ class PointLine(NamedTuple):
 
 
 class PoseLoads:
-    """Muscles, forces and the joint of a device in results, drawn frame by frame."""
+    """Muscles, external forces and the joint of a device in recorded results, drawn frame by frame."""
 
     def __init__(self, results: Results) -> None:
         self._fields = results.fields
@@ -124,7 +124,7 @@ class PoseLoads:
 
 
 def muscle_lines(rows: object, segments: tuple[str, ...]) -> list[PointLine]:
-    """Return the muscle paths of a descriptor whose entries are valid.
+    """Return the valid ones among the muscle paths of a session descriptor.
 
     rows : the entry of the descriptor, name of a muscle -> its points
     segments : names of the segments

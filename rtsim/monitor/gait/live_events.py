@@ -29,7 +29,7 @@ ROOT, FOOT, LOADS = "pelvis", "foot", "foot_loads"
 class LiveGaitEvents:
     """Finds foot strikes and foot offs in the frames of a session as they arrive.
 
-    kept : events in the order in which they were found, with times of the window's curves [s]
+    kept : events in the order in which they were found, at times on the axis of the window's curves [s]
     can_tell : whether the session has loads or positions of the feet, in which events can be found
     n_found : number of events so far
     """
@@ -44,7 +44,7 @@ class LiveGaitEvents:
         self._restart()
 
     def begin(self, session: Session) -> None:
-        """Begin a session from its descriptor; earlier events are kept if the curves continue."""
+        """Prepare for the frames of a session from its descriptor; stored events stay until `clear`."""
         specs = {spec.name: spec for spec in session.fields}
         own = str(session.meta.get("side") or "")
         self._feet, self._sides = [], []

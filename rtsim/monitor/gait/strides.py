@@ -26,7 +26,7 @@ LOOK_BACK_S = 20.0
 class StrideCurves(NamedTuple):
     """All curves of the monitor window over the strides of one side.
 
-    values : (n_stride, n_channel, 101) values of each curve (channel) over each stride
+    values : (n_stride, n_channel, 101) values of each curve (channel) at 0 to 100 % of each stride
     mean, deviation : (n_channel, 101) mean and sample standard deviation (n - 1); NaN if no stride, or only
         one, is known
     """

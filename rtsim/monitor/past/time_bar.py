@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
 
 STEP_S = 0.1
-"""A place of the slider, and what an arrow key moves [s]."""
+"""Step of the slider, and of the arrow keys [s]."""
 PAGE_S = 5.0
 WIDEST = "−10:00.0"
 
@@ -55,7 +55,7 @@ class TimeBar(QWidget):
         self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance(WIDEST))
 
     def set_reach(self, oldest: float, newest: float) -> None:
-        """Set the range of times that can be shown [s]; a shown time outside it is moved to its start."""
+        """Set the range of times that can be shown [s]; a shown time before it is moved to its start."""
         self._reach = (oldest, newest)
         blocker = QSignalBlocker(self.slider)
         n = 0 if math.isnan(newest) else round((newest - oldest) / STEP_S)

@@ -142,7 +142,7 @@ class CurvePlots(QWidget):
         self.n_curve = sum(panel.n_visible for panel in seen)
 
     def draw_strides(self, strides: Strides, events: Sequence[GaitEvent], history: History) -> None:
-        """Show the strides in the panels over the stride."""
+        """Draw the last strides and the one in progress, in panels whose horizontal axis is the stride."""
         for panel in self._seen():
             if isinstance(panel, StridePanel):
                 panel.draw_strides(strides, events, history)

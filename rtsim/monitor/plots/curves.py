@@ -117,8 +117,8 @@ class CurvePanel(PlotCard):
             self.item.setYRange(*new_range, padding=0.0)
 
     def mark_seen(self, tolerance: Array) -> None:
-        """Write into `tolerance`, (n_channel,), for each drawn channel the deviation of its values that is
-        invisible on the screen [display units]."""
+        """Write into `tolerance`, (n_channel,), the largest deviation of each drawn curve that cannot be seen
+        on the screen [display units]."""
         box = self.item.getViewBox()
         low, high = box.viewRange()[1]
         off = OFF_PX * float(high - low) / max(1.0, box.height())
@@ -133,7 +133,7 @@ class CurvePanel(PlotCard):
         sample [s, not above 0]; call `fit` first.
 
         bands : intervals of time to shade, and their colour
-        kept : (n_channel, n) whether a sample affects the picture; all if not given
+        kept : (n_channel, n) whether a sample has to be drawn, as from `drawn_points`; None = all
         """
         self.n_drawn += 1
         rows, deviations = self._rows(values), self._deviations(values)

@@ -14,12 +14,12 @@ Array = NDArray[np.float64]
 OFF_PX = 0.15
 """Distance of a sample from the line through its neighbours within which it is left out [px]."""
 N_LEVEL = 4
-"""Every second sample may be left out, then every second of the others, and so on: at most 15 in a row, and
-so none is off by more than four times OFF_PX; half a pixel is what smooth curves reach.
+"""Number of passes. Each may leave out every second one of the samples that remain, so at most 15 in a row.
+The error is at most four times OFF_PX, and up to half a pixel for smooth curves.
 """
 
 N_FEW = 250
-"""Curves of no more samples are drawn with all of them: they take no time."""
+"""Curves with at most so many samples are drawn with all of them, as this takes little time."""
 
 
 def drawn_points(time: Array, rows: Array, tolerance: Array, first: int = 0) -> NDArray[np.bool_]:
@@ -29,9 +29,10 @@ def drawn_points(time: Array, rows: Array, tolerance: Array, first: int = 0) -> 
     time : (n,) rising times [s]
     rows : (n_row, n) values; values that are not finite and their neighbours are kept, and all samples if
         there are at most N_FEW
-    tolerance : (n_row,) deviation of a curve that is invisible on the screen, in the unit of its values; 0
-        keeps all samples that are not exactly on a line
-    first : number of the first sample in the stream, so that omitted samples scroll along with the curve
+    tolerance : (n_row,) largest deviation of a curve that cannot be seen on the screen, in the unit of its
+        values; 0 keeps all samples that are not exactly on a line
+    first : number of the first sample in the stream, so that the same samples are left out while the curve
+        scrolls
     """
     n = len(time)
     kept = np.ones(rows.shape, dtype=np.bool_)

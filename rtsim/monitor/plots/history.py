@@ -95,7 +95,7 @@ class Timeline:
     Parameters
     ----------
     period : nominal time between two frames [s]
-    regular : whether a longer silence counts as a gap; otherwise only missing sequence numbers do
+    regular : whether a silence of several periods counts as a gap; otherwise only missing sequence numbers do
     """
 
     def __init__(self, period: float, regular: bool = True) -> None:

@@ -72,8 +72,8 @@ class StickFigureView(QWidget):
         return QSize(420, 480)
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Take from a layout what the stick figure draws of the results; it is empty until the first
-        frame.
+        """Set which fields of the results the stick figure draws, as a layout states; nothing is drawn until
+        the first frame.
         """
         self._layout, self._fitted, self._zoomed = layout, False, False
         self._data = {name: np.full(shape, np.nan) for name, shape in layout.parts.items()}

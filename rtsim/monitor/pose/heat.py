@@ -23,19 +23,19 @@ BAR_WIDTH, BAR_TEXT = 0.12, 0.75
 """Widths of the colour bar and of its numbers, in widths of one image."""
 ABOVE, MOST_ABOVE = 0.15, 1.0
 """Least and largest room for the letter above an image, of its height."""
-LEAST_SHARE = 1e-3
-"""Least end of the scale, as a part of the largest value so far."""
+LEAST_LARGEST = 1e-3
+"""Smallest upper end of the colour scale [display unit]."""
 TOUCHED = 0.01
-"""Part of the largest value so far above which a cell counts as one of the sole."""
+"""Fraction of the largest value so far above which a cell counts as touched by the sole."""
 LETTERS = {"right": "R", "left": "L"}
 
 
 class HeatImage(PlotCard):
-    """The images of one field side by side, on one colour scale that keeps its largest value; hidden without
-    data.
+    """The images of one field side by side, on one colour scale up to the largest value so far; hidden
+    without data.
 
-    Only images with known values are shown, each with its letter and the outline of all cells with pressure
-    so far, and a colour bar.
+    Only images with known values are shown, each with R or L for its side and the outline of all cells that
+    have had pressure so far, and beside them a colour bar.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class HeatImage(PlotCard):
         self.hide()
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Take the image field of a layout; without any, the plot is hidden."""
+        """Prepare the images for the field that a layout states; the plot is hidden if it states none."""
         for old in (*self.images, *self.outlines, *self.letters):
             self.item.removeItem(old)
         self._picture, self.largest = layout.picture, 0.0
@@ -140,8 +140,8 @@ class HeatImage(PlotCard):
         largest = max(self.largest, float(values.max(initial=0.0)))
         known = [bool(np.isfinite(told[k]).any()) for k in picture.order]
         for i, k in enumerate(picture.order):
-            self.images[i].setImage(values[k].T, autoLevels=False, levels=(0.0, max(largest, LEAST_SHARE)))
-            self._extend_outline(i, TOUCHED * max(largest, LEAST_SHARE) < values[k].T)
+            self.images[i].setImage(values[k].T, autoLevels=False, levels=(0.0, max(largest, LEAST_LARGEST)))
+            self._extend_outline(i, TOUCHED * max(largest, LEAST_LARGEST) < values[k].T)
         if known != self.known and any(known):
             self.known = known
             self._place()

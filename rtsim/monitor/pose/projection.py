@@ -26,7 +26,7 @@ NEAREST = 0.1  # share of the eye distance at which points are held, so that non
 
 
 FACING = ("pelvis", "thigh", "femur", "shank", "tibia", "foot", "skull")
-"""Segments whose Z axis points to the right of a person; the first that is there says how they face."""
+"""Segments whose Z axis points to the right of a person; the first present one shows where they face."""
 LEVEL_LEAST = (
     0.5  # share of such an axis in the horizontal below which it says nothing, as of who lies on a side
 )
@@ -52,8 +52,8 @@ VIEWS: dict[str, View] = {
 
 
 def across(labels: Sequence[str], rotations: Array) -> float:
-    """Return the azimuth at which a person is seen from the right, from the mediolateral axis of a segment
-    [deg]; NaN if no segment gives it.
+    """Return the azimuth from which a person is seen from the right [deg], by the mediolateral axis of a
+    segment; NaN if there is no such segment or its axis is nearly vertical.
 
     labels : names of the segments
     rotations : (n, 3, 3) rotation matrices from segment to ground

@@ -22,9 +22,9 @@ TOGETHER = 9.0
 BESIDE, HEIGHTS = 8.0, (-5.0, 4.0, 14.0)
 """Distances of a name from its joint: to the right or left, and its base line up or down [px]."""
 N_ALONG = 12
-"""Places along a segment that a name keeps off."""
+"""Number of points along a segment that a name should not cover."""
 WORSE = 1000
-"""A name that lies on another, in parts of one that lies on a place of the figure."""
+"""Penalty for a name that covers another name; one that covers a point of the figure counts 1."""
 
 
 class Box(NamedTuple):

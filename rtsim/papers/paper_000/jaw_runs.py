@@ -33,7 +33,7 @@ from rtsim.subjects.made_up.jaw import TASKS
 Array = NDArray[np.float64]
 
 N_CYCLE, SPARE_S = 5, 1.5
-"""Cycles of the paper, and what a run is longer [s]: the filter settles, and the last cycle ends."""
+"""Number of cycles in the paper, and time by which a run is longer than these cycles [s]."""
 DISPLACEMENTS, FORCES = "joint_point_displacements", "joint_point_forces"
 
 

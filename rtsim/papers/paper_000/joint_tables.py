@@ -75,10 +75,10 @@ def indices_of(place: str) -> tuple[int, int]:
 
 def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeated) -> list[Comparison]:
     """Return comparisons of the four metrics in one row of table 1 or 2: root mean square difference, squared
-    correlation, magnitude and phase. The first one also states its standard deviation over cycles.
+    correlation, errors of magnitude and of phase.
 
-    name, unit : of the quantity; printed : the four values of the paper; found : those computed here, with
-        deviations
+    name, unit : of the quantity whose curves are compared; printed : the four values of the paper; found :
+        means and standard deviations over the cycles, computed here
     """
     words = f"{name}: RMSD (standard deviation between cycles {found.deviation.rmsd:.2g})"
     names = (words, *(f"{name}: {metric}" for metric in METRICS[1:]))

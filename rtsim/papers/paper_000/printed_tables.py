@@ -29,7 +29,8 @@ TABLE_1 = {
     ("protrusion", "right ML"): ((1.16, 0.18, 0.00, 0.01), (0.37, 0.06, -0.01, 0.00)),
     ("protrusion", "right SI"): ((1.25, 0.91, 0.00, 0.09), (0.40, 0.98, -0.05, 0.02)),
 }
-"""Task, side and axis -> force-dependent kinematics, then point on plane, beside the measurement."""
+"""Task, side and axis -> agreement with the measurement of force-dependent kinematics, then of the
+point-on-plane model."""
 TABLE_2 = {
     ("chewing", "left AP"): (4.71, 0.46, 0.12, 0.18),
     ("chewing", "left ML"): (12.5, 0.14, 0.35, 0.51),
@@ -50,4 +51,4 @@ TABLE_2 = {
     ("protrusion", "right ML"): (5.14, 0.14, -0.68, 0.56),
     ("protrusion", "right SI"): (4.68, 0.38, -0.51, 0.15),
 }
-"""Task, side and axis -> points on planes beside force-dependent kinematics."""
+"""Task, side and axis -> agreement of the point-on-plane model with force-dependent kinematics."""

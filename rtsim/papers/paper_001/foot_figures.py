@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 N_START, NOISE, SEED = 10, 0.01, 0
-"""Starts of each fit, within 10 % of table 5.4 (section 5.3.2); noise of what is measured; of the foot."""
+"""Number of starts of each fit, within 10 % of table 5.4 (section 5.3.2); relative noise of the measurements;
+seed of the foot's true parameters."""
 WEIGHTS = {
     "friction": Weights(friction=1.0, spin=1.0),
     "pressure": Weights(),
@@ -94,8 +95,9 @@ def case_of(kind: str) -> FootCase:
 
 @lru_cache(maxsize=1)
 def held_steps() -> dict[str, tuple[Errors, float]]:
-    """Return by cadence the errors of synthetic steps, predicted with the parameters that were fitted to the
-    calibration step, and the computing time of each step [s].
+    """Return for each cadence the errors of the contact that is predicted for a synthetic step with the
+    parameters fitted to the calibration step, and the computing time [s]; for the calibration step itself
+    those of the fit.
     """
     case = case_of("pressure")
     found = {"calibration": (case.fit.errors[0], case.seconds)}

@@ -180,7 +180,7 @@ def figure_4_5(given: ItemInput) -> ItemResult:
 
 
 def around(value: float) -> tuple[float, float]:
-    """Return bounds that allow a value to differ by rounding only."""
+    """Return lower and upper bound of results that differ from `value` by rounding only."""
     return value - ROUNDING, value + ROUNDING
 
 
@@ -304,7 +304,8 @@ def time_panel(title: str, unit: str, t: Array, curves: dict[str, Array]) -> Fig
 
 
 def slipping(run: FrictionRun) -> NDArray[np.bool_]:
-    """Return a mask (n,) of the times at which the block slides on the belt faster than 2 v_t."""
+    """Return a mask (n,) of the times at which the block slides on the belt faster than twice the
+    transition velocity v_t of the friction laws."""
     return np.asarray(np.abs(run.v[:, 0] - BELT) > 2.0 * V_T)
 
 
@@ -361,7 +362,8 @@ def figure_4_9(given: ItemInput) -> ItemResult:
 
 
 def end_of_slip(run: FrictionRun) -> float:
-    """Return the time at which the ball's sliding velocity falls below v_t, interpolated between rows [s]."""
+    """Return the time [s] at which the ball's sliding velocity falls below v_t, the transition velocity of
+    the friction laws."""
     over = slide_of(run) - V_T
     k = int(np.flatnonzero(over < 0.0)[0])
     return float(run.times[k] - run.times[1] * over[k] / (over[k] - over[k - 1]))

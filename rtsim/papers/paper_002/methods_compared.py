@@ -52,7 +52,7 @@ class ComparedArms(NamedTuple):
 
 
 def arms_of(model: str) -> MomentArms:
-    """Return what computes the moment arms of a shipped model; model : its name"""
+    """Return the object that computes the moment arms of a shipped model; model : its name"""
     spec = load_model(model)
     return MomentArms(build(spec), roles_of(spec))
 

@@ -35,7 +35,7 @@ RESIDUAL = 1e-11
 """Residual of the optimality conditions; the paper's 1e-12 is below the round-off of the two penalty
 methods."""
 KEPT_PERCENT = 1e-6
-"""Change of a held length that the residual allows."""
+"""Largest change of a constant length that the residual allows [%]."""
 SECONDS = 5.0
 """Time for one cycle [s]."""
 MOST_UNSOLVED = 0.2

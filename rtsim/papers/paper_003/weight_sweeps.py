@@ -35,7 +35,7 @@ N_WEIGHT, LARGEST = 400, 2e4
 LEVELS = (1.0, 1e2, 1e3, 1e4)
 """Levels of weight, of which every combination is tried for the four ligaments (section 2.4.2)."""
 ROTATION_DEG, DISPLACEMENT_MM = 1.0, 4.0
-"""Section 3: below which standard deviations stay where one ligament weighs 1e4."""
+"""Section 3: upper bounds of the standard deviations if one ligament has the weight 1e4."""
 NAMES = (*ANGLES, *DISPLACEMENTS, *LIGAMENTS)
 UNITS = ("deg",) * 3 + ("mm",) * 3 + ("%",) * 4
 KINEMATIC, LENGTHS = NAMES[:6], NAMES[6:]

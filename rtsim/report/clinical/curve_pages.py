@@ -106,15 +106,15 @@ def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def all_trials(report: GaitReport) -> list[ReportTrial]:
-    """Return the trials of the session of the report and of the earlier session, if there is one: quantities
-    that only the earlier session has are drawn, too.
+    """Return the trials of the report's session and of the earlier session, if there is one, because
+    quantities that only the earlier session has are drawn, too.
     """
     return [trial for session in report.sessions for trial in session.trials]
 
 
 def joint_sources(trials: Sequence[ReportTrial], only: str = "") -> list[CurveSource]:
-    """Return where to find each curve of the results that is drawn over time and does not belong to the pages
-    of angles, moments and powers.
+    """Return the sources (field, label and unit) of all curves that the results draw over time, except those
+    on the pages of angles, moments and powers.
 
     only : name of a single field whose curves are returned, whatever its page; "" = all those fields
     """

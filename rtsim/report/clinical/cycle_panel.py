@@ -53,11 +53,14 @@ def draw_panel(
     page: Page, room: PanelRoom, now: ReportCurve, before: ReportCurve | None = None,
     norm: NormCurve | None = None, offs: Mapping[str, float] | None = None, lacks: str = "",
 ) -> None:  # fmt: skip
-    """Draw the panel of one quantity.
+    """Draw the panel of one quantity over the gait cycle.
 
+    room : position and size of the panel
+    now : curves of the session of the report
     before : curves of an earlier session, drawn dotted
+    norm : mean and standard deviation in the norms
     offs : side -> instant of foot off [% of the cycle]
-    lacks : why there is no curve
+    lacks : why there is no curve, written in an empty panel
     """
     left, right, top, bottom = frame_panel(page, room, now.title, now.unit)
     rows = rows_shown([curve for curve in (now, before) if curve is not None])
@@ -97,7 +100,9 @@ def draw_panel(
 
 
 def frame_panel(page: Page, room: PanelRoom, title: str, unit: str) -> Box:
-    """Write title and unit of a panel; returns left, right, top and bottom of its curves."""
+    """Write title and unit of a panel; return left, right, top and bottom of the area for its curves [tenths
+    of a mm].
+    """
     left, right = room.x + AXIS, room.x + room.width - 8.0
     unit_room = width_of(unit, SMALL) + 20.0
     page.text(room.x + 12.0, room.y + 32.0, title, 28.0, bold=True, room=right - room.x - unit_room)
@@ -128,8 +133,8 @@ def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
 
 
 def incomplete_in_words(curve: ReportCurve) -> str:
-    """Return a sentence on the number of strides in the means, where some are left out because of gaps; else
-    "".
+    """Return a sentence on how many strides enter the mean of each side, where strides with gaps are left
+    out; "" if none is left out.
     """
     n = {side: (curve.n_averaged(side), len(rows)) for side, rows in curve.strides.items()}
     few = [f"{side} {used} of {there}" for side, (used, there) in n.items() if used < there]

@@ -83,8 +83,8 @@ class PageFlow:
         """Add a table whose head is repeated on every page: the first column aligned to the left, the others
         to the right.
 
-        widths : widths of the columns as parts of the page
-        every : number of columns after which alignment begins again with the left
+        widths : widths of the columns as fractions of the width of the page
+        every : number of columns after which a column is aligned to the left again; 0 = only the first column
         """
         height = 1.55 * size
         edges = [MARGIN]
@@ -115,8 +115,8 @@ class PageFlow:
 
 
 def sides_drawn(pages: list[Page]) -> tuple[str, ...]:
-    """Return the sides, right or left, of which panels on the pages have curves; needed for a model whose
-    feet are not known.
+    """Return the sides, right or left, of which panels on the pages have curves, for the heading of a report
+    on a model whose feet are not known.
     """
     names = {series["name"] for page in pages for panel in page.panels for series in panel["series"]}
     return tuple(side for side in SIDES if side in names)

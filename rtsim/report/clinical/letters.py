@@ -1,4 +1,5 @@
-"""Widths of texts in the widest usual sans serif font, and texts shortened or broken to fit their room.
+"""Widths of texts in the widest usual sans serif font, and texts shortened or broken into lines that fit an
+available width.
 
 A report is drawn before it is known which font a browser or printer has for "sans-serif", so that texts are
 given the room of the widest one (DejaVu Sans; Arial, Helvetica and Liberation Sans are narrower).
@@ -45,7 +46,7 @@ def width_of(words: str, size: float, bold: bool = False) -> float:
 
 
 def n_fitting(words: str, room: float, size: float, bold: bool = False) -> int:
-    """Return how many of the first letters of a text fit in a room."""
+    """Return how many of the first letters of a text fit within the width `room`."""
     taken = 0.0
     for n, letter in enumerate(words):
         taken += width_of(letter, size, bold)
@@ -55,7 +56,7 @@ def n_fitting(words: str, room: float, size: float, bold: bool = False) -> int:
 
 
 def cut(words: str, room: float, size: float, bold: bool = False) -> str:
-    """Return a text shortened with an ellipsis if it is too long, between words if possible."""
+    """Return a text shortened with an ellipsis if it is wider than `room`, between words if possible."""
     if n_fitting(words, room, size, bold) == len(words):
         return words
     n = max(1, n_fitting(words, room - width_of(ELLIPSIS, size, bold), size, bold))
@@ -65,8 +66,8 @@ def cut(words: str, room: float, size: float, bold: bool = False) -> str:
 
 
 def folded(words: str, room: float, size: float, bold: bool = False) -> list[str]:
-    """Return a text broken into lines that fit their room, between words, or inside words longer than a
-    line.
+    """Return a text broken into lines of at most the width `room`, between words, or inside words longer than
+    a line.
     """
     lines, now = [], ""
     for word in printable(words.replace("\n", " ")).split():

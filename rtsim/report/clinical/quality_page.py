@@ -29,8 +29,9 @@ MOST_NOTES, MOST_MARKERS = 30, 60
 
 
 class MarkerQuality(NamedTuple):
-    """Quality of one marker in a trial: root mean square and largest size of its residual [mm], and the share
-    of frames in which it is not visible [%].
+    """Quality of one marker in a trial: root mean square and largest size of its residual, the distance
+    between its measured position and that on the fitted model [mm]; and the percentage of frames without a
+    residual, in which it is not visible.
     """
 
     trial: str

@@ -36,10 +36,10 @@ class GaitReport(NamedTuple):
     date : date of the session, as text
     version : version of this program
     now, before : the session of the report, and an earlier session drawn for comparison
-    convention : convention of the angles
+    convention : convention of the angles, isb or cgm (conventional gait model)
     norms : norms of the same convention
-    kinematics, kinetics : session label -> curves, in the order of the panels
-    scores : session label -> scores against the norms, if there are norms
+    kinematics, kinetics : label of a session -> its curves, in the order of the panels
+    scores : label of a session -> its scores against the norms, if there are norms
     """
 
     person: str
@@ -60,16 +60,16 @@ class GaitReport(NamedTuple):
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """Return the sides (right, left) that have strides; if neither has, those whose foot is known in a
-        trial.
+        """Return the sides (right, left) that have strides; if neither has, those of the feet that the
+        results of the trials contain.
         """
         strides, feet = self._with_strides, self._with_feet
         return tuple(side for side in SIDES if side in (strides or feet))
 
     @property
     def without_stride(self) -> tuple[str, ...]:
-        """Return the sides (right, left) whose foot is known but has no full stride, while the other side
-        has.
+        """Return the sides (right, left) whose foot is in the results but has no full stride, while the other
+        side has one.
         """
         lacking = self._with_feet - self._with_strides if self._with_strides else set()
         return tuple(side for side in SIDES if side in lacking)
@@ -116,7 +116,7 @@ def make_report(
 
 
 def offs_of(session: ReportSession) -> dict[str, float]:
-    """Return the mean instant of foot off of each side over its strides [% of the cycle]."""
+    """Return for each side the mean instant of foot off over its strides [% of the cycle]."""
     found = {}
     for side in SIDES:
         known = [off_percent(c) for t in session.trials for c in t.cycles if c.side == side]
@@ -132,9 +132,9 @@ def off_percent(cycle: GaitCycle) -> float:
 
 
 def trials_in_words(trials: Sequence[ReportTrial], room: float, size: float) -> str:
-    """Return the names of as many trials as fit in a room, at least one, and the number of the others.
+    """Return the names of as many trials as fit within a width, at least one, and the number of the others.
 
-    size : size of the letters, in the unit of the room
+    room : the width; size : size of the letters, in the same unit
     """
     names = [short_name(trial.name) for trial in trials]
     told = (name_some(names, n) for n in range(len(names), 0, -1))
@@ -142,7 +142,7 @@ def trials_in_words(trials: Sequence[ReportTrial], room: float, size: float) -> 
 
 
 def convention_in_words(report: GaitReport) -> str:
-    """Return a sentence on the rules by which the angles are computed."""
+    """Return a phrase that names the definition of the angles in the report."""
     if report.convention == ISB and all(has_own_angles(trial) for trial in report.now.trials):
         return "angles: coordinates of the model, with the signs of the model"
     return f"angles: {CONVENTIONS[report.convention]}"

@@ -33,8 +33,8 @@ class ReportTrial(NamedTuple):
     """One recording in a report.
 
     name : name of its file
-    gait : gait events of the trial, and the feet they belong to
-    cycles : the strides that are used
+    gait : gait events of the trial, and the sides of the feet in its results
+    cycles : the strides that enter the report
     notes : notes for the user
     doubts : those of the notes that say that force plates do not fit the mass, the feet or the model
     """
@@ -63,8 +63,9 @@ class ReportCurve(NamedTuple):
     """A quantity over the gait cycles of both sides, for all trials of a session.
 
     up, down : meaning of positive and negative values, such as flexion and extension
-    strides, sound : side -> (n_stride, 101) values, and whether they are free of flags
-    trials : side -> the trial of each stride
+    strides : side -> (n_stride, 101) values
+    sound : side -> (n_stride, 101) whether these values are reliable, as their frames or joints have no flag
+    trials : side -> name of the trial of each stride
     """
 
     name: str
@@ -101,9 +102,10 @@ class CurveSource(NamedTuple):
     name, title, unit : name in tables, title of the panel, printed unit
     up, down : meaning of positive and negative values, such as flexion and extension
     field, label : field of the results and label of its entry, without side
-    scale : function of a trial that returns the factor from SI to the printed unit; 0 = not known
+    scale : function of a trial that returns the factor from SI to the printed unit; 0 = the factor is not
+        known, for example without the person's mass
     part : index of the component, for a field with several components per label
-    turned : whether the left side has the opposite sign
+    turned : whether the sign of the values is reversed for the left side
     """
 
     name: str
@@ -150,7 +152,7 @@ def _doubts_of(results: Results) -> tuple[str, ...]:
 
 
 def curve_of(session: ReportSession, source: CurveSource) -> ReportCurve:
-    """Return the curve of all strides of a session."""
+    """Return a quantity over all strides of a session; source : where the quantity is found in the results"""
     strides: dict[str, list[FloatArray]] = {}
     sound: dict[str, list[NDArray[np.bool_]]] = {}
     trials: dict[str, list[str]] = {}
@@ -168,9 +170,8 @@ def curve_of(session: ReportSession, source: CurveSource) -> ReportCurve:
 
 
 def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[FloatArray, NDArray[np.bool_]]]:
-    """Return the values of the strides of a trial, side -> (n_stride, 101), and whether they are free of
-    flags; {} if the trial does not have the quantity.
-    """
+    """Return the values of the strides of a trial, side -> (n_stride, 101), and whether they are reliable,
+    with no flagged frame beside them; {} if the trial does not have the quantity."""
     found = {}
     for side, (row, unsound) in rows_in(trial, source).items():
         cycles = [cycle for cycle in trial.cycles if cycle.side == side]
@@ -180,11 +181,11 @@ def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[Float
 
 
 def rows_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[FloatArray, NDArray[np.bool_]]]:
-    """Return the values of a trial over its frames, side -> (n,), and whether they are free of flags; {} if
-    the trial does not have the quantity.
+    """Return for each side the values of a quantity over the frames of a trial, (n,), and whether they are
+    flagged as unreliable, (n,); {} if the trial does not have the quantity.
 
-    A quantity without a side, such as a pelvis angle, belongs to both sides, or to the solved leg if only
-    one was solved.
+    A quantity without a side, such as a pelvis angle, belongs to both sides, or to the solved leg if only one
+    was solved.
     """
     results, scale = trial.results, source.scale(trial)
     spec = next((spec for spec in results.session.fields if spec.name == source.field), None)

@@ -11,8 +11,8 @@ from rtsim.subjects.markers.sides import TAKEN
 
 
 def side_warning(report: GaitReport) -> str:
-    """Return a warning on the trials whose right and left labels contradict the body, and whether the pages
-    follow labels or axes; "" for none.
+    """Return a warning that names the trials whose right and left labels contradict the body, and says
+    whether right and left in the report follow the labels or the axes of the recording; "" for none.
     """
     trials = [trial for session in report.sessions for trial in session.trials]
     told = {trial.name: [note for note in notes_of(trial) if EITHER in note] for trial in trials}

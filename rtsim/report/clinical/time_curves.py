@@ -27,9 +27,11 @@ ANGLES = "joint_angles"
 class TimeCurve(NamedTuple):
     """A quantity over the frames of a trial.
 
+    source : where the quantity is found in the results, and how it is printed
     times : (n,) - times since the first frame [s]
-    values, sound : side -> (n,) values, and whether they are free of flags; side "" = a quantity without a
-        side, or equal on both sides
+    values : side -> (n,) values in the printed unit; side "" = a quantity without a side, or equal on both
+        sides
+    sound : side -> (n,) whether these values are reliable, as their frames or joints have no flag
     """
 
     source: CurveSource

@@ -26,7 +26,7 @@ from rtsim.subjects.subject import Subject, segments_of
 
 PELVIS = "pelvis"
 SHOWN = 0.5
-"""Part of the frames that shows a marker by which the way of a pelvis is judged."""
+"""Fraction of the frames in which a marker must be visible so that it is used to find the pelvis's path."""
 OneStage = TypeVar("OneStage", bound=Stage)
 
 

@@ -24,18 +24,17 @@ if TYPE_CHECKING:
     from rtsim.stages.stage import Stage
 
 PERSON, OWN_MARKERS = "person", "own_markers"
-"""Facts on who is followed: a person of a subject's file or a static trial, or a model that brings its own
-markers."""
+"""Facts on the tracked markers: those of a person, known from a file or a static trial, or of the model."""
 FORCES, MASS, EMG = "forces", "mass", "emg"
 MUSCLES, TORQUE_GENERATORS = "muscles", "torque_generators"
 """Facts on what the model has."""
 RECRUITMENT, WHOLE_BODY = "recruitment", "whole_body"
-"""Facts on what the run asks for: a table [recruitment], and feet that bear what the whole body's motion
-tells."""
+"""Facts on the settings of the run: it has a table [recruitment]; the ground reaction on the feet is computed
+from the motion of the whole body."""
 FACTS = (PERSON, OWN_MARKERS, FORCES, MASS, EMG, MUSCLES, TORQUE_GENERATORS, RECRUITMENT, WHOLE_BODY)
-"""All that a declaration can ask of a run."""
+"""All facts on which a declaration can depend."""
 GIVEN_BY = {FORCES: ("force plates", "--forces"), MASS: ("the mass of the person", "--mass")}
-"""Facts that an option gives: in words, and the option."""
+"""Facts that a command-line option can supply -> what they mean in words, and the option."""
 FIRST = "kinematics"
 """The stage with which every run over markers begins."""
 GAIT = "gait"
@@ -78,7 +77,7 @@ class StageDeclaration:
     options : the record of its own table [options.NAME]; None = it has none
     check : checks run, model, facts and the stages before it, before the run; raises ConfigError for
         impossible settings
-    provides : inputs that it provides to other stages, such as GAIT
+    provides : what it computes for the controller of a device, such as GAIT, the phase of the gait
     of_motion : function that builds the stage that replaces this one and the stages that it needs if the
       source of the run is a motion
     """
@@ -100,19 +99,27 @@ class StageDeclaration:
     of_motion: MakeOfMotion | None = None
 
     def is_usual(self, facts: Facts) -> bool:
-        """Return whether a run with these facts has this stage by default, when the run names no stages."""
+        """Return whether a run with these facts (properties) has this stage by default, when it names no
+        stages.
+        """
         return self.usual is not None and facts.issuperset((*self.usual, *self.inputs))
 
     def is_spared(self, facts: Facts) -> bool:
-        """Return whether a run with these facts may name this stage although it has nothing to do there."""
+        """Return whether this stage is left out without an error if a run with these facts (properties) names
+        it, but lacks an input of it.
+        """
         return bool(self.spared) and facts.issuperset(self.spared)
 
     def lacks(self, facts: Facts) -> list[str]:
-        """Return the required inputs of the stage that are not among the facts."""
+        """Return the inputs that the stage requires and that a run with these facts (properties) does not
+        have.
+        """
         return [name for name in self.inputs if name not in facts]
 
     def groups(self, facts: Facts) -> list[str]:
-        """Return the groups of kernels that the stage calls in a run with these facts."""
+        """Return the names of the groups of kernels that the stage calls in a run with these facts
+        (properties); they are compiled before the run.
+        """
         return [group for group, takes in self.kernels.items() if facts.issuperset(takes)]
 
 
@@ -140,7 +147,7 @@ def without(fact: str) -> ConfigError:
     """Return the error that the stages of a run need something that the run does not have, such as force
     plates.
 
-    fact : what is missing, a key of GIVEN_BY
+    fact : what is missing, FORCES or MASS (the keys of GIVEN_BY)
     """
     what, option = GIVEN_BY[fact]
     return ConfigError(

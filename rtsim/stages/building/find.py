@@ -30,7 +30,7 @@ from rtsim.subjects.subject import Subject
 
 GROUP = "rtsim.stages"
 REST = "usual"
-"""Word for all usual stages that a run does not name and that have something to do."""
+"""Placeholder in the list of a run's stages: all default stages that the list does not name."""
 PLAIN = RunConfig(name="plain")
 """Run config that sets nothing: all defaults."""
 
@@ -126,7 +126,9 @@ def stages_of(run: RunConfig, facts: Facts) -> dict[str, StageDeclaration]:
 
 
 def groups_of_stages(run: RunConfig, facts: Facts) -> set[str]:
-    """Return the groups of kernels that the stages of a run call."""
+    """Return the names of the groups of kernels that the stages of a run call, so that they can be compiled
+    before it.
+    """
     return {group for stage in stages_of(run, facts).values() for group in stage.groups(facts)}
 
 
@@ -165,7 +167,9 @@ def made_by(name: str, declared: StageDeclaration, setting: StageContext) -> Sta
 
 
 def missing_before(declared: StageDeclaration, before: Iterable[str]) -> str:
-    """Return the first stage that is required but does not come before this one; "" if none is missing."""
+    """Return the name of the first stage that this stage requires before it and that is not among the stages
+    `before`; "" if none is missing.
+    """
     there = {*before}
     missing = next((name for name in declared.needs if name not in there), "")
     return missing or (declared.either[0] if declared.either and not there & {*declared.either} else "")
@@ -180,7 +184,9 @@ def misplaced(name: str, need: str) -> ConfigError:
 
 
 def check_tables(run: RunConfig, stages: Mapping[str, StageDeclaration]) -> None:
-    """Raise ConfigError for a table of the run that belongs to stages which the run does not have."""
+    """Raise ConfigError if the run's configuration has a table, such as [recruitment], that none of its
+    stages uses.
+    """
     taken = {key for stage in stages.values() for key in stage.tables}
     usual = not run.stages or REST in run.stages
     for key, use in ((key, use) for stage in own_stages().values() for key, use in stage.tables.items()):

@@ -14,8 +14,10 @@ from rtsim.subjects.subject import Subject
 
 
 def first_stage(estimator: MultibodyEstimator, subject: Subject | None) -> Kinematics:
-    """Return a kinematics stage with this estimator, for compilation; subject : None if the model has its own
-    markers"""
+    """Return a kinematics stage that uses this estimator, so that its kernels can be compiled before a run.
+
+    subject : the tracked person; None if the model has its own markers
+    """
     return Kinematics(estimator, subject)
 
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 FAILED, SLOW = "stage_failed", "stage_slow"
 SLOW_NS = 100_000_000
-"""A stage that takes longer for a frame is told [ns]."""
+"""A stage that takes longer than this for a frame is reported [ns]."""
 FAULTS = (Exception, SystemExit)
-"""A package ends no run by `sys.exit`, either."""
+"""Exceptions of a package that are caught: also SystemExit, so that no package ends a run by `sys.exit`."""
 Answer = TypeVar("Answer")
 
 
@@ -222,7 +222,9 @@ def describe(fault: BaseException) -> str:
 
 
 def is_usable(quantity: object) -> bool:
-    """Return whether an object is a quantity whose arrays can be published and cleared."""
+    """Return whether an object is a quantity whose arrays are writable and of float64, so that they can be
+    published, and set to NaN after an error of the stage.
+    """
     if not isinstance(quantity, Quantity):
         return False
     given = (quantity.array, quantity.deviation, quantity.mask, quantity.implausible)

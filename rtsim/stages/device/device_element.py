@@ -1,5 +1,5 @@
-"""The element through which a device acts on a limb: a spring without stiffness, the last spring of its
-model.
+"""The force element through which a device acts on a limb: a torsion spring without stiffness, whose moment
+is set to the device's torque; it is the last spring of the limb's model.
 """
 
 from __future__ import annotations
@@ -49,5 +49,7 @@ def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
 
 
 def device_element(simulator: Limb) -> int:
-    """Return the index of the device's element among the springs on coordinates."""
+    """Return the index, among the springs on the limb's coordinates, of the spring that stands for the
+    device.
+    """
     return len(simulator.model.forces.springs.dof) - 1

@@ -1,4 +1,6 @@
-"""Energy balance of a limb with a device, after each forward step; a drift of the energy ends torque."""
+"""Energy balance of a limb with a device, after each forward step; if energy and work differ by too much, the
+torque of the device is switched off.
+"""
 
 from __future__ import annotations
 
@@ -111,11 +113,15 @@ class EnergyAccount(Stage):
         self._values[:] = (b.energy, *b.work, b.drift)
 
     def quantities(self) -> list[Quantity]:
-        """Return the energy balance as a quantity."""
+        """Declare the published energy balance: the energy of the limb, the work of each source, and the
+        drift, which is the recent difference between the two [J].
+        """
         return [balance_of(self._values)]
 
     def gauges(self) -> dict[str, float]:
-        """Return the largest drift of the energy for the telemetry."""
+        """Return for the telemetry the largest difference so far between the energy of the limb and the work
+        on it, as far as it has built up within about a second.
+        """
         return {"energy_drift_largest_J": self.balance.largest}
 
     def _powers(self) -> list[float]:
@@ -145,7 +151,7 @@ MEANING = (
 def balance_of(values: NDArray[np.float64]) -> Quantity:
     """Return the energy balance as a quantity.
 
-    values : (6,) energy of the model, work of device, torque generators, muscles and prescribed motion, and
-        drift [J]
+    values : (6,) energy of the model; work of the device, of torque generators, of muscles and of prescribed
+        motion; and drift, the difference of energy and work that built up within about a second [J]
     """
     return Quantity("energies", values, "J", LABELS, curves=PANEL, meaning=MEANING)

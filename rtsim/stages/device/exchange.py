@@ -24,7 +24,8 @@ from streams.messages import AnyMessage, Command, Output, Status
 from streams.receiving.ring import ReceivedFrame
 
 MOST_ASKED = 64
-"""Commands that may wait for a tick, as before a device has come; those that end torque are always taken."""
+"""Number of commands that may wait for a tick, as before a device connects; those that end torque are always
+accepted."""
 TUNING = ("set", "undo", "save", "switch")
 OFF = ("disarmed", "stopped")
 ENDED = "Device: not armed, because another command in the same time step ends the torque."
@@ -40,7 +41,7 @@ class DeviceTorque(Stage):
     arm_s : time after the start [s] from which on the device is armed automatically, as soon as all checks
         permit it; None = only by command. This is cancelled by anything that ends torque, and by a check that
         forbids torque after it was permitted once.
-    asked : commands that wait for a tick
+    asked : queue of received commands, which are carried out in the next tick
     """
 
     def __init__(self, exchange: DeviceExchange, simulator: Limb, arm_s: float | None = None) -> None:
@@ -192,9 +193,8 @@ class DeviceTorque(Stage):
         return f"device {self.exchange.arming.words}{limb}"
 
     def gauges(self) -> dict[str, float]:
-        """Return for the telemetry: armed, faulty, share of commands in time, paused, greatest energy
-        given.
-        """
+        """Return for the telemetry: commanded fraction of the controller's torque, whether there is a fault,
+        fraction of commands in time, whether the limb is paused, largest net work of the device on it [J]."""
         x = self.exchange
         return {
             "device_armed": x.arming.share,

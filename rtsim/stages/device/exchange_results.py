@@ -1,4 +1,4 @@
-"""Quantities of the exchange with a device: names, units, meanings, and how they are drawn."""
+"""Quantities of the exchange with a device: names, units, meanings, and how they are plotted."""
 
 from __future__ import annotations
 

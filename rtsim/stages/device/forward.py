@@ -22,11 +22,12 @@ N_WARM = 20
 
 
 class ForwardStep(Stage):
-    """Forward step of a simulation in time with the ticks of a clock.
+    """Forward dynamics of a simulated model in real time: each tick of a clock advances the model by one
+    period.
 
     Parameters
     ----------
-    rate : ticks per second [Hz]; the period is a whole number of steps
+    rate : ticks per second [Hz]; the period of a tick is a whole number of integration steps
     every : number of ticks between published frames
     lap_s : simulated time after which the simulation returns to its start [s]; 0 = never
     feed : motion from a stream that moves some coordinates; None = no coordinate is moved by a stream
@@ -51,7 +52,7 @@ class ForwardStep(Stage):
         self.orders = {"restart": StageCommand(self._answer_restart, self._obey_restart)}
 
     def warm(self) -> None:
-        """Run some ticks, with and without output."""
+        """Run some ticks, with and without output, so that all kernels are compiled."""
         for _ in range(N_WARM):
             if any(self.stride.step(tell) > ERROR_LARGE for tell in (False, True)):
                 break
@@ -64,7 +65,7 @@ class ForwardStep(Stage):
         self._flags = Status.OK
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Run the steps of one tick; the run ends if a step has no result."""
+        """Integrate over one tick; if the integration fails, the run ends and the reason is reported."""
         if self._n_in_lap and self._n_in_lap == self.n_lap:
             self._begin_anew()
             self.counters["restarts"] += 1

@@ -1,5 +1,5 @@
-"""Commands that pause a simulated limb, advance it by single steps, or return it to its start; never under
-torque.
+"""Commands that pause a simulated limb, advance it by single steps, or return it to its start. The device is
+disarmed first, as none of them is permitted while torque is commanded.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ class Turning(NamedTuple):
 
 
 def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
-    """Return the misalignment of the device's joint relative to the limb's joint; None if both are aligned.
+    """Return the misalignment of the device's joint relative to the limb's joint; None if the config states
+    none.
 
     ConfigError if the limb's joint has no axis that is fixed in its parent segment.
     """
@@ -80,9 +81,10 @@ def carried_by(spec: ModelSpec, config: HilSpec) -> Body:
 
 
 def turning_of(body: Body, coordinate: str) -> Turning | None:
-    """Return the axis about which a coordinate rotates a body, fixed in its parent.
+    """Return the axis about which a coordinate rotates a body, if it is fixed in the parent.
 
-    Returns None if the joint is of another kind, or if one of its frames is rotated.
+    Returns None if it is not, as with a joint of several rotations before this one, or if one of the joint's
+    frames is rotated.
     """
     if body.in_child != Frame() or body.in_parent.turned_deg != (0.0,) * 3 or body.in_parent.of_subject:
         return None

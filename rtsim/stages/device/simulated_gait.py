@@ -15,8 +15,8 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class SimulatedGait(Stage):
-    """Gait phase from a coordinate that rises in swing, such as the foot's position relative to the pelvis,
-    tick by tick.
+    """Gait phase of a simulated limb at every tick, from a coordinate that rises in swing, such as the foot's
+    position relative to the pelvis.
     """
 
     def __init__(self, spec: GaitSpec, exchange: DeviceExchange, simulator: Limb) -> None:

@@ -27,10 +27,10 @@ from streams.messages import UNUSABLE, Session, Status
 from streams.receiving.ring import ReceivedFrame
 
 OF_JOINT = UNUSABLE | Status.DEGRADED
-"""Bits of a frame's status that exclude its angle of the joint."""
+"""Status bits of a frame with which the joint's angle in it is not used."""
 JOINT = "joint"
 RATE_OFF = 0.02
-"""Part by which the rate of the markers may differ from that of the exchange."""
+"""Relative difference that the rates of the markers and of the device exchange may have."""
 
 
 class WornJoint(Stage):
@@ -38,14 +38,17 @@ class WornJoint(Stage):
     frame's estimate.
 
     For the stages of the exchange it is a limb with one hinge, which is measured instead of simulated. A
-    frame is unusable if its time does not advance at the rate that its session states, whatever its markers
-    are. The time without usable frames is measured by this computer's clock for live frames, else by the
-    times of the frames.
+    frame is unusable if its markers do not determine the angle of the joint reliably, or if its time does not
+    advance at the rate that its session states. The time without usable frames is measured by this computer's
+    clock for live frames, else by the times of the frames.
 
     Parameters
     ----------
-    gait : the stage of the gait phase, if the run has it
-    moment : joint moment of the previous frame [N m], NaN = not known
+    gait : the stage of the gait phase; None if the run has none
+
+    Attributes
+    ----------
+    moment : function that returns the joint moment of the previous frame [N m], NaN = not known
     """
 
     def __init__(
@@ -90,7 +93,9 @@ class WornJoint(Stage):
         self._forget()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Read the joint's values from the frame."""
+        """Pass angle, gait phase and moment of the joint in this frame to the device exchange; report the
+        angle as unknown if the frame is unusable.
+        """
         x, k = self._exchange, self._kinematics
         self.time, x.angle_before = frame.time, float(self.q[0])
         stride = self._gait.stride(self._side) if self._gait is not None else None
@@ -149,7 +154,7 @@ class WornJoint(Stage):
 
 
 def unknown() -> float:
-    """Return NaN: the moment of the joint if the run computes none."""
+    """Return NaN. It stands in for the function that returns the joint moment, if the run computes none."""
     return math.nan
 
 

@@ -33,15 +33,16 @@ MISSED = StageOutcome(Status.DEGRADED)
 
 
 class AppliedLoads(Stage):
-    """Base of stages that compute the contacts of all plates, and the wrench on each body that bears a plate
-    (a bearer).
+    """Base of stages that compute the contacts on all plates, and the wrench that the plates exert on each
+    body that loads them (a bearer).
 
     Attributes
     ----------
-    bearers : names of the feet or bodies that bear plates, in the order of the arrays
+    bearers : names of the feet or bodies that load plates, in the order of the arrays
     pressed : pairs of a body's index in the model and its index among the bearers; empty if another stage
-        determines which bodies bear the plates
-    force, moment : (n_bearer, 3) wrench on each bearer about the ground origin [N], [N m]; NaN = unknown
+        determines which bodies load the plates
+    force, moment : (n_bearer, 3) force of the plates on each bearer [N], and its moment about the ground
+        origin [N m]; NaN = unknown
     """
 
     def __init__(
@@ -64,36 +65,42 @@ class AppliedLoads(Stage):
         self.orders = {"tare": StageCommand(self._answer_tare, self._obey_tare, takes=("seconds",))}
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """Write the wrench on each body that bears a plate, from the plate forces of a frame; taken : whether
-        the frame has plate measurements
+        """Compute the wrench of the plates on each body that loads them, from the plate forces of a frame.
+
+        taken : whether the frame has plate measurements
         """
         raise NotImplementedError
 
     def size_bearing(self) -> None:
-        """Allocate the arrays of `share_out` for the present plates, and prepare the kernel of `report`."""
+        """Allocate the arrays in which `share_out` divides the load of the present plates among the bodies,
+        and prepare the kernel that `report` calls.
+        """
         raise NotImplementedError
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """Return the share of the load of each plate that acts on a body, (n_plate,); bearer : index of the
-        body among those that bear plates
+        """Return the fraction of each plate's load that acts on a body, (n_plate,).
+
+        bearer : index of the body among those that load plates
         """
         raise NotImplementedError
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Return as a quantity the share of each plate's load that each body bears; plates : names of the
-        plates
+        """Return a quantity that states how the load of each plate is divided among the bodies that load
+        plates.
+
+        plates : names of the plates
         """
         raise NotImplementedError
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the index of the foot or other body bearing plates that carries these markers; if none
-        carries them, of the one on this side.
+        """Return the index, among the feet or bodies on which plates act, of the one that carries these
+        markers; if none carries them, of the one on this side.
         """
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Unpair the plates' samples from the present session of markers, and discard the counts of
-        faults.
+        """Forget the session of markers to whose times the samples of the plates refer, and discard the
+        counts of faults.
         """
         super().reset()
         self.feed.part()
@@ -111,7 +118,7 @@ class AppliedLoads(Stage):
             self.size()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the wrench on each body that bears a plate in this frame."""
+        """Compute the wrench of the plates on each body that loads them in this frame."""
         self.n_frame += 1
         status = self.feed.take(frame, self._force[0], self._moment[0])
         if status != TAKEN:
@@ -125,20 +132,20 @@ class AppliedLoads(Stage):
         return FINE if status == TAKEN else MISSED
 
     def report(self) -> None:
-        """Publish the status of the plates, the index of the body that bears each plate, and standard
-        deviations.
-        """
+        """Publish the status of the plates, which bodies load each plate, and standard deviations."""
         self._tell()
 
     def noise_of(self, bearer: int) -> np.ndarray:
-        """Return the covariance (6, 6) of the noise of the wrench on a body from all its plates [N m, N];
-        bearer : index of the body among those that bear plates
+        """Return the covariance (6, 6) of the noise of the wrench of all plates on a body: moment about the
+        ground origin [N m], then force [N].
+
+        bearer : index of the body among those that load plates
         """
         parts = self.bearing_of(bearer) ** 2
         return np.asarray(np.tensordot(parts, self.noise.covariance, axes=1))
 
     def quantities(self) -> list[Quantity]:
-        """Return the quantities of every plate, and of all bodies that bear plates."""
+        """Return the quantities of every plate, and of all bodies that load plates."""
         names = self.feed.names
         return [
             Quantity(name="plate_forces", array=self._force[0], unit="N", labels=names, parts=AXES,
@@ -175,7 +182,9 @@ class AppliedLoads(Stage):
         ]  # fmt: skip
 
     def status_text(self) -> str:
-        """Return the outcome of the last taring in words."""
+        """Return the outcome of the last taring (zeroing) of the plates as text, for the command `status`;
+        empty before the first.
+        """
         intake = self.feed.intake
         return f"force plates: {intake.zero.told}" if intake is not None and intake.zero.told else ""
 

@@ -10,9 +10,10 @@ from kernels.plates.standing import STANDS
 Array = NDArray[np.float64]
 
 LEAST_M_S = 0.4
-"""Speed from which on a surface is taken for a belt: feet that stand on a floor still roll and slip."""
+"""Speed above which the surface is taken to be a moving belt [m/s]: feet that stand on a floor roll and slip,
+too."""
 SURE_S = 0.1
-"""Time on end for which a foot has stood flat before its speed is believed."""
+"""Time for which a foot must have stood flat before its speed is used [s]."""
 TILT = 0.1
 """Difference of the heights of heel and toes up to which a foot may be flat [m]."""
 
@@ -41,10 +42,11 @@ class Belt:
     def take(self, feet: Array, former: Array, dt: float, bears: NDArray[np.bool_], low: float) -> None:
         """Update the velocity from the feet of a frame that stand on the surface.
 
-        A foot counts as standing if it is flat on a plate, or if it moves horizontally near the ground in the
-        direction of its heel.
+        A foot counts as standing if it is flat and loads a plate, or if it moves horizontally near the ground
+        in the direction of its heel, as on a moving belt.
 
         feet, former : (2, 2, 3) heel and tip of the toes now and in the previous frame [m]
+        dt : time between these two frames [s]
         bears : (2,) whether a foot loads a plate
         low : largest height of a foot that may be on the ground [m]
         """

@@ -1,4 +1,4 @@
-"""Loads of force plates on each foot, or on other bodies that bear plates, filtered like the motion, so that
+"""Loads of force plates on each foot, or on other bodies that load plates, filtered like the motion, so that
 both refer to the same time.
 """
 
@@ -18,10 +18,12 @@ from rtsim.stages.rates import FilteredMotion
 
 
 class FootWrenches(Protocol):
-    """Wrenches on feet, or on other bodies that bear plates, at the time of the filtered motion.
+    """Wrenches of the ground on feet, or on other bodies that load force plates, at the time of the filtered
+    motion.
 
     loads : the plate loads that the wrenches come from; None if they have another source
-    wrench : (n_bearer, 6) moment about the ground origin [N m] and force [N]; NaN = not known
+    wrench : (n_bearer, 6) moment about the ground origin [N m] and force [N] on each of these bodies; NaN =
+        not known
     """
 
     loads: AppliedLoads | None
@@ -35,13 +37,13 @@ class FootWrenches(Protocol):
         """Compute the wrenches at the time of a frame [s]."""
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the index of the foot or other body bearing plates that carries these markers; if none
-        carries them, of the one on this side.
+        """Return the index, among the feet or bodies on which plates act, of the one that carries these
+        markers; if none carries them, of the one on this side.
         """
 
 
 class FilteredLoads:
-    """Loads of force plates on each foot, or on other bodies that bear plates, filtered like the motion."""
+    """Loads of force plates on each foot, or on other bodies that load plates, filtered like the motion."""
 
     def __init__(self, motion: FilteredMotion, loads: AppliedLoads) -> None:
         self.motion = motion
@@ -67,7 +69,7 @@ class FilteredLoads:
                 self.wrench[k] = smooth.rates.q
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the index of the foot or other body bearing plates that carries these markers; if none
-        carries them, of the one on this side.
+        """Return the index, among the feet or bodies on which plates act, of the one that carries these
+        markers; if none carries them, of the one on this side.
         """
         return self._plates.bearer_with(markers, side)

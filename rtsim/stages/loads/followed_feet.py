@@ -34,15 +34,15 @@ from streams.receiving.ring import ReceivedFrame
 Array = NDArray[np.float64]
 
 FREE = Manifold(*(np.array(rows, np.int64) for rows in ([-1], [NUMBERS["free"]], [0, N_POSE], [0, N_TWIST])))
-"""The coordinates of one body that no joint holds."""
+"""The coordinates of one body that moves freely."""
 
 
 class FollowedFeet:
-    """Frames of the feet, fitted to the markers of the kinematics, whose gaps are filled, and filtered like
-    the motion.
+    """Position and axes of each foot, fitted to the foot's own markers and filtered like the coordinates of
+    the kinematics.
 
-    The joints of the model are not used. If they could not reach the pose of a foot, its sole would not be on
-    the ground.
+    The markers are those that the kinematics uses, in which missing markers are filled in. The joints of the
+    model are not used: if they could not reach the pose of a foot, its sole would not be on the ground.
 
     place : position and velocity of each foot, at the time of the filtered motion
     settled : (n,) whether the motion of the foot is known
@@ -172,7 +172,8 @@ def axes_of(
 
 
 POINTS_DOWN = -0.5
-"""Cosine to up in the neutral pose below which an axis points down; of a foot that lies it is 0."""
+"""Cosine between an axis of a foot and the upward direction in the neutral pose below which the axis points
+down; 0 = the axis is horizontal."""
 
 
 def upward(places: Mapping[str, Array], neutral: Array) -> Array:

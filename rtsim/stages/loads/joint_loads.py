@@ -20,7 +20,7 @@ from streams.messages import Session
 from streams.receiving.ring import ReceivedFrame
 
 DEVIATE_S = 0.04
-"""Deviations of moments and forces are computed anew when so much time has gone by [s]."""
+"""Time after which the standard deviations of moments and forces are computed anew [s]."""
 
 
 class JointLoads(Stage):
@@ -51,7 +51,7 @@ class JointLoads(Stage):
 
     @property
     def dynamics(self) -> InverseDynamics:
-        """The inverse dynamics of the method in use."""
+        """The inverse dynamics that belongs to the kinematic method in use."""
         return self._of[self.kinematics.estimator.method]
 
     @property
@@ -96,8 +96,8 @@ class JointLoads(Stage):
         return FINE
 
     def stated(self, deviation: np.ndarray) -> np.ndarray | None:
-        """Return the array `deviation` for publication if standard deviations are computed, which needs those
-        of the coordinates and plates that measure the forces; else None.
+        """Return the array of standard deviations `deviation` if they are computed and published, else None.
+        They need standard deviations of the coordinates, and forces that are measured by plates.
         """
         told = self.motion.deviations is not None and self.wrenches.loads is not None
         return deviation if told else None
@@ -141,13 +141,14 @@ def _independent(rows: bytes) -> np.ndarray:
 
 
 def independent_parts(products: np.ndarray) -> np.ndarray:
-    """Return square roots (2, 3, 3) of two covariances (2, 3, 3), each of value, speed and acceleration after
-    a filter: the outer products of the three rows of a root add up to its covariance.
+    """Return square roots (2, 3, 3) of two covariances (2, 3, 3) of a filter's value, speed and acceleration.
+    The sum of the outer products of a root's rows is its covariance, so that each row is an error independent
+    of the others.
     """
     return _independent(products.tobytes())
 
 
 def columns_of(covariance: np.ndarray) -> np.ndarray:
-    """Return rows (n, n) whose outer products sum to a covariance (n, n)."""
+    """Return a square root of a covariance (n, n): n vectors, in rows, whose outer products add up to it."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))).T)

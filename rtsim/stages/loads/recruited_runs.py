@@ -32,8 +32,8 @@ FDK_USE = TableUse(
 
 
 def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
-    """Raise ConfigError for `recruitment` in a run with a person, and for reserves of names that are no
-    coordinates.
+    """Raise ConfigError if a run with a person requests the stage `recruitment`, which needs a model with its
+    own markers, and for reserve actuators on names that are not coordinates of the model.
     """
     from rtsim.methods.muscles.recruitment import check_reserves
 
@@ -81,7 +81,7 @@ def check_balanced_of_person(run: RunConfig) -> None:
 
 
 SIDES = ("right", "both")
-"""Sides of a subject's record with which the trial tells which legs there are."""
+"""Sides for which the checks are made if only the trial shows which legs are modelled."""
 
 
 def check_balanced(run: RunConfig, spec: ModelSpec) -> None:

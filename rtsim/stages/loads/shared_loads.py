@@ -1,4 +1,6 @@
-"""Shares of the feet in the ground reaction of the whole body: wrenches on the feet without force plates."""
+"""Division of the ground reaction of the whole body between the feet: wrenches on the feet without force
+plates.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,13 @@ Array = NDArray[np.float64]
 
 
 class SharedGroundForce:
-    """The ground reaction, divided between two feet; shear is divided like the vertical force, and there is
-    no free moment.
+    """The ground reaction of the whole body, divided between the two feet.
+
+    The horizontal force is divided in the same proportion as the vertical force, and there is no free moment.
 
     vertical : (2,) vertical forces on the feet, in the order of the model's feet [N]; NaN = not known
     wrench : (2, 6) wrench on the right and the left foot, moment about the ground origin [N m] and force [N];
-      written by `lay`
+        written by `lay`
     """
 
     def __init__(
@@ -52,10 +55,10 @@ class SharedGroundForce:
         """Do nothing, as the stage of the foot contact has already processed the frame."""
 
     def share(self, height: float) -> bool:
-        """Divide the ground reaction of this frame between the feet, on level ground at a height [m], into
-        `vertical`.
+        """Divide the ground reaction of this frame between the feet, on level ground at a height [m]; write
+        the vertical forces to `vertical`.
 
-        Return False if a force is measured and it is not known which foot bears it.
+        Return False if the ground reaction is known, but not on which foot it acts.
         """
         load = float(self._total.force[1])
         if math.isnan(load) or not self._followed.settled.all():
@@ -65,8 +68,9 @@ class SharedGroundForce:
         return not math.isnan(self.vertical[0])
 
     def lay(self) -> None:
-        """Write `wrench` of this frame: each loaded foot bears its share of the ground reaction, acting at
-        its centre of pressure."""
+        """Write `wrench` of this frame: each loaded foot bears its part of the ground reaction, acting at its
+        centre of pressure.
+        """
         total = self._total.force
         for foot, side in zip(self._feet, self._sides, strict=True):
             press = float(foot.force[1])

@@ -1,4 +1,6 @@
-"""Loads of force plates if the run states the bodies that bear them, and their shares."""
+"""Loads of force plates on bodies, if the run states which bodies load each plate, and with which fractions
+of its load.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,13 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class StatedLoads(AppliedLoads):
-    """Fixed shares of plates on bodies, such as two feet on one plate, or hands on an instrumented object.
+    """Loads of force plates, divided among bodies in fixed proportions, such as between two feet on one
+    plate, or two hands on an instrumented object.
 
     Parameters
     ----------
-    borne_by : for each plate by name, the bodies that bear it and their shares
+    borne_by : name of a plate -> name of a body that loads it -> fraction of the plate's load that acts on
+        this body
     bodies : names of the model's bodies
     """
 
@@ -52,11 +56,11 @@ class StatedLoads(AppliedLoads):
         raise NotImplementedError("plates.borne_by applies only to models with their own markers")
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """Return the stated share of each plate's load on a body that bears it, (n_plate,)."""
+        """Return the stated fraction of each plate's load that acts on a body, (n_plate,)."""
         return np.asarray(self._share[:, bearer])
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Return the stated share of each plate's load on each body, as a quantity."""
+        """Return as a quantity the stated fraction of each plate's load that acts on each body."""
         return Quantity(
             "plate_parts", self._told.share, "1", plates, self.bearers,
             meaning="fraction of the force of the plate that acts on the body, as plates.borne_by of the "
@@ -64,8 +68,9 @@ class StatedLoads(AppliedLoads):
         )  # fmt: skip
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin a session; report plates that no body bears, and plates named by the run that do not
-        exist."""
+        """Begin a session; report plates for which the run names no body, and plates named by the run that do
+        not exist.
+        """
         anew = anew or self.outdated
         super().begin(session, anew)
         names = self.feed.names
@@ -82,12 +87,12 @@ class StatedLoads(AppliedLoads):
             )
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """Divide the wrenches of the plates by the stated shares."""
+        """Divide the wrench of each plate among the bodies by the stated fractions."""
         if self._wrenches() and taken:
             self.count("plate_unmeasured", "The signals of a force plate are missing.")
 
     def size_bearing(self) -> None:
-        """Allocate the shares for the present plates."""
+        """Allocate the stated fractions for the present plates."""
         names = self.feed.names
         self._share = np.array(
             [[self._borne_by.get(name, {}).get(body, 0.0) for body in self.bearers] for name in names]

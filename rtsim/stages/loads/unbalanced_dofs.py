@@ -1,4 +1,4 @@
-"""Words for the degrees of freedom along which the load is not balanced."""
+"""Text on the degrees of freedom along which muscles and reactions do not balance the load."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 N_NAMED = 4
-"""Number of degrees of freedom that are named where more lack."""
+"""Largest number of degrees of freedom that are named."""
 TOLD = 0.01
-"""A lack is told by name from this part of the largest one on."""
+"""Degrees of freedom are named if their unbalanced load exceeds this fraction of the largest one."""
 
 
 def unbalanced_dofs(names: Sequence[str], lack: NDArray[np.float64], turns: Sequence[bool]) -> str:
-    """Return a text that names the degrees of freedom with the largest unbalanced loads and states these
-    loads [N m for rotations, else N].
+    """Return a text that names the degrees of freedom with the largest loads that muscles and reactions do
+    not balance, and states these loads [N m for rotations, else N].
 
     names : names of the degrees of freedom
-    lack : (n,) unbalanced load
+    lack : (n,) part of the load that is not balanced
     turns : (n,) whether a degree of freedom is a rotation, whose load is a moment
     """
     size = np.abs(lack)

@@ -18,11 +18,12 @@ SAID = (
     "and the adjacent joints: {}. Was a marker re-applied, or was it elsewhere in the static trial? "
     "The frames are suspect."
 )
-"""Name by which such frames are counted and reported."""
+"""Message on such frames."""
 
 
 class CalibratedMarkers:
-    """Check of a person's markers for deviations from their calibrated positions, using rigid segments only.
+    """Check whether a person's markers are at their calibrated positions on their segments; only segments
+    that are nearly rigid are checked.
 
     off : (n_body,) int64, 1 = a marker of the segment deviates in the newest frame
     shape : segments as calibrated, and their poses by their own markers in the newest frame
@@ -66,8 +67,9 @@ class CalibratedMarkers:
         return bool(self.off.any())
 
     def said(self) -> str:
-        """Return a sentence that names the displaced markers, their segments and their smallest possible
-        deviation."""
+        """Return a sentence that names the displaced markers, their segments, and the least distance by which
+        each must have moved from its calibrated position.
+        """
         return SAID.format("; ".join(self._named(b) for b in np.flatnonzero(self.off).tolist()))
 
     def _named(self, b: int) -> str:

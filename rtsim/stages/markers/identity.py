@@ -35,35 +35,39 @@ WHOSE = (
 """Counter of such frames, and sentence on them."""
 PELVIS = "pelvis"
 LEAP, ACCELERATION = 0.06, 100.0
-"""Farther from the places foreseen [m], with what an acceleration [m/s^2] adds to that, most markers of a
-person never are."""
+"""Distance from the predicted position [m] that most markers of one person never exceed; the acceleration
+[m/s^2] adds to it over the time since the last frame."""
 MOST = 0.7
-"""Part of the markers that leaves at once with all labels."""
+"""Fraction of the markers that must jump at once for a discontinuity."""
 DISORDER, DISORDER_S = 0.02, 1.0
-"""Leap of most markers, instead of LEAP, where frames were lost, or are out of order [m], and time after
-which they are in order again at the latest [s]: a person who stays in place is the same one."""
+"""Like LEAP, but in place of it while frames were lost or are out of order [m], and the longest time for
+which this lasts [s]."""
 TIMES, OF_USUAL, FAST_S = 4.0, 0.05, 0.02
-"""Ratio of that leap to the mean distance from the places foreseen [1], weight of a frame in this mean, and
-longest time between frames that tell it [s]: slower ones are apart by any motion."""
+"""Ratio of that jump to the usual distance from the predicted positions [1], weight of a frame in this mean,
+and longest time between frames that contribute to it [s]: at lower rates any motion makes it large."""
 FORESEEN_S = 0.06
 """Longest gap over which a place is predicted [s]."""
 REACH, SPEED = 0.15, 2.5
-"""Distance of a body from where the person was lost [m], and its speed from there on [m/s], at most."""
+"""Largest distance of a body from where the person was last seen [m], and what its largest speed adds to that
+from then on [m/s]."""
 KNOWN, SETTLED = 10, 50
-"""Frames after which a person's distances are known, and after which others are another's behind a gap."""
+"""Number of frames after which the distances between a person's markers are known well enough to detect a
+jump, and after which other distances behind a gap show another person."""
 EVERY = 10
-"""Interval in frames at which one adds to them from then on."""
+"""Interval in frames at which these distances are updated from then on."""
 WINDOW = 5
-"""Frames that are judged at least, but for labels that are back and differ little within the first."""
+"""Least number of frames after a jump or a gap by which it is decided whose the markers are, except that
+labels which have jumped back may be accepted at the first frame."""
 FEWEST = 6
-"""Markers, and distances, below which nothing is told."""
+"""Least number of markers, and of distances, for a comparison."""
 SAME_MM, SAME_SIZE = 6.0, 0.008
-"""Root mean square and mean part by which distances differ little within a person."""
+"""Differences of distances, RMS [mm] and mean relative difference [1], up to which the markers are those of
+the same person."""
 OTHER_MM, OTHER_SIZE = 14.0, 0.03
-"""They differ at most: beyond either of these they are another's."""
+"""Differences, as above, beyond which the markers are another person's."""
 WRONG_MM, RIGHT = 40.0, 0.5
-"""Distances before a discontinuity that were so far from the model's were nobody's, if those after it are off
-by less than this part of that: labels that came in disorder."""
+"""If the distances before a jump differ from the model's by more than the first [mm, RMS], and those after it
+by less than the second times that, the labels before the jump were in disorder, not those after it."""
 
 
 class Identity:
@@ -71,9 +75,10 @@ class Identity:
 
     body : (n_marker,) body of each marker
     local : (n_marker, 3) its position on that body in the model [m]
-    pelvis : body that cannot move faster than a person as a whole, -1 = none
+    pelvis : index of the pelvis, whose motion shows whether a person can have moved so far during a gap of
+        all markers; -1 = none
     doubted : whether the newest frame may be of another person
-    n_break : number of discontinuities so far
+    n_break : number of discontinuities of the markers so far
     """
 
     def __init__(self, body: NDArray[np.int64], local: Array, pelvis: int = -1) -> None:
@@ -270,7 +275,7 @@ class _Distances:
         self.mean, self.count, self.n = np.zeros(n_pair), np.zeros(n_pair), 0
 
     def add(self, distances: Array) -> None:
-        """Add the distances of a frame, NaN = not seen."""
+        """Update the means by the distances of a frame (n_pair,) [m], NaN = not seen."""
         there = np.isfinite(distances)
         self.count += there
         self.n += 1

@@ -1,4 +1,4 @@
-"""Base of the checks that judge segments by means over many frames."""
+"""Base of the checks that find implausible segments by means over many frames."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from rtsim.subjects.subject import kind_of_segment
 
 
 class JudgedSegments:
-    """Base of checks in which a kernel averages a property of each segment over many frames.
+    """Base of checks in which a kernel averages a property of each segment over many frames, and compares the
+    mean with a limit.
 
     Parameters
     ----------
@@ -65,8 +66,12 @@ class JudgedSegments:
 def limits_of(
     limits: Mapping[str, float], estimator: MultibodyEstimator, tracked: TrackedModel
 ) -> NDArray[np.float64]:
-    """Return the limit of each body: the limit of its kind of segment, or infinity for a kind without a
-    limit and for a body with fewer than three markers.
+    """Return the limit that a checked property of each segment may not exceed, (n_body,).
+
+    It is infinite, so that the segment is never found implausible, for a kind without a limit, for a segment
+    that is not rigid enough to be checked, and for one with fewer than three markers.
+
+    limits : kind of segment, such as "shank" -> limit
     """
     names, body = estimator.model.names.bodies, estimator.model.markers.body
     judged = [name in tracked.errors and int((body == b).sum()) >= FIXES for b, name in enumerate(names)]

@@ -28,6 +28,8 @@ class LateSegments(JudgedSegments):
         super().__init__(find_late, self._delays, estimator)
 
     def said(self) -> str:
-        """Return a sentence that names the segment with the most evidence, and its delay."""
+        """Return a sentence that names the segment whose delay exceeds its limit by most, and states this
+        delay.
+        """
         worst = int(np.argmax(self._delays.evidence / self._delays.limit * self.off))
         return SAID.format(self.names[worst], 1e3 * abs(float(self._delays.delay[worst])))

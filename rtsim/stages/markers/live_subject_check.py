@@ -47,15 +47,16 @@ from streams.receiving.ring import ReceivedFrame
 Array = NDArray[np.float64]
 
 FIRST_NS, LONGEST_NS = 1_000_000_000, 60_000_000_000
-"""Wait for the first judgement, and longest wait for a later one [ns]."""
+"""Waiting time before the first check, and longest waiting time before a later one [ns]."""
 N_FRAME = 40
-"""Frames that are judged, evenly spread over the wait: as many as the search for exchanged labels uses."""
+"""Number of frames that are checked, spread evenly over the waiting time: as many as the search for exchanged
+labels uses."""
 FEWEST_FRAMES = 5
 STRAIGHT = 60.0 / DEGREES
-"""Flexion of hips and knees below which a frame is judged as a recording is [rad]."""
+"""Flexion of hips and knees below which the frame counts as one with straight legs [rad]."""
 FLEXIONS = ("hip_flexion", "knee_flexion")
 PATIENCE = 3
-"""Times the wait after which bent legs have to do."""
+"""Multiple of the waiting time after which frames with bent legs are checked, if there are no others."""
 DOUBT = StageOutcome(Status.SUSPECT)
 
 
@@ -110,9 +111,10 @@ class LiveSubjectCheck(Stage):
     Attributes
     ----------
     tracked : the person or model expected in the stream
-    refused : why the present stream belongs to another person, in words; empty if it does not, or is not
-        known yet
-    unsettled : the same reason for the newest stream that was checked, also after the end of that stream
+    refused : why the markers of the present session cannot be the subject's, in words; empty if they can, or
+        are not checked yet
+    unsettled : the same reason from the newest check with a result; unlike `refused`, it is not emptied when
+        a new session begins
     """
 
     def __init__(self, kinematics: Kinematics, where: str) -> None:
@@ -152,7 +154,9 @@ class LiveSubjectCheck(Stage):
         return DOUBT
 
     def gauges(self) -> dict[str, float]:
-        """Return the differences of the markers' distances from those of the subject, as gauges."""
+        """Return as a gauge for the telemetry how much the distances between markers differ from those of the
+        subject [mm]; {} before the first check.
+        """
         return {} if np.isnan(self._misfit_mm) else {"subject_misfit_mm": self._misfit_mm}
 
     def _follow(self, now: int) -> None:

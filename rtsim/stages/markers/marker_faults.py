@@ -24,7 +24,7 @@ KINDS = {
 }
 """Fault -> counter, sentence."""
 PUT_RIGHT = "labels_put_right"
-"""Counter of labels that are put right for certain, which is no fault of the frame."""
+"""Counter of exchanged labels that are corrected with certainty, which is no fault of the frame."""
 MEANING = "0 none, " + ", ".join(
     f"{code} {words}"
     for code, words in (

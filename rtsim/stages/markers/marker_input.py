@@ -33,11 +33,11 @@ Array = NDArray[np.float64]
 FLOAT = np.dtype(np.float64)
 
 N_NAMED = 8
-"""Number of markers that are named where more are missing or unknown."""
+"""Largest number of missing or unknown markers that a message names."""
 LONGEST_LABEL = 32
-"""Length of a stranger's label that stands in a sentence [characters]."""
+"""Length to which a label of the stream is shortened in a message [characters]."""
 SHORTEST_M = 1e-9
-"""Markers that are nearer to each other are at one place [m]."""
+"""Least measured length by which the expected length is divided [m]."""
 TOO_LARGE = {
     1000.0: 'millimetres sent as metres? Declare unit "mm" in the session, or send metres',
     100.0: 'centimetres sent as metres? Declare unit "cm" in the session, or send metres',
@@ -54,12 +54,13 @@ TOO_SMALL = {
 
 
 class MarkerInput:
-    """Maps the frames of one marker session to the tracked markers.
+    """Maps the frames of one session of a marker stream to the tracked markers of the model.
 
-    person, known : the person whose markers are used if the stream has several, as the arguments of
-      `rtsim.subjects.markers.persons.choose`
-    labels : labels of the stream, empty for other persons' markers
-    usable : whether tracked markers of one person are present, in a known unit
+    person : name of the person whose markers are used if the stream has several; "" = found by `known`, or by
+        the marker names
+    known : name of the subject -> phrase on how this name is known; used if `person` is ""
+    labels : labels of the stream's markers; "" in place of labels of other persons
+    usable : whether the session has tracked markers, all of one person, in a unit that is known
     """
 
     def __init__(
@@ -103,13 +104,17 @@ class MarkerInput:
             self._name_faults(index, self.labels, unit, session.meta.get("up", "Y"))
 
     def admit(self, data: Mapping[str, Array], dt: float = 0.0, waited: float = 0.0) -> tuple[Array, bool]:
-        """Convert a frame to the markers of the model; return them, (n_marker, 3) [m], and whether they can
-        be a person's.
+        """Convert a frame to the markers of the model, (n_marker, 3) [m], and check their size.
 
-        data : the frame's fields; "positions" is (n, 3) in the session's unit and axes, where the session is
-        usable. The array returned is overwritten by the next call.
-        dt, waited : time since the previous frame, 0 = unknown, and time from the arrival of the frame until
-          the loop took it [s]
+        Returns the markers, in an array that the next call overwrites, and whether they can be those of a
+        person. The latter is false if their size is implausible, if the session has no usable markers
+        (`usable`), or if the positions do not have the stated shape; in the last two cases the markers are
+        not updated.
+
+        data : arrays of the frame by name; "positions" is (n, 3) in the unit and the axes that the session
+            states
+        dt : time since the previous frame [s], 0 = unknown
+        waited : time from the arrival of the frame until the loop took it [s]
         """
         self._n_frame += 1
         if not self.usable:
@@ -150,11 +155,12 @@ class MarkerInput:
         return self.measured * np.array([1.0, 1.0, -1.0 if self.mirrors else 1.0])
 
     def name_ahead(self, positions: Array, steps: Array, progress: Callable[[int], None]) -> None:
-        """Label a whole recording before its first frame is used, if labels are missing.
+        """Label the markers without names in a whole recording, before its first frame is used.
 
-        positions : (n, n_point, 3) in the session's unit and axes
+        positions : (n, n_point, 3) in the unit and the axes that the session states
         steps : (n,) time since the previous frame [s], 0 = unknown
-        progress : called with the number of finished frames, each of which is processed twice
+        progress : called with the number of finished frames; each frame counts twice, as it is processed
+            forwards and backwards
         """
         unnamed = self._unnamed
         if unnamed is None or not self.usable:
@@ -290,8 +296,8 @@ def listed(labels: Iterable[str]) -> str:
 
 
 def known_labels(subject: Subject | None) -> dict[str, str]:
-    """Return the label prefix of the subject's markers, and a phrase on how it is known; empty without a
-    subject.
+    """Return a table of one entry for `MarkerInput`: the prefix of the labels of the subject's markers -> a
+    phrase for the user that names the subject; empty without a subject.
     """
     return {subject.person: f"to whom the markers of the subject {subject.name} belong"} if subject else {}
 

@@ -28,12 +28,13 @@ class OddSegments:
     calibrated : check for markers that are not at their calibrated positions
     turned : check for markers that are rotated about the bone, which affects their own limb only
     apart : check for segments that do not meet at their joint, which affects their own limb only
-    late : check for segments that are late, which affects their own limb only
+    late : check for segments whose markers are delayed relative to the others, which affects their own limb
+        only
     smoothed : check for segments whose markers were smoothed more than the others, which affects their own
         limb only
-    off_in_limb : (n_body,) int64, above 0 = turned, apart, late or smoothed in the newest frame
-    off : (n_body,) int64, above 0 = the segment jumped, or a marker is not at its position, in the newest
+    off : (n_body,) int64, above 0 = `stepped` or `calibrated` has found a fault of the segment in the newest
         frame
+    off_in_limb : (n_body,) int64, above 0 = one of the other four checks has
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:

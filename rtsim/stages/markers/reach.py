@@ -15,19 +15,22 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 ACCELERATION, ASIDE = 10.0, 0.15
-"""Acceleration of the pelvis at most [m/s^2], and what its turns and bends bring its markers aside [m]."""
+"""Largest acceleration of the pelvis [m/s^2], and largest distance by which its rotation moves its markers
+besides [m]."""
 MEASURED_S = 0.02
-"""Time after which the velocity behind the gap is known [s]; until then it is taken as that before it."""
+"""Time after a gap from which on the velocity after it is known [s]; until then that before the gap is
+used."""
 MOST = 0.7
-"""Part of all markers that are as far from their way as the pelvis, so that no single label is wrong."""
+"""Fraction of all markers that must be out of reach, too, so that a wrong label alone is no reason."""
 FEWEST = 3
-"""Markers seen on both sides of a gap below which nothing is told."""
+"""Least number of markers seen before and after a gap for a comparison."""
 
 
 class Reach:
-    """Compares the markers before and after gaps of all markers.
+    """Checks after a gap of all markers whether the person can have moved from the last positions before it
+    to the first ones after it.
 
-    of_pelvis : (n_marker,) - whether each is on the pelvis; without such a marker no gap is judged
+    of_pelvis : (n_marker,) - whether each is on the pelvis; without such a marker there is no check
     judging : whether the present frames, after a gap, are compared with the last frame before it
     """
 
@@ -43,10 +46,11 @@ class Reach:
         self.judging = False
 
     def begin(self, places: Array, speeds: Array) -> None:
-        """Begin after a gap of all markers: the next frames that show the pelvis are judged.
+        """Begin after a gap of all markers: the next frames that show the pelvis are compared with the last
+        frame before the gap.
 
-        places, speeds : (n_marker, 3) - positions [m] and velocities [m/s] in the last frame before the gap,
-          NaN = not known
+        places, speeds : (n_marker, 3) - positions [m] and velocities [m/s] in that last frame, NaN = not
+            known
         """
         self.judging = bool(self._of_pelvis.any())
         self._away_s, self._behind_s = 0.0, -1.0

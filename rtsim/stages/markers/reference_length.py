@@ -13,26 +13,31 @@ from rtsim.subjects.subject import Subject, kind_of_segment
 Array = NDArray[np.float64]
 
 PERSON, MODEL = 5.0, 20.0
-"""Factors by which a size is wrong from which a unit is: of a person; of a model, which may fold further."""
+"""Factors between measured and expected length from which on the unit is wrong: for a person, and for a
+model, whose length may change more by its pose."""
 LEG = ("thigh", "shank", "foot")
 SHORTEST = 1e-3
-"""Markers of a model that are all nearer to each other say nothing about a unit [m]."""
+"""Length of the reference line of a model below which it says nothing about the unit [m]."""
 UPRIGHT = 0.8
-"""Part of a model's length that must be height, in its neutral pose, for the up axis to show in it."""
+"""Least ratio of the height of the reference line to its length, in the neutral pose, with which it reveals a
+wrong up axis."""
 FREE_DOFS = 6
 
 
 class ReferenceLength(NamedTuple):
-    """Names of the markers of a stream, and a reference line between the centres of two groups of them.
+    """Names of the tracked markers, and the line between the centres of two groups of them, whose length and
+    direction reveal a wrong unit or up axis of a stream.
 
+    names : names of the tracked markers
     whose : person or model to whom the markers belong, in words
-    span : the reference line, in words
-    fallen : words for a reference line that does not point up
+    span : the line in words, for a message on a wrong length
+    fallen : words of a message on a line that does not point up
     group : (n_marker,) int64, 1 = upper group, -1 = lower group, 0 = neither
     size : expected length of the line [m], 0 = the line cannot be used as a reference
     limit : factor between measured and expected length above which the unit of the markers must be wrong
     upright : whether the line should point up
-    mirrors : whether markers are mirrored across the body
+    mirrors : whether the markers are mirrored across the sagittal plane, as a left leg is solved as a right
+        one
     """
 
     names: tuple[str, ...]
@@ -85,7 +90,7 @@ def of_subject(subject: Subject) -> ReferenceLength:
 
 
 def body_size(subject: Subject) -> float:
-    """Return the length of a leg, with which the unit of the markers is checked [m]."""
+    """Return the total length of the segments of a leg [m], with which the unit of the markers is checked."""
     n_leg = 2 if subject.side == "both" else 1
     below = [s.length_mm for name, s in subject.segments.items() if kind_of_segment(name) in LEG]
     return 1e-3 * sum(below) / n_leg

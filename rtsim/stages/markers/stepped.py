@@ -19,10 +19,10 @@ SAID = (
 
 
 class SteppedSegments:
-    """Check of one stream's markers for segments that jump as a whole; it is the same for every kinematic
+    """Check of one stream's markers for segments that jump as a whole; it does not depend on the kinematic
     method.
 
-    off : (n_body,) int64, 1 or more = the segment has been displaced as a whole, as of the newest frame
+    off : (n_body,) int64, 1 or more = the segment has jumped, and up to the newest frame has not jumped back
     """
 
     def __init__(self, estimator: MultibodyEstimator) -> None:

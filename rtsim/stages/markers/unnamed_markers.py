@@ -24,12 +24,12 @@ N_NAMED = 8
 
 
 class UnnamedMarkers:
-    """Names for the unnamed markers of one stream; every session begins without a known person.
+    """Names for the unnamed markers of one stream. In every session the person is searched for anew.
 
     Attributes
     ----------
     rows : indices of the stream's markers without names
-    told : sentences on names that become certain late
+    told : sentences for the user on markers that too few others on their segment help to identify
     n_frame, n_found : number of checked frames, and of those in which the person was tracked or labelled
     n_marker, most_certain : number of markers to identify, and the largest number that was certain in one
         frame
@@ -48,7 +48,11 @@ class UnnamedMarkers:
         self._disputed = np.zeros(len(names), bool)
 
     def begin(self, labels: Sequence[str], followed: Sequence[int]) -> None:
-        """Begin another stream; followed : indices of its labels that name a tracked marker"""
+        """Begin another session of the stream, in which no name is known yet.
+
+        labels : labels of its markers, "" = without a name; followed : indices of the labels that name a
+            tracked marker
+        """
         self._labeller.forget()
         self._next_ahead = 0
         self.rows = unnamed_in(labels, followed)
@@ -67,10 +71,11 @@ class UnnamedMarkers:
         self._labeller.forget()
 
     def label(self, markers: Array, dt: float, waited: float = 0.0) -> None:
-        """Write the positions of unlabelled tracked markers into markers (n_marker, 3) [m].
+        """Write the positions of the tracked markers that were identified among those without names into
+        markers (n_marker, 3) [m], in which the named ones already are.
 
-        dt, waited : time since the previous frame, 0 = unknown, and from the frame's arrival until the loop
-        took it [s]
+        dt : time since the previous frame [s], 0 = unknown
+        waited : time from the frame's arrival until the loop took it [s]
         """
         named = np.isfinite(markers[:, 0])
         if self._ahead is None:
@@ -92,8 +97,8 @@ class UnnamedMarkers:
         self.most_certain = max(self.most_certain, int(np.count_nonzero(certain)))
 
     def keep_pace(self) -> None:
-        """Spread every search for the person over many frames from now on, as the frames come in real
-        time.
+        """Divide every search for the person into steps over many frames from now on, so that no frame of a
+        stream in real time is late.
         """
         self._labeller.paced = True
 

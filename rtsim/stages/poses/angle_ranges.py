@@ -23,16 +23,19 @@ from rtsim.units import DEGREES
 Array = NDArray[np.float64]
 
 LEEWAY = 0.5 / DEGREES
-"""Angle by which a coordinate may exceed its range: a clamped one rests on its end [rad]."""
+"""Angle by which an angle may exceed its range, as a clamped coordinate lies at the end of its range
+[rad]."""
 AT_END = 1e-9
 """Distance within which a coordinate is at a bound [rad, m]."""
 PRESSED = 1e-4
-"""Turn [rad], or shift in parts of markers' distance from their bodies' origins, by about which the markers
-would have a coordinate beyond its bound before it counts as pressed against it: rounding is less."""
+"""A clamped coordinate counts as pushed against a bound if the markers would move it beyond by about this
+much: rotation [rad], or displacement relative to the distance of the markers from their body's origin.
+Rounding errors are smaller."""
 
 
 class AngleRanges:
-    """Check of the published angles against their ranges, for the method in use at the start.
+    """Check whether the published angles are within their ranges, for the method that was in use when this
+    object was built.
 
     Attributes
     ----------
@@ -41,7 +44,7 @@ class AngleRanges:
     outside : (n,) 1 = outside, in the last checked frame
     given : whether any angle has a range, or any coordinate is clamped to a range
     is_outside : whether an angle is outside in that frame
-    held : names of the clamped coordinates at an end of their range in that frame
+    held : names of the clamped coordinates that the markers push against an end of their range in that frame
     """
 
     def __init__(self, estimator: MultibodyEstimator) -> None:

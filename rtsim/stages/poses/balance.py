@@ -31,10 +31,11 @@ NO_MUSCLES = (
 )
 NO_LOAD = "The force on a foot is not known, so the equilibrium of the joint was not computed."
 KNOWN = (BALANCED, NOT_BORNE)
-"""Outcomes of a balance that has numbers."""
+"""Outcomes of the solver with which there are results."""
 
 LONGEST_JOINT = 48
-"""Characters of two bodies in a title, which `streams.messages.Curves` bounds."""
+"""Largest length of a title with the names of two bodies, limited by `streams.messages.Curves`
+[characters]."""
 
 CARRIES = "the body that carries them"
 """Axes of what is told of the joints that a run names."""

@@ -27,7 +27,7 @@ WHOLE_FRAME = int(Status.INVALID_INPUT | Status.NOT_CONVERGED)
 """Status bits that apply to all joints."""
 SUSPECT, UNCERTAIN = int(Status.SUSPECT), int(Status.UNCERTAIN)
 SPREADING = (int(Status.DEGRADED), SUSPECT, int(Status.IMPLAUSIBLE))
-"""Bits of a segment that regard the joints that lean on it."""
+"""Status bits of a segment that also apply to the joints that depend on it."""
 
 
 class JointStatus:
@@ -79,11 +79,13 @@ class JointStatus:
 
         status : status of the frame, by its kinematics
         held : names of segments that are kept near their last pose because no marker determines them
+        health : faults of the markers in this frame
         vague : indices of uncertain angles
         unusual : indices of uncertain angles that are usually certain
         beyond : (n_angle,) 1 = the angle is outside the range of its joint
         stepped : (n_body,) above 0 = displaced as one body; () = no segment is
-        turned : (n_body,) above 0 = its markers may be turned about the bone, which spares other limbs
+        turned : (n_body,) above 0 = its markers may be rotated about the bone, which does not affect other
+            limbs
         """
         if status == Status.OK and self._clear:
             return
@@ -170,7 +172,7 @@ class JointStatus:
 def regards(
     parent: NDArray[np.int64], proximal: NDArray[np.int64], distal: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return a mask (n_joint, n_body): whether a fault of a segment may affect the angles of a joint.
+    """Return a mask (n_joint, n_body): whether a fault of a segment affects the status of a joint.
 
     In a limb every segment depends on all others, so that a fault affects all joints of the limb; a fault of
     the root affects all joints, and a fault of the trunk only the joints of the trunk.

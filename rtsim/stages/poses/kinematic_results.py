@@ -27,14 +27,14 @@ WAYS = ("lateral", "anterior", "proximal")
 
 
 class KinematicResults:
-    """Angles, knees, ligaments, contacts, markers and segments of the method in use.
+    """Published results of the method in use: angles, knees, ligaments, contacts, markers and segments.
 
     Arrays of the solver that need no conversion are published directly; `report` updates the others.
 
     Parameters
     ----------
-    estimator : the solver, whose method does not change meanwhile; measured : (n_marker, 3) - markers of the
-      frame, the input of the solver [m]
+    estimator : the solver; for another method, another object of this class is built
+    measured : (n_marker, 3) - markers of the frame, the input of the solver [m]
     mirrors : whether a left leg is solved as a right one
     of_person : whether the stick figure is that of a person, not of the bodies of a model
     unknown : (3 n_joint,) bool, angles that are NaN; may change from frame to frame
@@ -265,7 +265,7 @@ class KinematicResults:
 
 
 def found_by(estimator: MultibodyEstimator) -> FrameValues:
-    """Return results of the method in use as the arrays from which the published ones are computed: joint
+    """Return the arrays of the solver from which the published values of each frame are computed: joint
     angles and their signs, standard deviations of the angles if they are computed, and labels and faults of
     the markers.
     """

@@ -19,8 +19,9 @@ Array = NDArray[np.float64]
 POSE_STEPPED = "pose_stepped"
 """Counter of such frames."""
 STEP_RAD = math.radians(1.0)
-"""A joint may turn by so much more or less than from the frame before to the one before that. A choice: below
-what is read from an angle, and hardly ever reached by the skin of who walks."""
+"""Largest change of a joint's rotation from one frame to the next, beyond its rotation between the two frames
+before [rad]. It is our choice: smaller than what matters in an angle, and hardly ever reached by skin motion
+in walking."""
 N_NAMED = 4
 
 

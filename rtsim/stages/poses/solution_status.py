@@ -7,8 +7,10 @@ from streams.messages import Status
 
 
 def status_of(solution: Solution, plausible: bool) -> Status:
-    """Return the status bits of a frame: degraded if a degree of freedom was held or no marker was visible,
-    suspect if markers are at fault, not converged; invalid input if the frame is not plausible.
+    """Return the status bits of a frame: degraded if the markers do not determine all degrees of freedom,
+    suspect if markers are faulty, not converged if the solver did not converge.
+
+    If the frame is not plausible, it is "invalid input" alone.
 
     plausible : whether the frame's markers can be those of a person at all
     """

@@ -77,24 +77,24 @@ PELVIS = "pelvis"
 
 
 class Request(NamedTuple):
-    """The leg to be calibrated: its table in the marker map, its side by the labels, hip regression, given
-    knee width (None = as stored), and the distance from skin to marker centre on the pelvis (standoff)."""
+    """The leg to be calibrated, and the options of its calibration: the leg's table in the marker map and its
+    labelled side, the hip regression, and a knee width that replaces the stored one (None = as stored)."""
 
     table: LabSide
     label_side: str  # as the markers are labelled
     regression: str
     knee_width_mm: float | None
-    standoff: float = 0.0  # [m]
+    standoff: float = 0.0  # from the skin to the centre of a marker on the pelvis [m]
 
 
 class CalibrationFrames(NamedTuple):
-    """Natural coordinates Q (u, rP, rD, w), markers and landmarks of a leg in n frames, mirrored if left."""
+    """Segments, markers and landmarks of a leg in the n frames of its calibration, mirrored if left."""
 
-    Q: dict[str, Array]  # segment -> (n, 4, 3)
+    Q: dict[str, Array]  # segment -> (n, 4, 3) - natural coordinates u, rP, rD, w (natural.py)
     positions: Array  # (n, n_marker, 3) - of all markers [m]
-    side: str
+    side: str  # of the body
     notes: tuple[str, ...]
-    leg: Leg | None = None  # its landmarks; None of a trunk
+    leg: Leg | None = None  # landmarks of the leg; None if only a trunk was calibrated
 
 
 def subject_for(
@@ -178,12 +178,12 @@ def calibrate(
     ----------
     trial : trial whose markers will be tracked; also used for the calibration without a static trial
     lab : marker map; found by the names of the trial's markers if not given
-    side : right or left, as the markers are labelled. The subject's side is the one on which they really are
+    side : right or left, as the markers are labelled. The subject's side follows from their positions
     static : trial with all anatomical markers on
     hip_regression : a name of `REGRESSIONS` in rtsim/subjects/hip_centre.py
     knee_width_mm : distance between the epicondyles, without a medial one; replaces the width in the file
     name : name of the subject; that of the file if not given
-    legs : written: side -> landmarks of the leg, for `notes_on_places`
+    legs : receives the landmarks of the leg by its side, for the comparison of legs by `notes_on_places`
     standoff_mm : distance from the skin to the centre of a pelvis marker, as in `hip_centres`
 
     Markers keep the names of the trial. ConfigError names markers that are missing, sides that contradict
@@ -231,7 +231,7 @@ def calibrate(
 
 def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFrames:
     """Compute a leg's landmarks and natural coordinates in the frames of a trial, `source`, that show all
-    anatomical markers and agree with each other; remedy : for the error if no frame does."""
+    anatomical markers and agree with each other; remedy : advice in the error if no frame does."""
     where = file_name(source)
     known = role_positions(source, request.table)
     usable = usable_frames(request.table, known, where, remedy)

@@ -126,8 +126,9 @@ def fitting_frames(
 def points_of(
     positions: Array, names: tuple[str, ...], table: LabSide, x: Landmarks
 ) -> dict[str, tuple[dict[str, Array], list[float]]]:
-    """Return for each segment the positions over the frames of its markers and of its proximal joint centre
-    by name, (n, 3) each [m], and the typical error of each of these points [m].
+    """Return for each segment the points that are fixed to it, its markers and its proximal joint centre: by
+    name their positions over the frames, (n, 3) each [m], and in the same order the typical distance of each
+    from its place on the rigid segment [m].
 
     positions : (n, n_marker, 3) - positions of the markers `names` in the frames of the landmarks x [m]
     """

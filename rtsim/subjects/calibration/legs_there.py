@@ -18,10 +18,11 @@ from rtsim.subjects.subject import Subject
 def legs_that_are_there(
     leg: Callable[[str], Subject], covered: Callable[[str], Coverage], *, all_of_them: bool
 ) -> Subject:
-    """Return both legs joined, or the only available one, with a note on what is wrong with the other leg.
+    """Return the subject of both legs, or of the only leg that can be calibrated, with a note on why the
+    other one cannot.
 
-    leg, covered : functions that return the subject of one side, and how many of its markers exist
-    all_of_them : whether a missing leg raises ConfigError
+    leg, covered : functions that calibrate the leg of one side, and that count its markers in the trial
+    all_of_them : whether a leg that cannot be calibrated raises ConfigError
     """
     found: dict[str, Subject] = {}
     faults: dict[str, ConfigError] = {}

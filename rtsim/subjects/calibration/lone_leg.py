@@ -98,7 +98,7 @@ def hip_of(leg: LoneLeg, medial: Array) -> Array:
 
 
 def straight_frames(leg: LoneLeg, on_thigh: Array) -> NDArray[np.bool_]:
-    """Return the frames in which the knee is as straight as it ever is, (n,).
+    """Return a mask (n,) of the frames in which the knee is nearly as straight as in the straightest ones.
 
     on_thigh : (n, 3) - a point on the thigh above the knee, such as the mean of its markers [m]
     """

@@ -1,15 +1,17 @@
 """Masses, mass centres and inertias of a person's segments, from mass, stature and sex.
 
-A table (configs/inertia) describes each segment relative to its length. Thigh and shank have the lengths of
-the subject; lower trunk and whole foot, whose lengths markers do not show, have those of the mean person of
-that stature. In the frames of the segments (rtsim/subjects/calibration/natural):
-  pelvis : the lower part of the trunk, from the navel to the middle of the hips, with the buttocks and
-      without the thighs; its long axis is the pelvis' Y, upwards from the middle of the hips
-  thigh, shank : between the joint centres; long axis v, the transverse one as near to w as that allows
+A table (configs/inertia) states the mass of each segment relative to body mass, and its mass centre and radii
+of gyration relative to its length. Thigh and shank have the lengths of the subject. The lengths of pelvis and
+foot in the table end at points without markers, so they are those of the mean person scaled to the subject's
+stature. The segments have the frames of rtsim/subjects/calibration/natural:
+  pelvis : the lower trunk of the table, from the navel to the middle of the hips, with the buttocks and
+      without the thighs; its long axis is Y of the pelvis, upwards from the middle of the hips
+  thigh, shank : between the joint centres; the long axis points from the distal to the proximal one, the
+      transverse axis is the mediolateral direction of the segment, made perpendicular to the long axis
   trunk : the rest of the trunk with head and arms (rtsim/subjects/calibration/upper_body)
-  foot : long axis X, from heel to metatarsals. Heel and toe tip are no points of the segment: the mass
-      centre lies half way from ankle to metatarsal heads (Winter 2009, Biomechanics and Motor Control,
-      table 4.1)
+  foot : its long axis is X, from the heel to the metatarsals. The mass centre of the table lies between heel
+      and tip of the toes, which have no markers; instead it is taken half way from the ankle centre to the
+      metatarsal heads (Winter 2009, Biomechanics and Motor Control, table 4.1)
 """
 
 from __future__ import annotations
@@ -103,7 +105,8 @@ def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = Non
 
 
 def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
-    """Return a note on a person of a child's size [kg, m], whose segments get the mass fractions of adults.
+    """Return a note if mass [kg] or stature [m] are those of a child, as all persons get the mass fractions
+    of adults.
 
     From 4 to 15 years thigh, shank, foot and upper arm become a larger part of the body, the head a smaller
     one (Jensen 1986, J Biomech 19, 359-368).

@@ -1,13 +1,14 @@
 """Detection of markers that were not on their landmark in the calibration, judged by the other leg, by usual
 proportions, and by the trial.
 
-Distances between the landmarks of a leg hardly depend on posture. For each landmark, generalized least
-squares find the displacement d of its marker that best explains the deviations r of the distances, r = g(d)
-+ errors; errors come from the placement of every marker, and from posture and skin. The evidence for a
-displacement is the decrease of r' C^-1 r: a likelihood ratio, distributed as chi-square with three degrees
-of freedom if no marker is displaced. Deviations between the legs of one person are small, those between
-persons large. So the comparison with the other leg shows whether a marker is displaced, and the usual
-proportions show on which leg.
+Distances between the landmarks of a leg hardly depend on posture. Their deviations r from the distances on
+the other leg, or from usual ones, are r = g(d) + e, if d is the displacement of one marker and g(d) its
+effect on the distances. The errors e, with covariance C, come from the placement of all markers, from posture
+and skin. For each marker generalized least squares find the d that explains r best. The evidence for a
+displacement is the decrease of r' C^-1 r when g(d) is subtracted from r: a likelihood ratio, distributed as
+chi-square with three degrees of freedom if no marker is displaced. Deviations between the legs of one person
+are small, those between persons large. So the comparison with the other leg shows whether a marker is
+displaced, and the usual proportions show on which leg.
 
 Only distances are used, so displacements perpendicular to them are detected least. Markers displaced equally
 on both legs, or placed elsewhere by intention, are detected only by usual proportions, and only if far off.
@@ -98,8 +99,8 @@ class Leg(NamedTuple):
 
 
 class MarkerShift(NamedTuple):
-    """A displacement of one marker from its landmark: its size, and as its evidence how much it reduces the
-    weighted squared deviations of the distances.
+    """A displacement of the marker on the landmark `role`, with its size, and its evidence: how much it
+    reduces the sum of the squared deviations of distances, weighted by their inverse covariance.
     """
 
     role: str
@@ -164,8 +165,8 @@ def sentence(
 
 
 def alone(leg: Leg) -> list[str]:
-    """Return notes on a marker that is not on its landmark, for a single leg; it is judged by the usual
-    proportions of a leg.
+    """Return a note if a marker of a single leg is not on its landmark, judged by the usual proportions of a
+    leg.
     """
     found = by_proportions(leg)
     if not found or found[0].evidence < ALONE:
@@ -251,8 +252,8 @@ def between_legs(leg: Leg, pairs: Sequence[tuple[str, str]]) -> Array:
 def shifts(
     off: Array, points: Points, pairs: Sequence[tuple[str, str]], covariance: Array, near: float
 ) -> list[MarkerShift]:
-    """Return for each marker the displacement that best explains the deviations `off` (n,) [m] of the
-    distances, and how much it explains; the most probable first.
+    """Return for each marker the displacement that best explains the deviations `off` (n,) [m] of distances
+    from the expected ones, with its evidence (see MarkerShift); the most probable first.
 
     points : landmark, such as "calcaneus" -> (3,) expected position [m]; pairs : the landmarks of each
         distance
@@ -279,7 +280,7 @@ def shifts(
 
 
 def pairs_of(roles: set[str]) -> list[tuple[str, str]]:
-    """Return those pairs of landmarks with a usual distance whose landmarks are both among `roles`."""
+    """Return the pairs of landmarks whose distances are compared, if both landmarks are among `roles`."""
     return [pair for pair in PAIRS if roles.issuperset(pair)]
 
 
@@ -296,7 +297,7 @@ def lengths(points: Points, pairs: Sequence[tuple[str, str]]) -> Array:
 
 
 def middle(points: Points) -> dict[str, Array]:
-    """Return the positions (3,) of landmarks in the middle one of the frames of a calibration.
+    """Return the positions (3,) [m] of landmarks in the middle frame of a calibration.
 
     points : landmark -> (n, 3) [m]
     """

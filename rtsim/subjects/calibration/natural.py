@@ -18,8 +18,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Segment:
-    """Parameters of one segment in natural coordinates: its length [m], and the angles between its directions
-    u, v, w [rad] (Sancisi et al. 2017, eq. 12).
+    """Parameters of one segment in natural coordinates: its length [m], and the angles [rad] between its
+    directions u (forwards), v (from the distal to the proximal end) and w (to the right) (Sancisi et al.
+    2017, eq. 12).
     """
 
     length: float
@@ -43,9 +44,11 @@ class Segment:
         )
 
     def axes(self, primary: str, secondary: str) -> Array:
-        """Return orthonormal axes (3, 3) with columns X, Y, Z, where u, v, w correspond to X, Y, Z.
+        """Return orthonormal axes (3, 3) of the segment, as columns X, Y, Z for its directions u, v, w.
 
-        The primary direction is kept exactly, the secondary completes the plane.
+        primary, secondary : two of the names "u", "v", "w". The axis of the primary direction has exactly
+            this direction, that of the secondary one is made perpendicular to it in the plane of both, and
+            the third axis is the normal of this plane.
         """
         basis = self.basis()
         p, s = "uvw".index(primary), "uvw".index(secondary)

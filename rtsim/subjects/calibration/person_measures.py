@@ -42,8 +42,8 @@ NOTHING_ASKED = AskedMeasures()
 
 
 def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
-    """Load measures from a file: the record of a .toml file, or the stored values [m, rad, kg] of a .vsk or
-    .mp file by name.
+    """Load measures of a person from a file: a record, which only a .toml file fills, and the stored values
+    [m, rad, kg] by name, which only a .vsk or .mp file has.
     """
     if not is_file(path):
         raise ConfigError(f"no such file {path!r}", where="--measures", allowed=", ".join((OWN, *SUFFIXES)))
@@ -53,10 +53,10 @@ def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
 
 
 def all_measures(asked: AskedMeasures) -> tuple[PersonMeasures, dict[str, float]]:
-    """Return a person's measures from a file overridden by those of the command's options, and all numbers
-    by the names under which trials store them [m, rad, kg].
+    """Return the measures of a person from a file and from the command's options, which override the file:
+    as a record, and as numbers by the names under which trials store them [m, rad, kg].
 
-    ConfigError for an impossible number.
+    Values of a .vsk or .mp file are only among the numbers. ConfigError for an impossible number.
     """
     path, given = asked
     told, stored = load_measures(path) if path else (PersonMeasures(), {})
@@ -102,10 +102,10 @@ def with_measures_of_both(
     moving: MarkerTrial, still: MarkerTrial | None, stored: Mapping[str, float]
 ) -> tuple[MarkerTrial, MarkerTrial | None]:
     """Replace the measures stored with a movement trial and its static trial by those of a person, `stored`.
-    Measures that the static trial then still lacks, or stores as 0, are taken from the movement trial, as
-    those of the static trial are used.
 
-    Measures are often entered after the static trial was recorded, or lost when it was exported.
+    The calibration uses the measures of the static trial. Those that it still lacks, or stores as 0, are
+    copied from the movement trial, because measures are often entered after the static trial was recorded, or
+    lost when it was exported.
     """
     moving = with_measures(moving, stored)
     if still is None:

@@ -84,7 +84,8 @@ def widths(x: Landmarks) -> dict[str, Array]:
 def check_widths(x: Landmarks, where: str, stood_in: Container[str] = ()) -> list[str]:
     """Return notes on unusual widths of knee, ankle, forefoot and pelvis; ConfigError for impossible ones.
 
-    stood_in : landmarks without a marker, such as "malleolus_medial", whose distances were assumed
+    stood_in : landmarks without a marker, such as "malleolus_medial", which were placed by an assumption, so
+        that their distances are not checked
     """
     notes = []
     for name, across in widths(x).items():

@@ -36,8 +36,9 @@ REMEDY = "check the labels, the lab's marker map and the positions of the marker
 
 
 def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
-    """Return notes on segments out of proportion; ConfigError for impossible ratios. lengths : by segment
-    [m]
+    """Return notes on pairs of segments with an unusual ratio of lengths; ConfigError for impossible ratios.
+
+    lengths : segment -> length [m]
     """
     notes = []
     for (a, b), (usual, possible) in RATIOS.items():
@@ -105,7 +106,8 @@ def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str
 
 
 def check_skew(known: Positions, where: str) -> list[str]:
-    """Return notes on a pelvis that is longer on one side; ConfigError for an impossible difference.
+    """Return notes on a pelvis whose two ASIS are not equally far from its back, each measured to the PSIS of
+    its own side, or to the sacrum; ConfigError for an impossible difference.
 
     known : landmark, such as "asis" -> (n, 3) position of its marker [m]
     """

@@ -31,10 +31,10 @@ PARENTS = {"thigh": "pelvis", "shank": "thigh", "foot": "shank"}
 def local_markers(
     Q: Mapping[str, Array], parameters: Mapping[str, Segment], markers: Mapping[str, Mapping[str, Array]]
 ) -> SegmentMarkers:
-    """Return the mean coordinates of markers (n, 3) by segment and name; markers that are never visible are
-    left out.
+    """Return the mean coordinates (3,) [m] of markers in the frames of their segments, by segment and name;
+    markers that are never visible are left out.
 
-    Q : segment -> (n, 4, 3) = u, rP, rD, w
+    Q : segment -> (n, 4, 3) = u, rP, rD, w; markers : segment -> name -> (n, 3) positions in ground [m]
     """
     placed: SegmentMarkers = {}
     for name, tracks in markers.items():
@@ -49,8 +49,12 @@ def local_markers(
 def segment_records(
     Q: Mapping[str, Array], parameters: Mapping[str, Segment], markers: SegmentMarkers
 ) -> dict[str, SubjectSegment]:
-    """Build the records of the segments in `markers`. The pelvis gets the landmark hip_centre, the mean
-    position of the thigh's rP, and if there is a trunk, the landmark lumbosacral, that of the trunk's rD.
+    """Build the subject's records of the segments in `markers`. The pelvis gets the landmark hip_centre, the
+    mean position of the thigh's proximal point, and if there is a trunk, the landmark lumbosacral, the mean
+    position of the trunk's distal point.
+
+    Q : segment -> (n, 4, 3) = u, proximal point, distal point, w; parameters : lengths and angles of the
+        segments
     """
     turned = {name: in_parent(Q[parent], Q[name]) for name, parent in PARENTS.items() if parent in Q}
     if "pelvis" not in markers:

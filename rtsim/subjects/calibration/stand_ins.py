@@ -78,10 +78,10 @@ class LegMeasures(NamedTuple):
     label_side : right or left, as the markers are labelled
     regression : hip regression; person : measures that it needs, with left and right exchanged for a left
         leg
-    conventional : whether the marker set is that of the conventional gait model; then markers have a usual
-        size if none is stored, otherwise they count as points
+    conventional : whether the marker set is that of the conventional gait model, whose markers have a usual
+        size if none is stored; markers of other sets count as points
     knee_width_mm : replaces the stored width, if given; standoff : from skin to marker centre [m]
-    near : hint at files with measures in the trial's folder; names : role -> marker name
+    near : hint in errors at files with measures in the trial's folder; names : role -> marker name
     """
 
     stored: Mapping[str, float]
@@ -133,11 +133,11 @@ class LegMeasures(NamedTuple):
 
 
 def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
-    """Return replacements for epicondyles, medial malleolus and metatarsals without markers.
+    """Return replacements for epicondyles, medial malleolus, fibula head and metatarsals without markers.
 
-    known : landmark -> (n, 3) [m], of a right leg, or of a mirrored left one, with its pelvis, on usable
-        frames. ConfigError where a width is needed and not known, and where a knee alignment device has other
-        markers.
+    known : landmark -> (n, 3) [m], of a right leg, or of a mirrored left one, with its pelvis, in usable
+        frames. ConfigError where a width is needed and not known, and where the markers of a knee alignment
+        device are not where its labels say.
     """
     check_widths(known, measures, where)
     check_wands(known, measures, where)

@@ -60,7 +60,8 @@ REMEDY = "check the labels, the lab's marker map and the positions of the marker
 
 @cache
 def joints() -> dict[tuple[str, str], AnatomicalAxes]:
-    """Return the axes of the joints of the shipped leg model, by the two segments of each joint."""
+    """Return the joint coordinate systems of the shipped leg model, with names and ranges of their angles, by
+    the two segments of each joint."""
     spec = load_toml(find_config(LEG, "models"), ModelSpec)
     return {(body.parent, body.name): body.angles for body in spec.bodies if body.angles is not None}
 
@@ -185,7 +186,8 @@ def segment_axes(q: Array, primary: str, secondary: str) -> Array:
     """Return the orthonormal axes of a segment in ground as columns, (n, 3, 3), from its natural coordinates
     q (n, 4, 3).
 
-    primary, secondary : the directions u, v or w; the first is kept exactly, the second completes the plane
+    primary, secondary : two of the directions u, v, w; the axis of the first has exactly its direction, that
+        of the second is made perpendicular to it in the plane of both
     """
     directions = {"u": q[:, 0], "v": q[:, 1] - q[:, 2], "w": q[:, 3]}
     p, s = "uvw".index(primary), "uvw".index(secondary)
@@ -206,7 +208,7 @@ def zip_ranges(axes: AnatomicalAxes) -> dict[str, Range]:
 
 
 def is_still(Q: Mapping[str, Array]) -> bool:
-    """Return whether the markers hardly move: the person stands still."""
+    """Return whether the person is still, as joint centres hardly move over the frames."""
     centres = np.concatenate([q[:, 1:3] for q in Q.values()], axis=1)
     return bool(np.ptp(centres, axis=0).max() < STILL)
 

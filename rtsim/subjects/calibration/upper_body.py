@@ -52,11 +52,11 @@ def upper_body(
 def hanging(
     table: Population, names: tuple[str, ...], scale: float, beside: float
 ) -> list[tuple[SegmentShare, float, float]]:
-    """Stack segments downwards from the level of the shoulders; return mass fraction, height of the upper end
-    and lateral distance [m] of each.
+    """Stack segments downwards from the level of the shoulders; return for each its row of the table, the
+    height of its upper end above the shoulders, and its lateral distance from the middle [m].
 
     table : mean person; names : names of the segments from top to bottom
-    scale : stature relative to the mean person; beside : lateral distance of the segments [m]
+    scale : stature [m] divided by that of the mean person [mm]; beside : lateral distance of all segments [m]
     """
     found, top = [], 0.0
     for name in names:
@@ -70,8 +70,8 @@ def part(
 ) -> tuple[float, Array, Array]:
     """Return mass [kg], mass centre (3,) [m] and inertia about it (3, 3) [kg m^2] of one upright segment.
 
-    share : mass, length, centre and radii of gyration of the segment in the mean person; scale : stature
-        relative to that person
+    share : mass, length, centre and radii of gyration of the segment in the mean person
+    scale : stature [m] divided by that of the mean person [mm]
     mass : mass of the whole person [kg]
     top : (3,) position of the segment's upper end [m]; axes : (3, 3) its axes as columns, Y upwards
     """

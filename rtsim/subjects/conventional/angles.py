@@ -60,9 +60,10 @@ def walking_axes(forwards: Array, up: Array) -> Array:
 
 
 def nearest_axis(heading: Array, up: Array) -> Array:
-    """Return the horizontal axis of the laboratory, with its sign, that is nearest to a heading (3,), (3,).
+    """Return the horizontal axis of the laboratory, positive or negative, that is nearest to a heading: (3,).
 
-    up : (3,) - axis of the laboratory that points up. NaN if the heading is zero.
+    heading : (3,) - direction of walking; NaN is returned if it is zero
+    up : (3,) - axis of the laboratory that points up
     """
     level = heading * (1.0 - np.abs(up))
     largest = int(np.argmax(np.abs(level)))

@@ -105,8 +105,8 @@ def side_of_labels(subject: Subject, table: LabSide) -> str:
 
 
 def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[ConventionalLeg | None, list[str]]:
-    """Return the record of a leg, and notes for the user; None if its map lacks wands or toe, or a measure
-    is missing.
+    """Return the record of a leg for the conventional gait model, and notes for the user. There is no record
+    (None) if a marker that the model needs is not tracked, or if a measure is missing.
 
     tracked : names of the markers that a run tracks
     """
@@ -138,8 +138,8 @@ def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None
 
 
 def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
-    """Return the markers in a map of the conventional gait model that are not tracked, as text; "" if the
-    map is of another marker set, which has no such angles.
+    """Return which markers of the conventional gait model are not tracked, as text for the note that its
+    angles are missing; "" if the map is of another marker set, for which nobody expects these angles.
     """
     if any(role not in table.named for role in (OF_LAB[role] for role in WALKING)):
         return ""

@@ -28,8 +28,8 @@ def chord_centre(proximal: Array, lateral: Array, wand: Array, radius: float, ro
 
     proximal, lateral, wand : (n, 3) [m]; radius : distance of the centre from the lateral marker [m]
     rotation : angle about the line from the centre to the proximal joint, from the wand to the lateral marker
-        [rad]; for a leg, its stored offset times the sign of its side, `TURNS`. NaN where the proximal joint
-        is closer than the radius, or no point has this rotation.
+        [rad]; on a right leg this is the stored rotation offset, on a left leg its negative. NaN where the
+        proximal joint is closer than the radius, or no point has this rotation.
     """
     line = proximal - lateral
     length = np.linalg.norm(line, axis=-1, keepdims=True)

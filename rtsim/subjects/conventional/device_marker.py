@@ -17,9 +17,10 @@ def with_epicondyle(trial: MarkerTrial, table: LabSide, side: str) -> MarkerTria
     """Add a marker on the lateral epicondyle to a trial, at the place that the knee alignment device of the
     side gives.
 
-    So the marker of a walking trial gets a place on the thigh. A trial with that marker, or without a
-    device, is unchanged.
-    side : side of the body
+    So the epicondyle marker, which only the walking trial has, gets a position on the thigh. A trial with
+    that marker, or without a device, is unchanged.
+
+    table : the leg's table in the marker map; side : side of the body
     """
     roles = [table.named.get(role, "") for role in (*DEVICE, "epicondyle_lateral")]
     found = find_markers([name for name in roles if name], trial.names)

@@ -138,7 +138,7 @@ def _known(stored: Mapping[str, float], field: str, name: str) -> float | None:
 def check_measures(measures: ConventionalMeasures, where: str, leg: str = "") -> None:
     """Raise ConfigError for an impossible number, such as a width in metres instead of millimetres.
 
-    leg : the leg whose numbers are used, with the length of the other leg; "" = both
+    leg : side of the leg whose numbers are checked, besides the length of the other leg; "" = both legs
     """
     for side in LETTERS:
         for field, value in measures.of(side)._asdict().items():

@@ -86,8 +86,8 @@ class StandingFoot(NamedTuple):
 
 def person_of(source: Source) -> ConventionalMeasures:
     """Return the measures of a person that are stored with the static trial, by sides of the body. If the
-    walking trial stores offsets of the foot, these, its tibial torsion and its rotation offsets replace those
-    of the static trial.
+    walking trial stores foot offsets, its foot offsets, tibial torsion and rotation offsets replace those of
+    the static trial.
     """
     static, walk = stored_measures(source.static.subject), stored_measures(source.walk.subject)
     if source.side != source.label_side:

@@ -76,8 +76,8 @@ WAIST = (0.535, 0.63, 0.115)
 
 
 class LegLine(NamedTuple):
-    """Points of a leg as fractions of the stature, forwards and outwards: the heel's marker, the
-    direction along the foot (unit), the ankle, and the hip.
+    """Horizontal positions of points of a leg, forwards and outwards, relative to the stature: the heel
+    marker, the ankle and the hip; `along` is the unit direction of the foot.
     """
 
     heel: Array
@@ -153,9 +153,10 @@ def find_pose(points: Array, allowed: Bools | None = None) -> StandingPose:
 def shifted(
     best: StandingPose, pose: tuple[float, float, float], centre: Array
 ) -> tuple[float, float, float]:
-    """Return the pose with another heading in which the middle of the body keeps its distance from the centre
-    of the markers.
+    """Correct the middle of a pose for its heading, so that the distance of the middle of the body from the
+    centre of the markers, along the person's axis to the right, is the same for all headings.
 
+    best : pose for whose heading the middle is given
     pose : heading [deg], middle [m], stature [m]; centre : (2,) - centre of the markers, X and Z [m]
     """
     heading, middle, stature = pose
@@ -180,8 +181,8 @@ def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, f
 
 
 def middles_of(x: Array) -> list[float]:
-    """Return candidates for the middle of the body, to the right [m]: middles between mirrored pairs of
-    markers, at most the two with most pairs.
+    """Return candidates for the position of the middle of the body along its axis to the right [m]: midpoints
+    of pairs of markers that could mirror each other, at most the two positions with most pairs.
 
     x : (n, 3) markers along the person's axes: forwards, up, to the right [m]
     """
@@ -214,7 +215,7 @@ def costs_of(x: Array, allowed: Bools) -> Array:
 
 def all_costs(x: Array) -> Array:
     """Return the costs (n_slot, n) of assigning markers to all landmarks, like `costs_of` but without its
-    upper limit; infinite only for landmarks of the other side of the body.
+    upper limit; infinite only where a marker cannot be on that side of the body, or no foot is found there.
 
     x : (n, 3) markers relative to the stature, by StandingPose.seen
     """
@@ -286,8 +287,8 @@ def leg_line(x: Array, able: Bools) -> LegLine | None:
 
 
 def along_leg(x: Array, line: LegLine) -> Array:
-    """Return offsets of markers (n, 3) from the line from ankle to hip at their height: forwards, up,
-    outwards.
+    """Return positions of markers (n, 3) relative to a leg: forwards from the line from ankle to hip at the
+    height of the marker, this height, and outwards from this line.
 
     x : (n, 3) markers relative to the stature, by StandingPose.seen
     """
@@ -297,7 +298,8 @@ def along_leg(x: Array, line: LegLine) -> Array:
 
 
 def along_foot(x: Array, line: LegLine) -> Array:
-    """Return offsets of markers (n, 3) from the heel marker: along the foot, up, and outwards.
+    """Return positions of markers (n, 3) relative to a foot: from the heel marker along the foot, the height,
+    and outwards from the line through the heel marker.
 
     x : (n, 3) markers relative to the stature, by StandingPose.seen
     """
@@ -306,7 +308,8 @@ def along_foot(x: Array, line: LegLine) -> Array:
 
 
 def about_hips(x: Array, line: LegLine) -> Array:
-    """Return offsets of markers (n, 3): forwards from the hips, up, and outwards from the middle of the body.
+    """Return positions of markers (n, 3) relative to the pelvis: forwards from the hips, the height, and
+    outwards from the middle of the body.
 
     x : (n, 3) markers relative to the stature, by StandingPose.seen
     """

@@ -108,8 +108,8 @@ def by_spellings(name: str, words: Sequence[str]) -> list[NameReading]:
 
 @cache
 def stems() -> dict[tuple[bool, str], Stem]:
-    """Return what all marker names in the marker maps that are part of rtsim mean there, by whether the name
-    has a side, and the plain name without it.
+    """Return what the marker names in all marker maps that are part of rtsim mean there, by the key that
+    `key_of` gives them.
     """
     found: dict[tuple[bool, str], Stem] = {}
     for lab in shipped_labs():
@@ -142,7 +142,9 @@ def sided(lab: LabMap, name: str) -> bool:
 
 
 def names_in(table: LabSide) -> set[str]:
-    """Return the names of markers in a table of a map."""
+    """Return the names of all markers that a marker map lists for one side of the body: the anatomical and
+    the tracked markers, and those of the trunk.
+    """
     trunk = table.trunk
     more = {trunk.shoulder, trunk.shoulder_opposite, *trunk.tracking} if trunk else set()
     return {*table.named.values(), *table.tracking.names, *more}

@@ -1,6 +1,7 @@
-"""The landmark of each marker by its position alone, and the additional cost of the best alternative.
+"""The landmark of each marker by its position alone, and how much more the best other assignment costs.
 
-Markers that mirror each other are the same landmark of two legs, so each is judged by the positions of both.
+Two markers that are mirror images of each other are on the same landmark of both legs, so both get the mean
+of their costs.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ class PlacedMarker(NamedTuple):
 
     slot : the landmark, as role and side; cost : squared distance from its typical position in standard
         deviations
-    margin : additional cost of the best alternative assignment
-    other, rival : in this alternative, the landmark of this marker, and the marker at its present landmark;
-        None = none
+    margin : additional total cost of the best assignment in which this marker is not on this landmark
+    other, rival : in that assignment, the landmark of this marker, and the index of the marker that is on
+        this landmark instead; None = none
     """
 
     slot: tuple[str, str]
@@ -91,11 +92,11 @@ def mirrored(x: Array) -> dict[int, int]:
 
 
 def assign(costs: Array) -> dict[int, PlacedMarker]:
-    """Assign landmarks to markers one to one, so that the sum of (limit - cost) over the assigned pairs is
-    largest; a pair with a cost above the limit is not assigned. Return the placement of each assigned marker,
-    by its index.
+    """Assign landmarks to markers one to one, so that the sum of GATE - cost over the assigned pairs is
+    largest; GATE is the largest cost with which a pair may be assigned. Return for each assigned marker, by
+    its index, the landmark and how clear the assignment is.
 
-    costs : (n_slot, n_marker)
+    costs : (n_slot, n_marker) cost of each marker at each landmark
     """
     gain = np.where(costs <= GATE, GATE - costs, 0.0)
     best = solved(gain)

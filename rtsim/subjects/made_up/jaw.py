@@ -2,9 +2,10 @@
 recording.
 
 The highest point of each condyle moves forwards and down along a curved path on the articular eminence, flat
-at first and steepest half-way, unlike a plane and unlike the shipped fossa. In chewing both condyles move to
-one side, and the jaw rotates about the line through them. The head nods and drifts a little; markers have
-white noise. Amplitudes are synthetic, of the size of unloaded chewing, protrusion and half-opening.
+at first and steepest half-way, unlike the plane and the fossa of the jaw models of rtsim. In chewing both
+condyles move to one side, and the jaw rotates about the line through them. The head nods and drifts a little;
+markers have white noise. Amplitudes are synthetic, of the size of unloaded chewing, protrusion and
+half-opening.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Task(NamedTuple):
     frequency_hz: float
     opening_deg: float
     forward_mm: float  # of both condyles
-    crosswise_mm: float  # how much farther the left one goes than the right one
-    sway_mm: float  # to the right and back, twice a cycle's part later
+    crosswise_mm: float  # how much farther forwards the left condyle moves than the right one
+    sway_mm: float  # amplitude of the sideways motion of both condyles
 
 
 TASKS = {
@@ -76,7 +77,9 @@ def jaw_in_skull(name: str, times: Array) -> tuple[Array, Array]:
 
 
 def skull_in_ground(times: Array) -> tuple[Array, Array]:
-    """Return rotations (n, 3, 3) and origins (n, 3) [m] of a head that is held as still as a person can."""
+    """Return rotations (n, 3, 3) and origins (n, 3) [m] of the skull in ground at times (n,) [s], for a
+    person who tries to hold the head still.
+    """
     slow = 2.0 * np.pi * 0.3 * times[:, None]
     turn = np.radians([1.0, 1.5, 2.0]) * np.sin(slow + np.arange(3.0))
     shift = np.array([0.0, 1.2, 0.0]) + 0.003 * np.sin(slow + 0.5 + np.arange(3.0))

@@ -1,5 +1,5 @@
-"""Markers of a segment that lie near the axis of its distal joint, so that they hardly move relative to the
-segment below that joint, either.
+"""Markers of a segment near the axis of its distal joint. They hardly move relative to the segment below the
+joint, so that segment can be checked against them, too.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ BESIDE_ERRORS = {("thigh", "shank"): 0.012, ("shank", "foot"): 0.010}
 
 
 class BesideJoint(NamedTuple):
-    """A marker of the upper of two segments that hardly moves relative to the lower one, either.
+    """A marker of the upper of two segments near their joint, so that it hardly moves relative to the lower
+    segment, too.
 
-    place : (3,) - position in the lower segment in the static trial [m]; error : usual distance from it [m]
+    place : (3,) - position in the lower segment in the static trial [m]
+    error : usual distance of the marker from this position in movement [m]
     """
 
     proximal: str
@@ -33,7 +35,9 @@ class BesideJoint(NamedTuple):
 
 
 def beside_joints(subject: Subject) -> tuple[BesideJoint, ...]:
-    """Return the markers beside knees and ankles whose segments stood still in the static trial."""
+    """Return the markers beside the knees and ankles of a person. A joint whose angles in the static trial
+    are not known is left out, as the place of a marker on its lower segment is not known then.
+    """
     found = (beside(subject, joint) for joint in joints_of(subject))
     return tuple(one for one in found if one is not None)
 

@@ -1,11 +1,11 @@
-"""Legs for detecting rotation errors of bones about their long axes: the markers, centres and axes used, and
-their standing pose.
+"""The markers, joint centres and axes of legs by which rotation errors of bones about their long axes are
+detected, and the rotations of these bones in standing.
 
-If its own markers do not determine a thigh or shank, its pose follows from the centre of the joint above,
-its marker nearest to the joint below, and its wand, the marker farthest from the line between these two. For
-a shank the marker at the knee replaces the knee centre: it is near the knee axis, so it hardly moves
-relative to the shank. If the shank's wand lies on the line from this marker to the ankle, the shank uses the
-knee centre from the thigh, and the wand of the thigh determines its rotation, too.
+If its own markers do not determine the pose of a thigh or a shank, the pose follows from three points: the
+centre of the joint above, the marker nearest to the joint below, and the wand, which is the marker farthest
+from the line between these two. For a shank the marker at the knee replaces the knee centre: it is near the
+knee axis, so it hardly moves relative to the shank. If the wand of the shank lies on the line from this
+marker to the ankle, the knee centre is used after all, as the thigh gives it.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ class LegBones(NamedTuple):
     """One leg of a subject.
 
     segments : pelvis ("" = none of it is known), thigh, shank
-    markers : names of the marker at the knee, the wand of the thigh, the marker at the ankle, the wand of
-        the shank, and the marker shared by thigh and shank; "" = none
+    markers : names of the marker at the knee, the wand of the thigh (its marker farthest from its long axis),
+        the marker at the ankle, the wand of the shank, and the marker at the knee if it is used for the
+        shank, too; "" = none
     centres : (4, 3) - hip centre in the pelvis and in the thigh, knee centre in the thigh, and in the shank
         the shared marker or the knee centre [m]
     axes : (4, 3) - directions of the thigh upwards, forwards and along the epicondyles, and of the shank
         upwards
     standing : axial rotation of the thigh in the pelvis, and of the shank in the thigh, in the static trial
         [rad]; NaN = not known
-    limit : axial rotation from standing that no knee reaches [rad]
+    limit : axial rotation of the shank in the thigh, relative to standing, that no knee reaches [rad]
     """
 
     segments: tuple[str, str, str]
@@ -91,10 +92,11 @@ def legs_of(subject: Subject) -> tuple[LegBones, ...]:
 
 
 def wand_of(segment: SubjectSegment, above: Array, below: Array) -> tuple[tuple[str, str], float]:
-    """Return the marker nearest to the joint below and the wand, and the wand's distance from the segment's
-    line [m]. Without a wand both names are "".
+    """Return the names of the marker nearest to the joint below and of the wand, the marker farthest from the
+    line from `above` to the first; and the distance of the wand from this line [m]. Without a marker far
+    enough from the line both names are "" and the distance is infinite.
 
-    above, below : (3,) - start of the segment's line, and the joint below, in the segment [m]
+    above, below : (3,) - upper end of the line, and the joint below, in the segment [m]
     """
     markers: Mapping[str, Array] = {name: 1e-3 * np.array(x) for name, x in segment.markers_mm.items()}
     if len(markers) < 2:
@@ -111,12 +113,13 @@ def wand_of(segment: SubjectSegment, above: Array, below: Array) -> tuple[tuple[
 
 
 def shared_marker(thigh: SubjectSegment, shank: SubjectSegment, name: str, knee: Array) -> tuple[str, Array]:
-    """Return the marker at the knee that thigh and shank share, "" if there is none, and its position in the
-    shank, or else that of the knee centre, (3,) [m].
+    """Return the name of a marker of the thigh near the knee that can be used for the shank, too, and its
+    position in the shank (3,) [m]; "" and the knee centre, the origin of the shank, if it is not near.
 
-    The position is for the static trial's pose; if that is unknown, for aligned axes of both segments.
+    The position is that in the static trial, or if the pose there is unknown, that for aligned axes of both
+    segments.
 
-    name : name of the marker of the thigh that is nearest; knee : (3,) - centre of the knee in the thigh [m]
+    name : marker of the thigh nearest to the knee; knee : (3,) - centre of the knee in the thigh [m]
     """
     if not name or float(np.linalg.norm(away := 1e-3 * np.array(thigh.markers_mm[name]) - knee)) > AT_JOINT:
         return "", np.zeros(3)
@@ -137,7 +140,7 @@ def end_of(segment: SubjectSegment) -> Array:
 
 
 def standing_turn(segment: SubjectSegment) -> float:
-    """Return the rotation of a segment about its new y axis in its parent in the static trial [rad]; NaN =
-    not known.
+    """Return the axial rotation of a segment in its parent in the static trial, the last of its angles about
+    z, the new x and the new y [rad]; NaN = not known.
     """
     return float("nan") if segment.in_parent_deg is None else float(np.radians(segment.in_parent_deg[2]))

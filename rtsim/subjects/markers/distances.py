@@ -194,10 +194,8 @@ def joints_of(subject: Subject) -> list[SharedPoint]:
 
 
 def spine_of(subject: Subject) -> tuple[SharedPoint, ...]:
-    """Return the point that pelvis and trunk share (L5/S1), in a tuple, which is empty if the person lacks
-    one of them.
-
-    The point restricts the position of the trunk.
+    """Return the point that pelvis and trunk share (L5/S1), by which the pelvis restricts the position of the
+    trunk, in a tuple; it is empty if the person lacks one of these segments.
     """
     pelvis, trunk = subject.segments.get("pelvis"), subject.segments.get(TRUNK)
     if pelvis is None or trunk is None or LUMBOSACRAL not in pelvis.points_mm:

@@ -217,7 +217,8 @@ def fault_of(
     """Return the error if a trial must not be solved with a subject or a model; None if it may be.
 
     whose : "the subject NAME" or "the model NAME"; remedy : remedy in the error
-    sized : whether a different size is enough to reject an unusual trial as another person's
+    sized : whether a trial of another overall size is rejected already if its deviation is unusual, above
+        LARGEST_MISFIT; all other trials are rejected above FARTHEST
     """
     if fit.exchanged:
         groups = [

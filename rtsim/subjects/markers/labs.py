@@ -45,8 +45,8 @@ def load_lab(name: str) -> LabMap:
 
 @cache
 def shipped_labs() -> tuple[LabMap, ...]:
-    """Return all shipped marker maps; they are read only once, as sessions of a stream may begin during a
-    run.
+    """Return all shipped marker maps. The files are read only once, because maps are also looked up during a
+    run, whenever a marker stream begins again.
     """
     return tuple(load_lab(name) for name in shipped_names(FOLDER))
 
@@ -60,8 +60,8 @@ def side_of(lab: LabMap, side: str) -> LabSide:
 
 
 def cover(lab: LabMap, side: str, names: Sequence[str]) -> Coverage:
-    """Return the tracked markers of one side that are among `names`; those of the pelvis count if at least
-    one is found.
+    """Count the tracked markers of one side of a map, and those of them that are among `names`. The markers
+    of the pelvis are left out of the count if none of them is found.
 
     If the back of the pelvis may be marked by PSIS or sacrum, the missing kind does not count as missing.
     """
@@ -127,10 +127,10 @@ def find_lab(names: Sequence[str], side: str = "") -> LabMap:
 
 
 def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
-    """Raise ConfigError for a map that lacks markers that a shipped map has in `names`, as the map is of
-    another marker set.
+    """Raise ConfigError if a map does not fit the markers `names` of a file, but a shipped map does: the map
+    then is for another marker set.
 
-    where : file that contains these names
+    side : right or left, else both are tried; where : the file, for the error
     """
     covered = max(
         (cover(lab, s, names) for s in ((side,) if side in SIDES else SIDES)), key=lambda c: c.share
@@ -150,7 +150,7 @@ def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
 
 
 def n_roles(covered: Coverage, names: Sequence[str]) -> int:
-    """Return for how many landmarks of one side of a map the marker is among `names`."""
+    """Return the number of landmarks of one side of a map whose marker is among `names`."""
     table = side_of(as_spelled(covered.lab, names), covered.side)
     return len(find_markers(table.named.values(), names))
 

@@ -3,8 +3,8 @@
 Before a calibration no marker positions on the segments are known, so they are estimated from the frames
 themselves. The points of a segment in all frames are aligned with the most typical frame, and their medians
 are its shape; markers displaced in less than half of the frames do not change it. Each frame is fitted to
-that shape with all points, and leaving out each point in turn. The improvement of the best of these fits is
-the evidence, as in the frames of a run (kernels/faults/calibrated).
+that shape with all points, and without each point in turn. The point without which the fit improves most is
+taken to be displaced if the improvement is large enough, as in a run (kernels/faults/calibrated).
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def usual_shape(x: Array, weights: Array) -> Array:
 
 
 def laid_on(x: Array, shape: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """Align points with a shape by weighted least squares (Kabsch 1976); return the rotations (n, 3, 3) and
-    the means (n, 3) of both.
+    """Align points with a shape by weighted least squares (Kabsch 1976); return the rotations (n, 3, 3) from
+    the points to the shape, and the weighted means (n, 3) of the points and of the shape.
 
     x : (n, n_point, 3); shape : (n_point, 3); weights : (n, n_point)
     """

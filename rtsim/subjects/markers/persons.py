@@ -94,7 +94,8 @@ def choose_in(
     """Choose the person in a trial whose markers are used, by the markers that any frame shows.
 
     share : function that returns which fraction of the needed markers a person has
-    person : requested person; known : names of further candidates, with their origin as text
+    person : requested person
+    known : name of a person who is preferred if nobody is requested, such as the subject's -> reason in words
     strict : whether a trial of only one person with another name raises ConfigError
     """
     there: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2).any(axis=0))
@@ -114,7 +115,8 @@ def choose(
     """Choose the person whose markers are used, in a file or a stream with these marker names.
 
     share : function that returns which fraction of the needed markers a person has
-    person : requested person; known : names of further candidates, with their origin as text
+    person : requested person
+    known : name of a person who is preferred if nobody is requested, such as the subject's -> reason in words
 
     ConfigError if several could be meant, and for a name that none of them has.
     """

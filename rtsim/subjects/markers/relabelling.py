@@ -30,8 +30,9 @@ N_FRAME = 40
 
 
 class Costs:
-    """Costs of assigning labels to a subject's markers, by the deviations of distances; computed once for
-    each segment from the markers on it and on adjacent segments.
+    """Costs of assigning the labels of a trial to a subject's markers: squared deviations of the distances
+    between these markers from the subject's distances. Costs of a segment depend only on the labels on it and
+    on adjacent segments, so they are computed once for each choice of these.
     """
 
     def __init__(self, ruler: Ruler, tracks: Tracks) -> None:
@@ -64,9 +65,9 @@ def find_exchanged(
 
     tracks : tracks of the subject's markers, (n, 3) [m]; strangers : tracks of the trial's other markers
 
-    An exchange is accepted only if the markers concerned then are at their places. Markers of loose
-    segments, whose own distances change, are at first treated as strangers, so that they do not hide
-    exchanges on other segments.
+    An exchange is accepted only if the markers concerned then are at their places. Markers of segments whose
+    own distances change in movement, such as the trunk, are at first treated as markers that the subject does
+    not track, so that they do not hide exchanges on other segments.
     """
     loose = {name: x for name, x in tracks.items() if ruler.segment_of[name] in ruler.loose}
     firm = {name: x for name, x in tracks.items() if name not in loose}
@@ -109,8 +110,9 @@ def best_step(
     """Return the exchange of two labels that lowers the cost of deviating distances most: the change of the
     cost, and the label of each marker afterwards; None if all markers are at their places.
 
-    A marker may also be exchanged with a marker that the subject does not track (`strangers`), if it is off
-    by at least FAR and not on a loose segment, whose own distances change.
+    A label of the subject may also be exchanged with that of a marker that the subject does not track, one of
+    `strangers`. This is tried only for labels whose distances deviate by at least FAR, and not on segments
+    whose own distances change in movement, such as the trunk.
     """
     bad = [m for m in label_of if not in_place(ruler, costs.tracks, label_of, m)]
     taken = set(label_of.values())
