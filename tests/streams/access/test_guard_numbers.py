@@ -11,8 +11,7 @@ import sys
 import pytest
 import zmq
 
-from streams.access import wire as wires
-from streams.access.wire import allow_enough_files, inode_of, turn_away
+from streams.access.wire import ENOUGH_FILES, allow_enough_files, inode_of, turn_away
 from streams.messages import marker_session
 from streams.publisher import MOST_TOPICS, PREFIXES, Publisher
 from tests.streams.access.test_guard import GUARD_S, LOCAL, frame, wire
@@ -65,14 +64,14 @@ def test_without_a_free_descriptor_a_connection_is_turned_away(publisher, come, 
         refused.append(fd)
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(wires.os, "dup", no_more)
+    monkeypatch.setattr(os, "dup", no_more)
     host, port = publisher.address.removeprefix("tcp://").rsplit(":", 1)
     with socket.create_connection((host, int(port)), GUARD_S) as peer:
         while peer.recv(64):  # libzmq's greeting, then the end
             pass
     assert refused
     eventually(lambda: guard.n_cut == 1 and any("could open no more files" in one for one in guard.sentences))
-    monkeypatch.setattr(wires.os, "dup", dup)
+    monkeypatch.setattr(os, "dup", dup)
     honest = come()
     eventually(lambda: honest.poll(0) or publisher.service() or publisher.n_subscriber == 1)
 
@@ -112,7 +111,7 @@ def test_open_files_are_allowed_up_to_what_the_system_permits():
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert before[0] == resource.RLIM_INFINITY or before[0] >= 1024
     allow_enough_files()
-    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] in (before[0], wires.ENOUGH_FILES, before[1])
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] in (before[0], ENOUGH_FILES, before[1])
 
 
 def test_early_words_of_one_connection_push_out_nobody(publisher, come, monkeypatch, eventually):
