@@ -17,6 +17,7 @@ from streams.control.commands import ControlServer, request
 from streams.control.emergency_stop import StopEndpoint, check_stop_free, request_stop, stop_address
 from streams.errors import AddressInUseError, StreamError
 from streams.reservation import Reservation
+from tests.free_ports import free_port
 
 GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"
@@ -46,8 +47,9 @@ def test_both_endpoints_have_one_port_and_a_stop_is_heard(address: str) -> None:
 def test_a_port_that_is_free_for_one_kind_alone_is_not_taken() -> None:
     """Protects port 0 from a number that is somebody's for datagrams; a fixed one is an error."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        port = free_port()  # one of the system's might be given to another program at the same time
+        taken.bind(("127.0.0.1", port))
+        address = f"tcp://127.0.0.1:{port}"
         with pytest.raises(AddressInUseError, match="endpoint of the emergency stop"):
             served(address, [])
         with pytest.raises(AddressInUseError, match="another program has this port"):
@@ -57,8 +59,7 @@ def test_a_port_that_is_free_for_one_kind_alone_is_not_taken() -> None:
 
 def test_a_port_that_this_program_reserved_is_its_own() -> None:
     """Protects `--port-offset auto`: the claim on a port gives way to its own run."""
-    with served(LOCAL, []) as server:
-        address = server.address
+    address = f"tcp://127.0.0.1:{free_port()}"
     claims = Reservation([address])
     check_stop_free(address)
     with served(address, []) as server:
