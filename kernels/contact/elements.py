@@ -17,8 +17,8 @@ N_CONTACT_OUT = 11
 
 SPEED, RATE, LIMIT = 0, 1, 4
 """Columns of ContactWork.kink, what a time step must know of a contact: the sliding speed [m/s], -1 without
-contact; the sliding acceleration (3) [m/s^2]; and the time until touch-down, or until part of the viscous
-ramp is crossed [s], infinite where neither happens."""
+contact; the sliding acceleration (3) [m/s^2]; and the time until touch-down, or until a quarter of the depth
+over which viscous friction sets in is crossed [s], infinite where neither happens."""
 SPIN, SPIN_RATE = 5, 6
 """Further columns of ContactWork.kink: signed angular velocity about the normal [rad/s] and its rate
 [rad/s^2], where spinning friction acts."""

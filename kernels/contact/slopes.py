@@ -45,7 +45,8 @@ from kernels.forces.pairs import BY_PLACE, BY_SPEED, ONSET, VELOCITY
 from kernels.forces.places import add_stiffness
 
 RAMP_PART = 0.25
-"""Part of the viscous ramp that one part of a split time step may cross [1]."""
+"""Fraction of the depth over which viscous friction sets in, of which a contact may cross no more in one
+substep (kernels/forces/kinks) [1]."""
 
 
 @inlined

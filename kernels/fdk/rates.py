@@ -47,15 +47,15 @@ def moving_pose(tree, q, v, dynamics):
 
 @njit
 def rates(joint, q, work, out):
-    """Write the generalized speeds and accelerations of the model by least squares; work.dynamics.pose must
-    be the pose at q.
+    """Write the generalized speeds and accelerations with which the model follows the rates of the measured
+    markers and driven dofs best in the sense of least squares, as the module defines them.
 
-    Return False where markers are missing, or where drivers and independent constraints are not as many as
-    dofs.
+    Return False where markers are missing, or where there are drivers, but these and the independent
+    constraints are not as many as dofs. work.dynamics.pose must be the pose at q.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     q : (n_q,) - generalized coordinates [rad, m]
-    work : FdkWork - its constraint rows, P, Y, S and drift are written
+    work : FdkWork - its constraint rows, P, Y, S, mu (see factor), g (see gather) and drift are written
     out : Smooth - its v and v_dot : (n_v,) are written [rad/s, m/s; rad/s^2, m/s^2]
     """
     fit, tree, at, own = joint.fit, joint.system.tree, work.dynamics.pose, work.constraint
@@ -165,12 +165,21 @@ def gather(joint, rate, moving, work):
 
 @njit
 def solve(n, work, x_out):
-    """Solve for speeds or accelerations x by least squares subject to A x = -bias, with the constraint rows
-    A, after `factor` and `gather`.
+    """Compute the generalized speeds or accelerations x with which the model follows the measured rates best:
+    the minimum of 1/2 sum w |J x - r|^2 subject to A x = -b.
+
+    J and w are Jacobian and weights of the markers and driven dofs, r their measured velocities, or their
+    measured accelerations minus those of the model at v-dot = 0. A are the constraint rows; b is A-dot v for
+    accelerations and 0 for speeds.
+
+    Call it after `factor` and `gather`. They write into work the Cholesky factor L of J'WJ + rho A'A (P), the
+    rows of A L'^-1 (Y), the Cholesky factor of A (J'WJ + rho A'A)^-1 A' (S), the weight rho of each row (mu)
+    and J'W r (g).
 
     n : int - number of constraint rows
-    work : FdkWork - its P, Y, S, mu, g and constraint.bias are read, constraint.multiplier is written
-    x_out : (n_v,) - speeds or accelerations, written
+    work : FdkWork - its P, Y, S, mu, g and constraint.bias, which is b, are read; constraint.multiplier is
+        written
+    x_out : (n_v,) - speeds [rad/s, m/s] or accelerations [rad/s^2, m/s^2], written
     """
     n_v, row, bias, mu = x_out.shape[0], work.constraint.row, work.constraint.bias, work.mu
     for d in range(n_v):

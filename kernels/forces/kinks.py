@@ -1,11 +1,16 @@
-"""Split of a time step of forward simulation into parts, each short enough for the fast change of friction.
+"""Split of a time step of forward simulation into substeps, short enough for the fast change of friction.
 
 While the sliding speed passes through the transition velocity v_t, friction changes over its whole range in
-far less than a step. So within one part a sliding speed v may change only by D = max(fraction |v|, floor
-v_t). With the sliding acceleration a and its rate of growth s, a part may last 2 D/(|a| + sqrt(a^2 + 2 ONSET
-s D)), a rule of this project. The rate s shows that a sticking contact is about to slide; it costs a linear
-solve, and is computed only while some contact sticks. A part also ends where a contact closes at its present
-speed, and within the depth over which viscous friction grows from zero only a part of that depth is crossed.
+far less than a step. So within one substep a sliding speed v may change only by D, the larger of f |v| and
+c v_t, with the settings f (fraction) and c (floor) of kernels/rosenbrock/step.StepOptions. With the magnitude
+a of the sliding acceleration and the rate s at which it grows, a substep may last
+  2 D/(a + sqrt(a^2 + 2 ONSET s D)),
+a rule of this project with the constant ONSET. The rate s shows that a sticking contact is about to slide; it
+costs a linear solve, and is computed only while some contact sticks.
+
+A substep also ends when a contact would close at its present normal velocity. While a contact closes further
+within the depth over which viscous friction sets in, a substep may cross at most a quarter of that depth
+(kernels/contact/slopes.RAMP_PART).
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from kernels.forces.frictions import DIRECTION, POINT, SLIDING_RATE, SLIDING_SPE
 from kernels.forces.pairs import JERK, relative_motion
 
 ONSET = 16.0
-"""Weight of the rate of the sliding acceleration [1]."""
+"""Weight of s, the rate of the sliding acceleration, in the length of a substep [1]."""
 STICKING = 4.0
 """Sliding speed, over the transition velocity, below which a contact counts as sticking [1]."""
 
@@ -44,16 +49,16 @@ def sticks(forces, work):
 
 @inlined
 def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
-    """Return the length of the next part of a time step [s], in which no sliding speed changes by more than
-    allowed.
+    """Return the length of the next substep of a time step [s], in which no sliding speed changes by more
+    than the module allows.
 
     forces : ForceElements - the force elements of the model
     twist : (n_v, 6) - twists of all dofs about the reference point
     origin : (3,) - the reference point in ground [m]
     jerk : (n_v,) - rate of the generalized accelerations [rad/s^3, m/s^3], or zeros
-    fraction : float - allowed change of a sliding speed, as a part of that speed [1]
-    floor : float - allowed change, as a part of the transition velocity [1]; the larger of the two counts
-    rest : float - what is left of the step [s]
+    fraction : float - allowed change of a sliding speed, relative to that speed [1]
+    floor : float - allowed change, relative to the transition velocity [1]; the larger of the two counts
+    rest : float - remaining time of the step [s]
     work : ForceWork - results and working space of all elements
     """
     relative_motion(forces.pairs, twist, jerk, work.pairs.motion, JERK)
@@ -111,9 +116,10 @@ def along_rate(jerk, out, origin, kink):
 
 @njit
 def allowed(D, a, rise):
-    """Return how long a part of a time step may last [s] if a sliding speed may change by D [m/s] in it.
+    """Return how long a substep may last [s] if a sliding speed may change by at most D [m/s] in it.
 
-    The rule is that of the module; the time is infinite without acceleration.
+    The rule is that of the module; the time is infinite without acceleration. For spinning contacts D, a and
+    rise are those of the angular velocity.
 
     a : float - magnitude of the sliding acceleration [m/s^2]
     rise : float - rate at which a grows [m/s^3]; a negative rate counts as 0

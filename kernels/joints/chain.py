@@ -26,8 +26,9 @@ def chain_motion(chains, functions, tree, b, q, frame, pose_out):
     Axis and point of every motion (pose_out.screw) and the first and second derivative of its function
     (pose_out.rate) are written as well.
 
-    chains, functions : Chains, Functions - those of the tree, apart so that None lets the compiler drop the
-      rest
+    chains, functions : Chains, Functions - tree.chains and tree.functions, the tables of chain joints and of
+      the functions of their motions; None in a tree without chain and ellipsoidal joints: this function then
+      does nothing, and as it sees None in the type of the argument, the compiler leaves its code out
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates [rad, m]
@@ -204,7 +205,9 @@ def chain_order(chains, tree, pose, b, factor, wrench, H):
     Added are - f_n' f_m' (s_n x s_m) . w for every pair in which motion n of dof i comes after motion m of
     dof j, and f_n'' s_n . w on the diagonal; s are unit twists, f functions, w is the wrench.
 
-    chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
+    chains : Chains - tree.chains, the table of chain joints; None in a tree without chain and ellipsoidal
+        joints: this function then does nothing, and as it sees None in the type of the argument, the compiler
+        leaves its code out
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
     factor : float - factor of the wrench [1]

@@ -28,7 +28,9 @@ def ellipsoidal_motion(chains, tree, b, q, pose_out):
     """Write rotation and position of body b, and the twists of ellipsoidal joint b about the origin of
     ground, into pose_out.
 
-    chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
+    chains : Chains - tree.chains, the table of chain joints; None in a tree without chain and ellipsoidal
+        joints: this function then does nothing, and as it sees None in the type of the argument, the compiler
+        leaves its code out
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates
@@ -250,10 +252,13 @@ def ellipsoidal_order(chains, tree, pose, b, factor, wrench, H):
     """Correct a Hessian H with respect to steps of the coordinates, computed as if dof i moved before dof j,
     to simultaneous rotations of ellipsoidal joint b (see kinds.order_joint).
 
-    This is done as for a ball joint; (K(c_i, c_j) + K(c_j, c_i)) . f / 2 is added, with the axes c of its
-    dofs and K of the module.
+    Two terms are added to each entry ij of the three dofs: - (S_i x S_j) . w / 2, the whole correction of a
+    ball joint, and (K(c_i, c_j) + K(c_j, c_i)) . f / 2. S are the twists of the dofs and c their axes, w is
+    the wrench and f its force, K is that of the module.
 
-    chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
+    chains : Chains - tree.chains, the table of chain joints; None in a tree without chain and ellipsoidal
+        joints: this function then does nothing, and as it sees None in the type of the argument, the compiler
+        leaves its code out
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
     factor : float - factor of the wrench [1]

@@ -8,18 +8,18 @@ from kernels.joints.couplers import fold_vector
 
 @njit
 def perturbation_gradient(tree, b, w, place, i, solver, along_out):
-    """Write w J'e_i, the decrease of the marker cost's gradient per metre by which the marker moves along
-    axis i.
+    """Write w J'e_i: the decrease of the marker cost's gradient with respect to the dofs, per metre by which
+    the measured marker moves along axis i of ground.
 
-    J is the Jacobian of the model marker's position, e_i the unit vector of axis i of ground.
+    J is the Jacobian of the model marker's position, e_i the unit vector of that axis.
 
     tree : Tree - joint tree of the bodies
     b : int - body of the marker
     w : float - weight of the marker
-    place : (3,) - position of the marker in ground [m]
+    place : (3,) - position of the model marker in ground [m]
     i : int - axis of ground, 0 to 2
     solver : Work - working space of the solver; its fields pose and coupler are read
-    along_out : (n_v,) - written
+    along_out : (n_v,) - w J'e_i, written
     """
     twist, origin = solver.pose.twist, solver.pose.position[0]
     j, k = (i + 1) % 3, (i + 2) % 3

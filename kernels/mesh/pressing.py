@@ -1,5 +1,5 @@
 """Wrench of an elastic foundation on the vertices in contact, and its stiffness: each vertex bears modulus x
-area x depth.
+area x depth. Wrenches and twists are about the origin of the surface that the vertices touch, in its axes.
 
 The force on vertex i is f_i = p a_i d_i m, with the modulus p, its area a_i and depth d_i and a unit
 direction m (Andersen et al. 2017: f_i = p v_i, v_i = a_i d_i). Two directions can be chosen. With m = n, the
@@ -39,7 +39,7 @@ def add_pressed(touch, first, n, modulus, weight, patch, sums):
     touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
     first, n : int - first row of touch, and number of rows
     modulus : float - pressure per depth [N/m^3]
-    weight : float - weight of these vertices: 1/2 where those of both surfaces are used, else 1
+    weight : float - factor of the areas: 1/2 if the vertices of both surfaces are used, else 1
     patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch; all columns but the centre of pressure are
         added to
     sums : (9,) - wrench on the vertices, about the origin of the surface that they touch and in its axes, and
@@ -63,13 +63,13 @@ def add_pressed(touch, first, n, modulus, weight, patch, sums):
 
 @inlined
 def add_stiffness_of(direction, touch, first, n, modulus, G):
-    """Add the derivative of the wrench on vertices in contact, with respect to a small twist of their
-    surface, to G : (6, 6).
+    """Add to G : (6, 6) the derivative of the wrench on some vertices in contact with respect to a small
+    twist of the surface to which these vertices belong.
 
     direction : int - GRADIENT or OWN_NORMAL, the direction of the forces
     touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
     first, n : int - first row of touch, and number of rows
-    modulus : float - pressure per depth, times the weight of these vertices [N/m^3]
+    modulus : float - pressure per depth, halved if the vertices of both surfaces are used [N/m^3]
     G : (6, 6) - derivative of the wrench with respect to the twist
     """
     if direction == OWN_NORMAL:
@@ -80,13 +80,13 @@ def add_stiffness_of(direction, touch, first, n, modulus, G):
 
 @njit
 def add_slope_of_pressure(touch, first, n, modulus, G):
-    """Add the derivative of the wrench of forces along the vertices' own normals, which rotate with their
-    surface, to G.
+    """Add to G the derivative of the wrench on some vertices in contact, if the force on each vertex acts
+    against the vertex's own normal, which rotates with its surface.
 
     touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
     first, n : int - first row of touch, and number of rows
-    modulus : float - pressure per depth, times the weight of these vertices [N/m^3]
-    G : (6, 6) - derivative of the wrench with respect to a small twist of that surface
+    modulus : float - pressure per depth, halved if the vertices of both surfaces are used [N/m^3]
+    G : (6, 6) - derivative of the wrench with respect to a small twist of the vertices' surface
     """
     Mx, My, Mz, Fx, Fy, Fz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(first, first + n):
@@ -106,11 +106,12 @@ def add_slope_of_pressure(touch, first, n, modulus, G):
 
 @njit
 def add_slope_of_potential(touch, first, n, modulus, G):
-    """Add the derivative of the wrench of forces along the gradients of the vertices' depths to G.
+    """Add to G the derivative of the wrench on some vertices in contact, if the force on each vertex acts
+    along n, the gradient of the distance from the surface that it touches; such forces have a potential.
 
     touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
     first, n : int - first row of touch, and number of rows
-    modulus : float - pressure per depth, times the weight of these vertices [N/m^3]
+    modulus : float - pressure per depth, halved if the vertices of both surfaces are used [N/m^3]
     G : (6, 6) - derivative of the wrench with respect to a small twist of the vertices' surface
     """
     for j in range(first, first + n):

@@ -3,7 +3,7 @@
 The moment arm is r = -dl/dtheta, with the muscle's length l and the angle theta. It is positive if the
 tension of the muscle drives the angle in its positive sense. There are three methods, which check one
 another. They share the path and the coupling vector C of each angle (the speeds of all dofs at theta-dot =
-1), and nothing else:
+1), and nothing else. With the equations of the paper named above, they are:
 
 FORCE: spatial forces of the path under tension s, as generalized forces f = J' T s: r = C . f / s (eq. 18).
 PARTIAL_VELOCITY: the gradient of the length along each dof: r = -C . dl/dq (eq. 15).
@@ -99,8 +99,8 @@ def moment_arms(leverage, q, method, moving_work, work, arms_out):
     leverage : Leverage - joint tree, constraints, paths and angles
     q : (n_q,) - generalized coordinates [rad, m]
     method : int - FORCE, PARTIAL_VELOCITY or VELOCITY
-    moving_work : int - 1 = with the generalized forces of moving path points, 0 = without; VELOCITY always
-        has them
+    moving_work : int - 1 = with the forces on the coordinates by which path points move within their bodies,
+        0 = without; VELOCITY always has them
     work : LeverageWork - results and working space, written
     arms_out : (n_muscle, n_angle) - moment arms [m], written
     """
@@ -128,12 +128,15 @@ def moment_arms(leverage, q, method, moving_work, work, arms_out):
 
 @njit
 def arms_by_force(tree, stations, moving_work, work, arms_out):
-    """Write the moment arms C . f / s, with the generalized forces f of a muscle under the tension s = 1 (eqs
-    16-18).
+    """Write the moment arms C . f / s of all muscles about all angles (Sherman, Seth, Delp 2010, eqs 16-18).
+
+    f are the generalized forces of the muscle under the tension s = 1 N. C is the coupling vector of the
+    angle: the speeds of all dofs at theta-dot = 1 that satisfy the velocity constraints.
 
     tree : Tree - the joint tree
     stations : Stations - path points and wrapping surfaces (stations) of all paths
-    moving_work : int - 1 = with the generalized forces of moving points, 0 = without
+    moving_work : int - 1 = with the forces on the coordinates by which path points move within their bodies,
+        0 = without
     work : LeverageWork - results and working space, written
     arms_out : (n_muscle, n_angle) - moment arms [m], written
     """
@@ -153,7 +156,8 @@ def muscle_force(tree, stations, m, tension, moving_work, work):
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     m : int - index of the muscle
     tension : float - tension of the muscle [N]
-    moving_work : int - 1 = with the generalized forces of moving points, 0 = without
+    moving_work : int - 1 = with the forces on the coordinates by which path points move within their bodies,
+        0 = without
     work : LeverageWork - results and working space, written
     """
     for b in range(work.wrench.shape[0]):
@@ -175,7 +179,8 @@ def force_of_muscle(leverage, m, tension, moving_work, work, tau_out):
     leverage : Leverage - joint tree, constraints, paths and angles
     m : int - index of the muscle
     tension : float - tension of the muscle [N]
-    moving_work : int - 1 = with the generalized forces of moving points, 0 = without
+    moving_work : int - 1 = with the forces on the coordinates by which path points move within their bodies,
+        0 = without
     work : LeverageWork - results and working space, written
     tau_out : (n_v,) - generalized forces [N m, N], written
     """
@@ -185,8 +190,9 @@ def force_of_muscle(leverage, m, tension, moving_work, work, tau_out):
 
 @njit
 def arms_by_partial_velocity(work, arms_out):
-    """Write the moment arms -C . dl/dq from path gradients and coupling vectors (eq. 15) into arms_out :
-    (n_muscle, n_angle) [m].
+    """Write the moment arms -C . dl/dq of all muscles about all angles into arms_out : (n_muscle, n_angle)
+    [m]. C are the coupling vectors of the angles (see arms_by_force), dl/dq the gradients of the muscles'
+    lengths (Sherman, Seth, Delp 2010, eq. 15).
     """
     for m in range(arms_out.shape[0]):
         for a in range(arms_out.shape[1]):
@@ -195,8 +201,9 @@ def arms_by_partial_velocity(work, arms_out):
 
 @njit
 def arms_by_velocity(tree, stations, work, arms_out):
-    """Write the moment arms -dl/dt at theta-dot = 1, from the velocities of the bodies (eq. 11), into
-    arms_out : (n_muscle, n_angle) [m].
+    """Write the moment arms -dl/dt of all muscles about all angles into arms_out : (n_muscle, n_angle) [m].
+    dl/dt is the speed at which the muscle lengthens, computed from the velocities of the bodies, when the
+    angle theta changes at theta-dot = 1 (Sherman, Seth, Delp 2010, eq. 11).
     """
     for a in range(arms_out.shape[1]):
         velocities(tree, work.pose, work.angle.coupling[a], work.velocities)

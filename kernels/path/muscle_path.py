@@ -359,10 +359,11 @@ def add_forces(stations, m, tension, moving_work, work, wrench, tau):
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     m : int - index of the muscle
     tension : float - tension of the muscle [N]
-    moving_work : int - 1 = with the generalized forces of moving points, 0 = without
+    moving_work : int - 1 = with the forces on the coordinates by which path points move within their bodies,
+        0 = without
     work : PathWork - pieces of the path
     wrench : (n_body, 6) - moment about the reference point and force on every body that the path touches
-    tau : (n_v,) - generalized forces of moving points, which act on no body
+    tau : (n_v,) - forces on the coordinates by which path points move, which act on no body
     """
     for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):
         for end in range(2):

@@ -1,5 +1,5 @@
-"""One Rosenbrock step of a simulation, or one part of a step that is split because friction changes fast
-within it.
+"""One Rosenbrock step of a simulation, or one substep of a step that is split because friction changes fast
+within it (kernels/forces/kinks).
 
 The embedded error, the difference from a second method of lower order, shows whether the step was small
 enough. If sliding reverses within a step, the embedded error is far larger than the true error; it is then a
@@ -49,17 +49,17 @@ class StepOptions(NamedTuple):
 
     step: float  # [s]
     secant: int  # 1 = secant slope where friction would reverse within the step, 0 = exact slope
-    split: int  # largest number of parts of a step where friction reverses, 1 = never split
-    fraction: float  # largest change of a sliding speed within a part, relative to that speed [1]
+    split: int  # largest number of substeps of a step where friction reverses, 1 = never split
+    fraction: float  # largest change of a sliding speed within a substep, relative to that speed [1]
     floor: float  # the same, relative to the transition velocity; the larger one counts [1]
     tolerance: float  # embedded error relative to the speed above which a step counts as too large [1]
 
 
 @inlined
 def part(options, simulation, rest, v, work):
-    """Return the length [s] of the next part of a time step that is split where friction changes fast.
+    """Return the length [s] of the next substep of a time step that is split where friction changes fast.
 
-    A part is so short that sliding speeds change little within it, judged by the derivatives at its start;
+    A substep is so short that sliding speeds change little within it, judged by the derivatives at its start;
     it is the rest of the step if steps are not split.
 
     options : StepOptions - options of the time steps
@@ -108,11 +108,11 @@ def find_jerk(v, v_dot, stages, jerk_out):
 
 @inlined
 def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
-    """Advance q and v by one step, or by the next part of one; return (status, error, length).
+    """Advance q and v by one step, or by its next substep; return (status, error, length).
 
     The error is the largest embedded error of a speed, divided by that speed plus SLOW. If it is above the
-    tolerance, the status is ERROR_LARGE. The length [s] is that of the part that was done; it is 0 if the
-    state has not advanced.
+    tolerance, the status is ERROR_LARGE. The length [s] is that of the step or substep that was done;
+    it is 0 if the state has not advanced.
 
     simulation : Simulation - bodies, and the force elements between them
     tableau : Tableau - coefficients of the Rosenbrock method

@@ -75,8 +75,8 @@ def know_nothing(errors):
 
 @njit
 def add_coordinates(first, X):
-    """Write the derivatives of all tangent coordinates, an identity matrix, into columns first to first + n_v
-    - 1 of X : (n_v, K).
+    """Write the derivatives of all tangent coordinates with respect to the pose, an identity matrix, into
+    columns first to first + n_v - 1 of X : (n_v, K), which has a column for each of K numbers.
     """
     for d in range(X.shape[0]):
         for k in range(X.shape[0]):
@@ -85,13 +85,16 @@ def add_coordinates(first, X):
 
 @njit
 def covary_kinds(M, X, first, row, C_out):
-    """Write the covariances of the tangent coordinates that ALL errors and NOISE alone cause.
+    """Write the covariances X' M X of the tangent coordinates: by all errors of the markers, and by their
+    noise alone.
 
-    M : (2, n_v, n_v) - covariances of the gradient, lower triangles
-    X : (n_v, K) - sensitivities to the gradient, one number in each column
+    M : (2, n_v, n_v) - covariances of the objective's gradient, by all errors (index ALL) and by noise (index
+        NOISE), lower triangles
+    X : (n_v, K) - sensitivities of K numbers to this gradient: column k is P f, with the derivatives f of
+        number k and P of the module; the numbers from `first` on are the n_v tangent coordinates
     first : int - column of the first tangent coordinate
     row : (K,) - working space
-    C_out : (2, n_v, n_v) - covariances, written
+    C_out : (2, n_v, n_v) - covariances of the tangent coordinates, indices ALL and NOISE, written
     """
     for of in range(2):
         covary(M[of], X, first, row, C_out[of])
@@ -102,9 +105,9 @@ def covary(M, X, first, row, C_out):
     """Write the covariance X' M X of the n_v numbers whose sensitivities are the columns of X from `first`
     on.
 
-    M : (n_v, n_v) - covariance of the gradient, lower triangle
-    X : (n_v, K) - sensitivities to the gradient
-    first : int - index of the first of these columns
+    M : (n_v, n_v) - covariance of the objective's gradient, lower triangle
+    X : (n_v, K) - sensitivities of K numbers to this gradient, one number in each column
+    first : int - index of the first of these n_v columns
     row : (K,) - working space
     C_out : (n_v, n_v) - symmetric, written
     """

@@ -88,7 +88,7 @@ def find_unreliable(model, method, dt, options, check, frame_state, ranges, solv
     frame_state : FrameState - state of the solver after the frame
     ranges : Ranges - ranges of residuals, updated
     solver : Work - its pose, marker.model and matrix factors are read
-    X : (n_v, K or more) - sensitivities of the numbers to the gradient
+    X : (n_v, K or more) - sensitivities of the published numbers to the gradient, one number in each column
     work : ReliabilityWork - working space, written
     """
     markers, health, x = model.markers, frame_state.health, work.vectors[0]
@@ -168,10 +168,10 @@ def weigh(model, roles, b, w, place, limit, solver, X, work):
     roles : Roles - of the method whose matrix factors are in solver
     b : int - index of the marker's body
     w : float - weight of the marker
-    place : (3,) - position of the marker in ground [m]
+    place : (3,) - position of the model marker in ground [m]
     limit : (3,) - limits of the standard deviations of a joint's angles [rad]
     solver : Work - working space of the solver; its fields pose and factors are read
-    X : (n_v, K or more) - sensitivities of the numbers to the gradient
+    X : (n_v, K or more) - sensitivities of the published numbers to the gradient, one number in each column
     work : ReliabilityWork - working space, written
     """
     along, slopes, least, d = work.along, work.slopes, work.least, work.vectors[2]

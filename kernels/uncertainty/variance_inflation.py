@@ -39,7 +39,7 @@ def inflate_variance(model, options, health, weight, shown, errors, solver, X, r
         [1]
     errors : MarkerErrors - its variance and step are read, its usual is written
     solver : Work - its pose and marker.model are those of the solution; its delta is written
-    X : (n_v, K) - sensitivities of the numbers to the gradient
+    X : (n_v, K) - sensitivities of K numbers to the gradient of the objective, one number in each column
     row : (K,) - working space
     value : (K,) - variances of the numbers, updated
     """
@@ -96,7 +96,7 @@ def add_error(model, m, weight, solver, X, row_out):
     m : int - index of the marker
     weight : (n_marker,) - weights of the markers in this frame
     solver : Work - its pose and marker.model are read, its delta is written
-    X : (n_v, K) - sensitivities of the numbers to the gradient
+    X : (n_v, K) - sensitivities of K numbers to the gradient of the objective, one number in each column
     row_out : (K,) - variances per variance of the marker, written
     """
     b, w, along = model.markers.body[m], weight_of(model.markers.weight, m, weight[m]), solver.delta

@@ -91,8 +91,8 @@ class _ResultFrames:
 
     Attributes
     ----------
-    offset_ns : time of day minus the recorder's clock [ns], 0 = not known; n_left : number of frames that
-        match no descriptor
+    offset_ns : Unix time minus the time of the recorder's clock [ns], 0 = not known
+    n_left : number of frames that match no descriptor
     """
 
     def __init__(self, offset_ns: int) -> None:
@@ -172,7 +172,7 @@ class _Written:
 
 
 def wall_offset_ns(recording: Path) -> int:
-    """Return the time of day minus the recorder's clock, from the beginning of the recording [ns]; 0 if
+    """Return the Unix time minus the time of the recorder's clock at the beginning of a recording [ns]; 0 if
     unknown.
     """
     try:

@@ -323,8 +323,7 @@ class GaitPhase:
 
     Attributes
     ----------
-    feet : swing detection of each foot
-    strides : stride of each foot
+    feet, strides : detection of swings, and stride, of each foot
     """
 
     def __init__(self, n_foot: int) -> None:
@@ -337,7 +336,8 @@ class GaitPhase:
         self._pressed = [[-math.inf] * n_foot for _ in self._late]  # and the witness
 
     def add(self, time: float, places: Sequence[float]) -> None:
-        """Process a sample at a time [s]; places : positions of all feet, NaN = not known [m, rad]"""
+        """Process a sample at a time [s]; places : one number for each foot: its forward position relative to
+        the pelvis [m], or the flexion of the hip of its leg [rad]; NaN = not known"""
         passed = time - self._time
         self._time = time
         if passed < 0.0:

@@ -24,8 +24,8 @@ VARYING = re.compile(r"\d+(?:\.\d+)?|\bright\b|\bleft\b|\b[RL](?=[A-Z.])[\w.]+")
 """Pattern of what varies in a sentence on one leg: numbers, sides and labels."""
 SIDES = ("right", "left")
 FEW = re.compile(
-    r"((?:right and left|right|left) leg: )?the (\w+) has two markers \((.*)\): "
-    r"its rotation follows from the joints alone"
+    r"((?:right and left|right|left) leg: )?the (\w+) has two markers \((.*)\), "
+    r"which cannot determine its rotation, so the joints alone determine it"
 )
 """Pattern of notes on a segment that the joints turn, after both legs were put together."""
 
@@ -100,6 +100,7 @@ def segments_together(sentences: Sequence[str]) -> list[str]:
         elif segments := legs.pop(match[1] or "", []):
             listed = f"{', '.join(segments[:-1])} and {segments[-1]}"
             said.append(
-                f"{match[1] or ''}two markers on {listed}: their rotations follow from the joints alone"
+                f"{match[1] or ''}two markers on {listed} cannot determine the rotations of these segments, "
+                "so the joints alone determine them"
             )
     return said

@@ -29,7 +29,7 @@ from streams.messages import Curves, Session
 from streams.receiving.ring import ReceivedFrame
 
 FEET = {"": WALKING, "as marked": AS_MARKED, "flat": FLAT}
-"""Ways in which the foot stands, by the words of a record."""
+"""Ways to compute the axes of the foot (kernels/conventional/leg), by `ConventionalLeg.stands`."""
 JOINTS = ("pelvis", "hip", "knee", "ankle", "foot")
 """Three of ANGLES each."""
 MEANING = {
@@ -59,8 +59,9 @@ class ConventionalAngles(Stage):
     ) -> None:
         """Prepare the angles of the legs that have parameters of the conventional gait model.
 
-        records : parameters of each leg by side; itself : whether the orientation of the feet is taken from
-            the markers as it is, because the trial is the static trial of these parameters
+        records : parameters of each leg by side
+        itself : whether the frames are those of the recording for which the parameters were prepared, so that
+            `ConventionalLeg.stands` is true of them (see `legs_of`); False for a stream
         walk : (3,) - direction of walking in a recording that is oblique to the laboratory; else None
         """
         super().__init__()
@@ -146,9 +147,11 @@ def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itse
 
     records : side of a leg -> its parameters
     names : names of the rows in the array of markers; one more row after them is NaN, for missing markers
-    itself : whether the parameters were determined for this trial, so that their entry on the feet in it
-        applies (`stands`: standing flat, standing as the markers show, or walking); false for streams, whose
-        feet count as walking
+    itself : whether the frames are those of the recording for which the parameters were prepared. Then their
+        entry `stands` applies: if this recording is the static trial itself, the axes of the foot are found
+        from the heel and toe markers, with the sole assumed level ("flat") or inclined as these markers are
+        ("as marked"); else ("") from ankle and toe, with the foot offsets of the static trial, as in walking.
+        False for a stream, for which they are always found as in walking
     """
     role = np.zeros((len(records), len(ROLES)), np.int64)
     for k, (side, leg) in enumerate(records.items()):

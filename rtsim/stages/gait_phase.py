@@ -278,8 +278,12 @@ def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]],
 
 
 def moved_by_a_joint(feet: list[tuple[int, int]], model: Model) -> list[tuple[int, int]]:
-    """Return those of these feet that a joint moves relative to another body: the root body of the model is
-    left out, as nothing shows its motion in the gait.
+    """Return the feet, (body, side) each, whose body a joint connects to another body of the model.
+
+    A foot that is itself a root body is left out: there is no body at the root of its leg, such as the
+    pelvis, relative to which its forward position could be measured.
+
+    feet : index of the body of each foot, and its side (0 right, 1 left)
     """
     return [(body, side) for body, side in feet if model.tree.parent[body] >= 0]
 

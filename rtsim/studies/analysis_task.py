@@ -2,8 +2,8 @@
 changed by the case.
 
 Data that cases share are read once in each process: the recording, and the person if no case changes it. If
-cases change only the weights of soft elements (of the knee model), the stages of the run are reused, too, and
-the weights are replaced in them.
+cases change only the weights of soft constraints (such as the ligaments of the knee model), the stages of the
+run are reused, too, and the weights are replaced in them.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class AnalysisTask:
             return ResultColumns(solved(run, self._ready_for(run, what, seed)))
 
     def _with_weights(self, tables: dict[str, Any]) -> Results:
-        """Analyse the recording with other weights of soft elements, using the existing stages, and return
+        """Analyse the recording with other weights of soft constraints, using the existing stages, and return
         the results; tables : nested tables of the model, with these weights
         """
         method = method_of(self.run, self.spec)
@@ -198,8 +198,8 @@ def base_run(spec: StudySpec, folder: str) -> RunConfig:
 
 
 def only_weights(spec: StudySpec, method: str) -> bool:
-    """Return whether the cases of a study differ only in the weights of soft elements of a method of the
-    model, and no noise is added. Then one set of stages can solve all cases.
+    """Return whether the cases of a study differ only in the weights of soft constraints of this method of
+    the model, and no noise is added to the markers. Then one set of stages can solve all cases.
     """
     start = f"model.methods.{method}.soft."
     keys = [key for one in spec.parameters for key in one.keys]

@@ -42,9 +42,9 @@ def changed_keys(parameter: StudyParameter, bases: Tables) -> tuple[ChangedKey, 
         root, _, below = key.partition(".")
         if root not in bases or not below:
             raise ConfigError(
-                f"the key {key!r} does not belong to a table", where=where,
+                f"the key {key!r} names no value in a table that the study can change", where=where,
                 allowed=", ".join(f"{name}.KEY" for name in bases),
-                remedy="write the key from the top, such as model.NAME",
+                remedy="begin the key with the name of the table, as in model.NAME",
             )  # fmt: skip
         steps = place_of(bases[root], below, where)
         base = value_at(bases[root], steps)

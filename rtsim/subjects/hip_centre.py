@@ -24,11 +24,13 @@ DAVIS_THETA, DAVIS_BETA = 0.5, 0.314
 class Predictors(NamedTuple):
     """Predictors of a regression for a pelvis and one leg [mm]; unknown lengths are NaN.
 
-    width, depth : (n, 1) - distances of the bone between the ASIS, and from mid-PSIS to mid-ASIS
+    width : (n, 1) - distance between the markers on both ASIS in each frame
+    depth : (n, 1) - distance from mid-PSIS to mid-ASIS in each frame: between the bony landmarks under the
+        markers or, for a regression whose `of_markers` is true, between the markers
     leg_length : length of the leg; mean_leg_length : mean length of both legs; asis_trochanter : distance
         from ASIS to trochanter
-    inter_asis : distance between the ASIS of the person, constant over the frames; marker_radius : radius of
-        the markers
+    inter_asis : distance between both ASIS as stored with the trial, else the mean of `width` over the frames
+    marker_radius : radius of the markers
     """
 
     width: Array
@@ -49,7 +51,8 @@ class HipRegression(NamedTuple):
 
     of : the function that computes it; source : publication
     needs_leg : whether it needs the length of the leg
-    of_markers : whether its distances are measured between markers, not between the bony landmarks under them
+    of_markers : whether the pelvic depth that it needs, and the position of the hip centre that it returns,
+        refer to the markers on ASIS and PSIS, not to the bony landmarks under them
     """
 
     source: str
@@ -286,7 +289,7 @@ def _predictors(
     """Return what a regression of the hip centre needs of one leg; an unknown length of the leg is replaced
     by that of the other one, and ConfigError is raised if both are unknown but needed.
 
-    width, depth : (n, 1) distances between the ASIS, and from mid-PSIS to mid-ASIS [mm]
+    width, depth : (n, 1) distances between the ASIS markers, and from mid-PSIS to mid-ASIS [mm]
     name : name of the regression
     """
     own, mean = measures.of(side), measures.mean_leg_length

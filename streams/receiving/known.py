@@ -16,9 +16,10 @@ from streams.receiving.checks import CaptureClockCheck, OrderCheck
 MOST_KNOWN = 8
 """Sessions known at a time."""
 STRETCH_NS = 50_000_000
-"""Frames within so long count once [ns]."""
+"""Interval of time: all frames of a session within one interval count once [ns]."""
 AHEAD = 4
-"""A session overtakes the one that leads when it has so many stretches more."""
+"""A session replaces the leading one if its frames came in more intervals than those of the leading one, by
+more than this number."""
 SHORTEST_SILENCE_NS, LONGEST_SILENCE_NS = 250_000_000, 3_000_000_000
 """A session pauses when no frame has come for ten of its periods, within these bounds [ns]."""
 IRREGULAR_SILENCE_NS = 1_000_000_000
@@ -97,7 +98,7 @@ class KnownSession:
 
     def goes_on_beside(self, leader: KnownSession, t_ns: int) -> bool:
         """Return whether this session replaces the leading one, `leader`, which pauses: whether frames of
-        this session have continued to come for some time since then.
+        this session have come for at least 50 ms since the last frame of the leading session.
 
         A single frame is not enough: after a pause of the whole stream, the first frame may be of any
         session. The method is called at each frame of this session.
@@ -107,14 +108,17 @@ class KnownSession:
         return t_ns - self._beside_ns >= STRETCH_NS
 
     def holds(self, t_ns: int) -> bool:
-        """Return whether frames of this session have come for some time and still come. Then no other
-        descriptor may use its id, and it can become the leading session when that one ends.
+        """Return whether frames of this session have come for at least 0.2 s (counted by intervals of 50 ms),
+        and the session does not pause.
+
+        Such a session is protected: another message that describes a session with the same id, but other
+        contents, is refused. It may also become the leading session when the present leading session ends.
         """
         return self._n_stretch > AHEAD and not self.pauses(t_ns)
 
     def outranks(self, other: KnownSession) -> bool:
-        """Return whether this session replaces another as the leading one, although that does not pause: its
-        frames have come for a clearly longer time, or for at least the same time and more than twice as many.
+        """Return whether this session replaces another as the leading one, although the other does not pause:
+        its frames have come for at least 0.25 s longer, or for at least as long and more than twice as many.
         """
         if self._n_stretch > other._n_stretch + AHEAD:
             return True

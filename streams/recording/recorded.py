@@ -1,4 +1,4 @@
-"""Reading of recordings, closed properly or cut by a crash, however damaged or malicious.
+"""Reading of recordings, also of those that were cut by a crash, damaged, or made to do harm.
 
 Checksums are verified. Damaged chunks are left out and reported; everything else is read.
 """
@@ -42,7 +42,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
     n_read : number of messages read so far
     n_damaged : number of damaged places in the file
     n_lost : number of messages lost in these places, by the counts in the file
-    cut : whether the file ends before its index
+    cut : whether the file ends before its index, as after a crash; known once everything was read
     metadata : name -> texts, as far as they were read
     """
 
@@ -241,7 +241,10 @@ def content_of(content: bytes, whole: bool) -> list[Channel | Message] | None:
 
 
 def read_messages(path: Path | str) -> RecordedMessages:
-    """Open a recording and return its messages, whether it was closed properly or cut by a crash.
+    """Open a recording and return its messages one after the other.
+
+    A recording that was not closed properly, as after a crash, is read up to where it ends; the attributes
+    of the result tell afterwards what was damaged or lost.
 
     Raises OSError when the file cannot be opened, and StreamError when it is not a recording or contains
     compressed chunks.

@@ -128,9 +128,10 @@ def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collec
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:
             joint.node.fail(
-                f"the coordinate {coordinate.name} of this joint is locked or used elsewhere in the "
-                "model, but in rtsim this kind of joint has no coordinates",
-                remedy="leave that out",
+                f"the coordinate {coordinate.name} of this joint is locked, prescribed or used elsewhere in "
+                "the model, but rtsim describes the rotation of an ellipsoidal joint by a quaternion instead "
+                "of these coordinates, so it can apply neither a lock nor another use of one of them",
+                remedy="unlock the coordinate, and remove the constraints and path points that refer to it",
             )
     turned = ", and the joint starts without a rotation" if any(c.default for c in joint.coordinates) else ""
     joint.node.document.note(

@@ -48,11 +48,11 @@ class KernelGroup(NamedTuple):
 
 GROUPS = {
     "solver": KernelGroup("the marker solver", call_solver),
-    "deviations": KernelGroup("standard deviations of the marker solver", call_deviations),
+    "deviations": KernelGroup("standard deviations of the marker solver's results", call_deviations),
     "simulation": KernelGroup("forward simulation", call_simulation),
     "model": KernelGroup("the marker solver of models with their own markers", call_model),
     "model-deviations": KernelGroup(
-        "standard deviations of models with their own markers", call_model_deviations
+        "standard deviations of the results for models with their own markers", call_model_deviations
     ),
     "coupled-simulation": KernelGroup("forward simulation with couplers", call_coupled),
     "moment-arms": KernelGroup("moment arms", call_moment_arms),

@@ -1,5 +1,5 @@
-"""The simulated device in the process of the model, without sockets; it answers within the call that
-sends.
+"""The simulated device in the process of the model, without sockets: when the model sends it an output, the
+device computes its answer within that call.
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ from streams.messages import Device, Output
 
 
 class InProcessPort:
-    """The model's port and the device's link in one object, with the same device as in a separate process.
+    """Connection of the model to a simulated device in the same process.
+
+    It is both ends at once: the model's port (in place of `streams.exchange.DevicePort`), by which the model
+    sends outputs and receives messages, and the device's link (`DeviceLink`), by which the device answers.
+    The device is the same as in a process of its own.
 
     Attributes
     ----------
     device : the device
-    taken : messages of the device since they were last read, with the time [ns]
+    taken : messages from the device that the model received by its last call of `receive`, each with the time
+        of that call [ns]
     """
 
     def __init__(self, spec: DeviceSpec) -> None:
@@ -31,21 +36,23 @@ class InProcessPort:
         ]
 
     def send(self, message: Output | Device) -> None:
-        """Pass the model's output to the device and advance it by a tick; its message becomes available."""
+        """Pass a message to the other side. An output of the model goes to the device, which advances by a
+        tick and answers by this method, too; the answer waits until the model calls `receive`.
+        """
         if isinstance(message, Device):
             self._coming.append(message)
         else:
             self.device.answer(message)
 
     def receive(self) -> bool:
-        """Move the device's message into `taken`; return whether there was one."""
+        """Move the messages that wait for the model into `taken`; return whether there were any."""
         t_ns = now_ns()
         self.taken = [(message, t_ns) for message in self._coming]
         self._coming = []
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Return whether a message is waiting; none can arrive later."""
+        """Return whether a message from the device waits for the model; none can arrive during the call."""
         return bool(self._coming)
 
     def newest(self, timeout_ms: int) -> None:

@@ -177,7 +177,12 @@ def subject_check_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
 
 
 def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:
-    """Return metadata for the descriptors of a run; markers : address of the marker stream, if any"""
+    """Return the metadata of a run (`Session.meta`) for the messages that describe its stream of results:
+    model, choices, source, addresses of the streams, vertical axis, and notes.
+
+    notes : sentences for users about the data and the person's calibration, "FILE: SENTENCE" each
+    markers : address of the marker stream; "" = there is none, and the address of the forces is left out, too
+    """
     streams = {"markers": markers, "forces": run.forces if markers else ""}
     addresses = {name: address for name, address in streams.items() if address}
     chosen: dict[str, Any] = {"chosen": list(run.chosen)} if run.chosen else {}
@@ -204,7 +209,7 @@ def fitting(note: str) -> str:
 
 
 def notes_of(stages: Sequence[Stage], run: RunConfig) -> list[str]:
-    """Return notes on the calibration of the tracked person."""
+    """Return sentences for users about the calibration of the tracked person."""
     kinematics = kinematics_of(stages)
     return notes_of_person(kinematics.subject, run)
 

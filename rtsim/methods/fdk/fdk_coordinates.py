@@ -150,12 +150,15 @@ def row_of_coordinate(model: Model, name: str) -> ElementRow:
                 normal_b=normal,
             )
     raise ConfigError(
-        f"force-dependent kinematics cannot free the coordinate {name!r} of this joint",
+        f"the coordinate {name!r} cannot be a degree of freedom of force-dependent kinematics",
         where="fdk.dofs",
-        allowed="a translation before all rotations of its joint and at right angles to the joint's other "
-        "translations, or a rotation in a joint with at most two other rotations, at right angles to them "
-        "if there are two; the coordinate itself must be the displacement or the angle",
-        remedy="name a joint angle, or an element of kind plane or distance along which the joint moves",
+        allowed="a displacement that is the only motion of its coordinate, in a joint whose displacements "
+        "all precede its rotations, and perpendicular to the joint's other displacements; or an angle that "
+        "is the only one of its joint, one of two about axes that are not almost parallel, or one of three "
+        "about mutually perpendicular axes; and either of them only if it is equal to the coordinate, not a "
+        "function of it",
+        remedy="name a joint angle instead, or an element of kind plane or distance along which the joint "
+        "moves",
     )
 
 

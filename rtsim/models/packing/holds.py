@@ -1,5 +1,9 @@
-"""Elements that act as exact constraints in a simulation, packed into the tables of
-kernels/rosenbrock/holds."""
+"""Packing of the exact constraints of a simulation ("holds") into the tables of kernels/rosenbrock/holds.
+
+They are contacts, ligaments and other elements of a model's file that the simulation enforces exactly, in
+place of a force law: a sphere stays on its plane, two points keep their distance. `simulation.holds` in the
+file names them; without it they are the hard constraints of the model's first method.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +29,11 @@ from rtsim.subjects.subject import Subject
 
 
 def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) -> Model:
-    """Add to a model the elements that its simulation keeps as exact constraints; ConfigError if an element
-    cannot be a constraint."""
+    """Add to a model the exact constraints that its simulation enforces (see the module); ConfigError if an
+    element cannot be one.
+
+    subject : person to whom the model is adapted; None = the model has its own sizes
+    """
     if subject is not None:
         spec = for_person(spec, subject)
     if not spec.held:

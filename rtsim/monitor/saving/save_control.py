@@ -1,4 +1,4 @@
-"""Saving of what the monitor window shows: with a dialogue, or at once in a run with a device."""
+"""Saving of what the monitor window shows: by a dialogue or, in a run with a device, at once without one."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ class SaveControl:
         return True
 
     def ask_and_save(self) -> None:
-        """Ask for the file and save; in a run with a device, which no dialogue may cover, save a picture
-        into the current folder at once.
+        """Save what the monitor window shows: ask for file and format (PNG, SVG or csv) in a dialogue.
+
+        In a run with a device no dialogue is opened, as it might cover the button for the emergency stop: a
+        PNG picture of the window is saved at once into the current folder, with date and time in its name.
         """
         name = time.strftime("rtsim-monitor-%Y%m%d-%H%M%S")
         if self.window.device.device is not None:

@@ -49,7 +49,11 @@ QUANTITIES = (
     ("s^tau", "1"),
 )
 SLACK, ROUNDING = 1e-6, 1e-9
-STRONGER = StatedBound("appendix B: the extensors were weakened so far that s^tau > 1", low=1.0 + ROUNDING)
+STRONGER = StatedBound(
+    "appendix B: the extensors were weakened so far that the fit has to raise their strength, by a factor "
+    "s^tau above 1",
+    low=1.0 + ROUNDING,
+)
 OTHER_PERSON = "from another person than the paper's child, whose trial is not shipped"
 BEFORE = (
     f"{OTHER_PERSON}; and the table of the paper contains tau_o* before the fit, but its text means "

@@ -123,7 +123,9 @@ def check_holds(run: RunConfig, spec: ModelSpec) -> None:
             f"the method {method} has {', '.join(how.soft)} as soft constraints, which transmit no force, so "
             "that the muscles alone would bear the load along them",
             where=RECRUITMENT,
-            allowed=f"the methods {', '.join(firm)}" if firm else "no method of this model",
+            allowed=f"the methods {', '.join(firm)}"
+            if firm
+            else "methods without soft constraints, of which this model has none",
             remedy=f"give --method {firm[0]}" if firm else "leave [recruitment] out",
         )  # fmt: skip
 

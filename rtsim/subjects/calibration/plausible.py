@@ -205,13 +205,13 @@ def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
         n = len(points)
         if n < 3 or spread_of(points) < MIN_SPREAD:
             count = {1: "one marker", 2: "two markers"}.get(n, f"{n} markers almost on a line")
-            who = "its rotation follows from the joints alone"
+            who = "the joints alone determine it"
             if segment == "thigh" == next(iter(markers)):
-                who = (
-                    "its rotation follows only from the knee, and knee angles might be wrong by 20 "
-                    "degrees or more"
-                )
-            notes.append(f"the {segment} has {count} ({', '.join(points)}): {who}")
+                who = "the knee alone determines it, and knee angles might be wrong by 20 degrees or more"
+            notes.append(
+                f"the {segment} has {count} ({', '.join(points)}), which cannot determine its rotation, so "
+                f"{who}"
+            )
     return notes
 
 

@@ -1,8 +1,13 @@
-"""Estimation of a person's standing pose from markers without names: heading, middle, stature, and the lines
-of the legs.
+"""Estimation of a person's standing pose from markers without names.
 
-All headings and statures and several middles are tried. The pose whose landmarks (`landmark_places`) explain
-most markers is selected; its certainty follows from the score of the best pose with another heading.
+The pose consists of the heading (the direction in which the person faces), the stature, and the middle: where
+the plane of symmetry between right and left lies along the person's axis to the right. For each pose that is
+tried, a line from the ankle to the hip of each leg is estimated, too.
+
+Headings all around in steps of 5 degrees and statures in steps of 3 % are tried; for each heading one or two
+positions of the middle, each halfway between markers that could mirror each other (`middles_of`). The pose
+whose typical landmark positions (`landmark_places`) explain most markers is selected and refined. How certain
+it is follows from the score of the best pose with a clearly different heading or stature.
 """
 
 from __future__ import annotations
@@ -49,11 +54,11 @@ TALL = (0.5, 1.15)
 STEP = 5.0
 """Step between headings that are tried first [deg]."""
 FINE = (np.arange(-3.0, 4.0, 1.0), np.linspace(-0.02, 0.02, 5), np.linspace(0.97, 1.03, 5))
-"""Headings [deg], middles [m] and statures (factors) that are tried about the best one."""
+"""Changes of heading [deg] and middle [m], and factors of the stature, that are tried on the best pose."""
 PAIRED = (0.03, 0.045, 0.7)
 """Tolerances of markers that mirror each other: differences in height and depth, and distance [m]."""
 NEAR = 0.02
-"""Standard deviation of the middle between two such markers [m]."""
+"""Standard deviation of the position of the middle that two such markers show [m]."""
 SAME_MIDDLE = 0.04
 OTHER_WAY = 40.0
 """A heading that differs by more is another one [deg]."""
@@ -90,7 +95,7 @@ class StandingPose(NamedTuple):
     """Pose of a person in a static trial.
 
     heading : direction in which the person faces, an angle about Y [deg]
-    middle : position of the middle of the body along the person's axis to the right [m]
+    middle : position of the body's plane of symmetry along the person's axis to the right [m]
     stature : body height [m]; score : how well the pose explains the markers
     doubt : score of the best pose with another heading or stature
     """

@@ -35,9 +35,13 @@ class NameReading(NamedTuple):
 
     roles : landmarks on which it may be ("roles", such as "epicondyle_lateral"); side : right, left or "" =
         not stated
-    segment : segment of the leg on which shipped marker maps track a marker of that name; or, for a marker
-        that is not on a leg, one of TRUNK, SHOULDER, FOLLOWED_SHOULDER (a shoulder that is tracked with the
-        trunk), ELSEWHERE (trunk, arms or head), COMPUTED_POINT (not a marker); "" = not known
+    segment : segment of the leg, or the pelvis, on which the marker is, by the shipped marker maps or by
+        words in its name; "" = not known. For other markers it is one of these:
+        TRUNK : shipped maps track a marker of that name as one of the trunk
+        SHOULDER : on a shoulder; shipped maps use it only for the axes of the trunk
+        FOLLOWED_SHOULDER : on a shoulder; shipped maps use it for these axes and track it with the trunk
+        ELSEWHERE : in no shipped map, but a word in the name means a part of trunk, arms or head
+        COMPUTED_POINT : not a marker, but a point that a program computed, such as a joint centre
     """
 
     roles: frozenset[str] = frozenset()

@@ -26,7 +26,8 @@ OPTION = "--person"
 MOST = 32
 """Number of persons that are looked at, those with the most markers."""
 Share = Callable[[Sequence[str]], float]
-"""Names of markers -> part of those that are wanted which are there [1]."""
+"""Function that returns, for the names of a person's markers, which fraction of the needed markers is among
+them [1]. The needed markers are those of the subject, of the model or of a marker map."""
 
 
 class Choice(NamedTuple):
@@ -70,7 +71,7 @@ def read_one(
 ) -> MarkerTrial:
     """Read the markers of one person from a file, with notes on the choice if there are several persons.
 
-    share : function that returns which fraction of the needed markers a person has
+    share : function that returns which fraction of the needed markers (see Share) a person has
     person : name of the person; "" = chosen by the markers
     strict : whether a file of only one person with another name raises ConfigError
     """
@@ -93,7 +94,7 @@ def choose_in(
 ) -> Choice:
     """Choose the person in a trial whose markers are used, by the markers that any frame shows.
 
-    share : function that returns which fraction of the needed markers a person has
+    share : function that returns which fraction of the needed markers (see Share) a person has
     person : requested person
     known : name of a person who is preferred if nobody is requested, such as the subject's -> reason in words
     strict : whether a trial of only one person with another name raises ConfigError
@@ -114,7 +115,7 @@ def choose(
 ) -> Choice:
     """Choose the person whose markers are used, in a file or a stream with these marker names.
 
-    share : function that returns which fraction of the needed markers a person has
+    share : function that returns which fraction of the needed markers (see Share) a person has
     person : requested person
     known : name of a person who is preferred if nobody is requested, such as the subject's -> reason in words
 
@@ -161,9 +162,15 @@ def nobody(person: str, where: str, persons: Sequence[str]) -> ConfigError:
 
 
 def persons_by(names: Sequence[str], share: Share) -> dict[str, list[int]]:
-    """Group markers by person by the colons in the labels. If no label has a colon, other separators are
-    tried if the needed markers are not among the plain labels, but are complete once a prefix is removed; so
-    R_ASIS is not read as a person R.
+    """Return the indices of each person's markers by the name of the person, which stands before a colon in
+    the labels, as in Anna:RASI; markers without a name are listed under "unnamed".
+
+    If no label has a colon, the name may also stand before the first "_", ".", "-" or blank, as in Anna_RASI.
+    Labels are split there only if fewer than 70 % of the needed markers are found among the whole labels, and
+    at least 70 % among those of one person after the split; so R_ASIS is not read as a marker of a person R.
+
+    names : labels of the markers
+    share : function that returns which fraction of the needed markers is among given marker names (Share)
     """
     if any(COLON in name for name in names) or share(names) >= ENOUGH:
         return persons_of(names)

@@ -342,7 +342,7 @@ def test_angles_that_cannot_be_are_told() -> None:
             lambda: block("ball", ("swing",)),
             "'swing' names no constraint of the method, and no coordinate, .* bend, tilt, twist",
         ),
-        (lambda: build_askew(askew), "cannot free the coordinate 'twist'"),
+        (lambda: build_askew(askew), "the coordinate 'twist' cannot be a degree of freedom"),
     ):
         with pytest.raises(ConfigError, match=words):
             make()
