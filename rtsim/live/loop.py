@@ -24,10 +24,10 @@ from rtsim.live.inputs.inputs import Input
 from rtsim.live.inputs.mailbox import Mailbox
 from rtsim.live.latency import StageTimes
 from rtsim.live.marks import Marks
-from rtsim.live.processes.awake import on_processor_awake
+from rtsim.live.processes.awake import processor_awake
 from rtsim.live.processes.gc_control import gc_paused
 from rtsim.live.processes.memory_growth import MemoryGrowth
-from rtsim.live.processes.thread_priority import PrioritySharing, with_priority
+from rtsim.live.processes.thread_priority import PrioritySharing, pinned, with_priority
 from rtsim.live.result_session import FrameResult, ResultSession
 from rtsim.stages.stage import Stage, StageCommand
 from streams.account import LONGEST_NAME, Sentences, account, plain
@@ -43,6 +43,10 @@ STALE_NS = 250_000_000
 MOST_OF_STAGES = 32
 """Largest number of the stages' messages in one telemetry, so that they leave room for others."""
 INTERRUPTED = "the run was interrupted"
+MAY_SLEEP = (
+    "No processor can be kept awake for this run (on Linux it takes root, and a processor that no other run "
+    "with --urgent keeps awake), so a time step may begin later by tens of microseconds."
+)
 
 
 class ResultSink(Protocol):
@@ -120,7 +124,7 @@ class Loop:
         """Process the frames of the input until it ends; return the reason of the end."""
         before = n_compiled()
         with (
-            on_processor_awake(self.urgently),
+            processor_awake(self.urgently) as awake,
             with_priority(self.urgently or self._first) as self.granted,
             gc_paused(),
             counting_collections(self.counters),
@@ -128,8 +132,12 @@ class Loop:
         ):
             self._began_ns, self._cpu_ns = now_ns(), time.process_time_ns()
             self._sharing = PrioritySharing() if self._first and self.granted else None
+            if self.urgently and awake is None:
+                self.control_events.append(MAY_SLEEP)
             try:
-                self._serve()
+                # the loop alone: threads that read sockets, as the source's, must not wait for its processor
+                with pinned(awake):
+                    self._serve()
             finally:
                 self.counters["compiled"] = n_compiled() - before
                 self._report(final=True)

@@ -27,10 +27,10 @@ from rtsim.device.exchange import DeviceExchange
 from rtsim.live.hardware.device_loop import TICK_PARTS, DeviceClock, hil_loop
 from rtsim.live.hardware.limb_parts import simulator_for
 from rtsim.live.latency import PERCENTILES, LatencyHistogram
-from rtsim.live.processes.awake import on_processor_awake
+from rtsim.live.processes.awake import processor_awake
 from rtsim.live.processes.children import Child
 from rtsim.live.processes.gc_control import gc_paused
-from rtsim.live.processes.thread_priority import may_have_priority, with_priority
+from rtsim.live.processes.thread_priority import may_have_priority, pinned, with_priority
 from rtsim.live.ticks import Ticks
 from rtsim.simulation.simulator import Simulator
 from streams.clock import now_ns
@@ -143,7 +143,7 @@ def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockS
         round(1e6 * spec.exchange.deadline_ms),
         round(spec.duration_s * spec.exchange.rate_hz),
     )
-    with gc_paused(), on_processor_awake(urgently), with_priority():
+    with gc_paused(), processor_awake(urgently) as awake, with_priority(), pinned(awake):
         ticks = Ticks(spec.exchange.rate_hz)
         for n in range(n_tick):
             if n > 0:

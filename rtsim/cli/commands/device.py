@@ -31,7 +31,7 @@ from streams.sockets import DEVICE_ADDRESS
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Like --priority first, but without its limit on processor time, and with a processor kept awake.",
+    help="Like --priority first, but without its limit on processor time.",
 )
 @PRIORITY_OPTION
 @click.option(
@@ -59,7 +59,6 @@ def command(
     from rtsim.config.runs.device_schema import DeviceSpec
     from rtsim.files.output import check_folder
     from rtsim.live.hardware.device_process import SimulatedDevice, listen_for_emergency
-    from rtsim.live.processes.awake import urgent
     from rtsim.live.processes.gc_control import gc_paused
     from rtsim.live.processes.thread_priority import may_have_priority, with_priority
 
@@ -78,8 +77,7 @@ def command(
         with (
             noting_requests(lambda number: device.stop()),
             gc_paused(),
-            urgent(urgently),
-            with_priority(first),
+            with_priority(first or urgently),
         ):
             device.run((lambda text: tell(f"rtsim: {text}")) if first else None)
         say({"state": "over", "ticks": device.n_tick})

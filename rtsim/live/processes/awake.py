@@ -7,110 +7,111 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rtsim.live.processes.thread_priority import pinned, processors, with_priority
+from rtsim.live.processes.thread_priority import processors
+from streams.readable import readable
 
 WAKING = "/sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us"
 """File of Linux in which the time that a processor may take to wake up is limited [us]; "n/a" = it may take
 none, so that it does not sleep, "0" = no limit."""
+LOCKS = "/run/rtsim"
+"""Folder with a file for each processor, locked while a run keeps it awake. The file contains the former
+limit until it has been set again. The folder is closed to others, who could hold a lock for ever."""
 FASTEST = "/sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq"
-END_S = 1.0
-"""Longest wait for the companion's end [s]."""
+START_S, END_S = 2.0, 1.0
+"""Longest waits for the companion's answer and for its end [s]."""
 COMPANION = """
-import fcntl, signal, sys
+import fcntl, os, signal, stat, sys
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
     signal.signal(number, signal.SIG_IGN)
-path = sys.argv[1]
-lock = open(path)
+waking, folder, *numbers = sys.argv[1:]
+os.makedirs(folder, mode=0o700, exist_ok=True)
+own = os.lstat(folder)
+if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.geteuid() or own.st_mode & 0o077:
+    sys.exit(1)
+for number in numbers:
+    path = waking.replace("{}", number)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    lock = os.open(os.path.join(folder, f"awake-{number}"), flags, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        break
+    except BlockingIOError:
+        os.close(lock)
+else:
+    sys.exit(1)
+
+def limit(text):
+    with open(path, "w") as file:
+        file.write(text)
+
+former = os.pread(lock, 64, 0).decode()  # of a companion that was killed
+if not former:
+    with open(path) as file:
+        former = file.read(64).strip()
+    os.pwrite(lock, former.encode(), 0)
 try:
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    former = lock.read().strip()
-except BlockingIOError:
-    former = "0"
-fcntl.flock(lock, fcntl.LOCK_SH)
-with open(path, "w") as file:
-    file.write("n/a")
-print("awake", flush=True)
-sys.stdin.read()
-try:
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-except BlockingIOError:
-    sys.exit()
-with open(path, "w") as file:
-    file.write(former)
+    limit("n/a")
+    print(number, flush=True)
+    sys.stdin.read()
+finally:
+    limit(former)
+    os.ftruncate(lock, 0)
 """
-"""Program of the companion process. It limits the time, waits for the end of its input, which comes however
-its parent ends, and takes the limit back unless the companion of another run has it, too."""
+"""Program of the companion process. It takes the first of these processors that no other run keeps awake,
+limits its time to wake up, writes its number, waits for the end of its input, which comes however its parent
+ends, and sets the former limit again."""
 
 
 @contextmanager
-def urgent(wanted: bool = True) -> Iterator[bool]:
-    """Within the `with` block, give this thread priority and keep a processor from sleeping; yield whether
-    the priority was granted. Do nothing if it is not `wanted`.
-    """
-    with processor_awake(wanted), with_priority(wanted) as granted:
-        yield granted
-
-
-@contextmanager
-def on_processor_awake(wanted: bool = True) -> Iterator[bool]:
-    """Within the `with` block, keep this thread, and threads that it starts, on the processor that is kept
-    from sleeping; yield whether the system permits both. Do nothing if it is not `wanted`.
-
-    It is for the loop alone. Threads that read sockets, hear an emergency stop or are the device must not
-    depend on a processor that a loop may need for itself.
-    """
-    with processor_awake(wanted) as awake, pinned(best_of(processors()) if awake else None) as granted:
-        yield granted
-
-
-@contextmanager
-def processor_awake(wanted: bool = True) -> Iterator[bool]:
-    """Within the `with` block, keep one processor, `best_of` those that this thread may use, from sleeping;
-    yield whether the system permits this. Do nothing if it is not `wanted`.
+def processor_awake(wanted: bool = True) -> Iterator[int | None]:
+    """Within the `with` block, keep one of the processors that this thread may use from sleeping. Yield its
+    number, or None if it is not `wanted` or not possible.
 
     A processor that wakes up from a sleep takes tens of microseconds to do so, in a virtual machine more, and
-    finds its caches empty. It takes more power to stay awake, so this is for threads with deadlines of a
-    millisecond, and for one processor: a virtual machine of which no processor rests is stopped by its host
-    for milliseconds. Linux permits it to those, usually root, who may write the processor's limit of the
-    wake-up latency in /sys. The limit outlasts the process that sets it, so a companion process removes it at
-    the end, also if this process is killed.
+    finds its caches empty. It takes more power to stay awake, so this is for a loop with deadlines of a
+    millisecond, which should be pinned to that processor, and to which no other run pins a loop. One
+    processor is left to sleep if there are several: a virtual machine of which no processor rests is stopped
+    by its host for milliseconds. Linux permits it to those who may write WAKING and LOCKS, usually root. The
+    limit outlasts the process that sets it, so a companion process sets the former one again, after a kill,
+    too; if that was killed as well, the next run does.
     """
-    allowed = processors()
-    if not (wanted and allowed and sys.executable and sys.platform == "linux"):
-        yield False
+    ranked = ranking(processors())
+    if not (wanted and ranked and sys.executable and sys.platform == "linux"):
+        yield None
         return
-    with ExitStack() as stack:
-        try:
-            companion = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", COMPANION, WAKING.format(best_of(allowed))],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                process_group=0,  # Ctrl-C in the terminal is for the loop
-            )
-        except OSError:
-            yield False
-            return
-        stack.callback(_end, companion)
-        assert companion.stdout is not None
-        yield companion.stdout.readline() == b"awake\n"
+    candidates = [str(cpu) for cpu in ranked[: max(1, len(ranked) - 1)]]
+    try:
+        companion = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", COMPANION, WAKING, LOCKS, *candidates],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            process_group=0,  # Ctrl-C in the terminal is for the loop
+        )
+    except OSError:
+        yield None
+        return
+    try:
+        answer = companion.stdout
+        assert answer is not None
+        said = answer.readline().strip() if readable([answer], START_S) else b""
+        yield int(said) if said else None
+    finally:
+        with suppress(OSError, subprocess.TimeoutExpired):
+            companion.communicate(timeout=END_S)
 
 
-def _end(companion: subprocess.Popen[bytes]) -> None:
-    """Let the companion take the limit back, and wait for that."""
-    with suppress(OSError, subprocess.TimeoutExpired):
-        companion.communicate(timeout=END_S)
-
-
-def best_of(allowed: Sequence[int]) -> int:
-    """Return the last of those processors that can be fastest, as some are made to save power."""
+def ranking(allowed: Sequence[int]) -> list[int]:
+    """Return processors, those that can be fastest first, as some are made to save power; of equals the last
+    ones first, as they have less of the system's own work.
+    """
 
     def rank(cpu: int) -> tuple[int, int]:
         with suppress(OSError, ValueError):
             return int(Path(FASTEST.format(cpu)).read_text(encoding="ascii")), cpu
         return 0, cpu
 
-    return max(allowed, key=rank)
+    return sorted(allowed, key=rank, reverse=True)

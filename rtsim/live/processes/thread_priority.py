@@ -165,4 +165,5 @@ def pinned(cpu: int | None) -> Iterator[bool]:
     try:
         yield True
     finally:
-        os.sched_setaffinity(0, former)
+        with suppress(OSError):  # none of them may be allowed any more
+            os.sched_setaffinity(0, former)
