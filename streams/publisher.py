@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
 import zmq
@@ -33,7 +33,9 @@ MORE, DONTWAIT, SRCFD = int(zmq.SNDMORE), int(zmq.DONTWAIT), int(zmq.SRCFD)
 PREFIXES = frozenset(topic[:n] for topic in TOPICS for n in range(len(topic) + 1))
 """What a subscription to a published topic may be."""
 MOST_EARLY = 1024
-"""Connections that are not known yet whose subscriptions are kept for the next call of `service`."""
+"""Connections that are not known yet whose subscriptions are kept for the next calls of `service`."""
+EARLY_AT_ONCE = 32
+"""Of them, those that one call looks at again, in turns."""
 EARLY_NS = 10_000_000_000
 """Longest time for which they are kept [ns]; the guard knows a connection within milliseconds, on a machine
 that is busy otherwise within seconds."""
@@ -58,13 +60,13 @@ class _Open:
 
 
 class _Early:
-    """What a connection that the guard does not know yet has said: whether it wants each published topic, its
-    key, and when the first word came [ns]."""
+    """What a connection that the guard does not know yet has said: whether it wants each published topic, the
+    key of its newest word, when the first one came, and when before that no word waited [ns]."""
 
-    __slots__ = ("came_ns", "key", "wanted")
+    __slots__ = ("came_ns", "drained_ns", "key", "wanted")
 
-    def __init__(self, key: str, came_ns: int) -> None:
-        self.key, self.came_ns = key, came_ns
+    def __init__(self, came_ns: int, drained_ns: int) -> None:
+        self.key, self.came_ns, self.drained_ns = "", came_ns, drained_ns
         self.wanted: dict[bytes, bool] = {}
 
 
@@ -202,7 +204,7 @@ class Publisher(Closing):
         connection = guard.connection(fd)
         if connection is not None:
             self._judge_earlier(connection, fd)
-            return self._judge(connection, fd, word, key_of(message)) and _waits(word)
+            return self._judge(connection, fd, word, key_of(message), self._drained_ns) and _waits(word)
         if guard.has_ended(fd):
             self._cut = fd, inode_of(fd)
             return False
@@ -212,9 +214,12 @@ class Publisher(Closing):
         """Keep a word for a published topic of a connection that is not known yet; return whether a
         subscriber waits for the descriptor. place : its file descriptor and inode
         """
-        if word[1:] not in PREFIXES or (place not in self._early and len(self._early) >= MOST_EARLY):
+        if word[1:] not in PREFIXES:
             return False
-        self._early.setdefault(place, _Early(key, now_ns())).wanted[word[1:]] = word[:1] == b"\x01"
+        if place not in self._early and len(self._early) >= MOST_EARLY:
+            del self._early[next(iter(self._early))]  # the one that was looked at the longest ago
+        early = self._early.setdefault(place, _Early(now_ns(), self._drained_ns))
+        early.key, early.wanted[word[1:]] = key, word[:1] == b"\x01"
         return _waits(word)
 
     def _judge_earlier(self, connection: AcceptedConnection, fd: int) -> None:
@@ -223,19 +228,21 @@ class Publisher(Closing):
         if early is None:
             return
         for topic, adds in early.wanted.items():
-            self._judge(connection, fd, (b"\x01" if adds else b"\x00") + topic, early.key)
+            word = (b"\x01" if adds else b"\x00") + topic
+            self._judge(connection, fd, word, early.key, early.drained_ns)
 
     def _judge_early(self, now: int) -> None:
         """Check the words that came before their connection was known; now : present time [ns]."""
         guard = self._bound.guard
-        for (fd, inode), early in list(self._early.items()):
+        for fd, inode in list(islice(self._early, EARLY_AT_ONCE)):
             connection = guard.connection(fd) if guard is not None else None
             if connection is not None:
                 self._judge_earlier(connection, fd)
-            if inode_of(fd) != inode or is_over(early.came_ns, EARLY_NS, now):
-                self._early.pop((fd, inode), None)
+            early = self._early.pop((fd, inode), None)
+            if early is not None and inode_of(fd) == inode and not is_over(early.came_ns, EARLY_NS, now):
+                self._early[fd, inode] = early  # behind the others
 
-    def _judge(self, connection: AcceptedConnection, fd: int, word: bytes, key: str) -> bool:
+    def _judge(self, connection: AcceptedConnection, fd: int, word: bytes, key: str, drained_ns: int) -> bool:
         """Check a subscription of a connection; return whether it changes what the connection is subscribed
         to.
 
@@ -245,11 +252,12 @@ class Publisher(Closing):
         fd : file descriptor of the connection
         word : the subscription: a byte 1, or 0 for a cancellation, and the topic
         key : public key of the client, "" without keys
+        drained_ns : last time before the word at which none waited [ns]
         """
         topic, held = word[1:], connection.topics
         adds = word[:1] == b"\x01"
         # What was read before may be of a former connection under this number: nobody is guilty of it.
-        if not connection.sent(self._drained_ns):
+        if not connection.sent(drained_ns):
             if adds and topic in PREFIXES:
                 held.add(topic)
                 connection.kept = True

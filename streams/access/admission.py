@@ -32,14 +32,18 @@ class Admission:
         """
         self._closed_ns = now_ns()
 
-    def answer(self) -> None:
-        """Answer the waiting request to connect: yes, or no during a pause."""
-        version, request, *_ = self.socket.recv_multipart()
-        if not is_over(self._closed_ns, PENALTY_NS, now_ns()):
-            status, text = b"300", b"try again later"
-        else:
-            status, text = b"200", b"OK"
-        self.socket.send_multipart([version, request, status, text, b"", b""])
+    def answer(self, n_most: int) -> None:
+        """Answer the requests to connect that wait, n_most at the most: yes, or no during a pause."""
+        for _ in range(n_most):
+            try:
+                version, request, *_ = self.socket.recv_multipart(zmq.DONTWAIT)
+            except zmq.Again:
+                return
+            if not is_over(self._closed_ns, PENALTY_NS, now_ns()):
+                status, text = b"300", b"try again later"
+            else:
+                status, text = b"200", b"OK"
+            self.socket.send_multipart([version, request, status, text, b"", b""])
 
     def close(self) -> None:
         """Stop answering requests to connect."""

@@ -27,8 +27,8 @@ new [ms]."""
 REST, LONGEST_REST_MS = 20, 50
 """Rest after a look, in multiples of the time that it took, and longest rest [ms], so that a crowd costs
 the others little."""
-MOST_EVENTS = 1024
-"""Events of connections that are followed before the next look."""
+MOST_EVENTS = 64
+"""Events that are followed, and requests to connect that are answered, before the next look."""
 SAY_NS = 1_000_000_000
 """Sentences come at most once in this time [ns]."""
 
@@ -153,7 +153,7 @@ class Guard:
                     return
                 look_ms = min(look_ms, max(BUSY_LOOK_MS, rest_ms))
             if self._admission is not None and self._admission.socket in ready:
-                self._admission.answer()
+                self._admission.answer(MOST_EVENTS)
             began_ns = now_ns()
             if is_over(looked_ns, 1_000_000 * look_ms, began_ns):
                 busy = self._look()
@@ -195,15 +195,17 @@ class Guard:
         """Add the connection that libzmq has accepted under a file descriptor. By now it may be closed, and
         the descriptor be that of another file or of a later connection, whose event is still to come.
         """
-        wire = open_wire(fd, local_port=port)
-        if wire is None:
-            inode = inode_of(fd)
-            self._ended_ns[fd], self._ended_uid[fd] = now_ns(), None
-            if turn_away(fd, port):  # without a second handle nobody would know what it sends
+        try:
+            wire = open_wire(fd, local_port=port)
+        except OSError:  # without a second handle nobody would know what it sends
+            wire, inode = None, inode_of(fd)
+            if turn_away(fd, port):
                 self._shut[fd] = inode
                 self._last = "accepted when this program could open no more files"
                 self.n_cut += 1
                 self.pause()
+        if wire is None:
+            self._ended_ns[fd], self._ended_uid[fd] = now_ns(), None
             return
         former_ns, former_uid = self._ended_ns.get(fd, 0), self._ended_uid.get(fd)
         connection = AcceptedConnection(wire, self._allowance.burst, former_ns, former_uid)
@@ -220,7 +222,7 @@ class Guard:
 
     def _cut_guilty(self) -> int:
         """Shut down the connections that are marked as guilty; return how many."""
-        guilty = [fd for fd, connection in self._connections.items() if connection.guilty]
+        guilty = [fd for fd, connection in list(self._connections.items()) if connection.guilty]
         for fd in guilty:
             connection = self._connections.pop(fd)
             self._note_end(fd, connection)

@@ -6,10 +6,12 @@ called.
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import struct
 import sys
+from contextlib import suppress
 from typing import NamedTuple
 
 WATCHES = sys.platform == "linux"
@@ -42,11 +44,13 @@ def open_wire(
 
     Returns None if the descriptor no longer belongs to a connection with that port: libzmq closes descriptors
     in its own thread, and the system reuses their numbers. The connection stays open as long as the second
-    handle is open.
+    handle is open. Raises OSError if this program may open no more files.
     """
     try:
         copy = os.dup(fd)
-    except OSError:
+    except OSError as fault:
+        if fault.errno in (errno.EMFILE, errno.ENFILE):
+            raise
         return None
     try:
         wire = socket.socket(fileno=copy)
@@ -156,4 +160,5 @@ def allow_enough_files() -> None:
     present, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
     enough = ENOUGH_FILES if highest == resource.RLIM_INFINITY else min(ENOUGH_FILES, highest)
     if present != resource.RLIM_INFINITY and present < enough:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (enough, highest))
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (enough, highest))

@@ -7,6 +7,8 @@ unfinished one. Elsewhere, and for endpoints other than tcp://, it is not detect
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from streams.access.wire import WATCHES, n_received, n_unread, open_wire, port_of, shut
 from streams.clock import is_over, now_ns
 from streams.codec import MAX_PAYLOAD
@@ -70,7 +72,9 @@ class Unfinished:
         self.grows = False
         if self._fd is None or self._port is None:
             return False
-        wire = open_wire(self._fd, peer_port=self._port)
+        wire = None
+        with suppress(OSError):  # no more files may be opened
+            wire = open_wire(self._fd, peer_port=self._port)
         if wire is None:
             return False
         n_before, self._n = self._n, n_received(wire) - n_unread(wire)
