@@ -7,7 +7,15 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from rtsim.files.c3d_bytes.lists import shortened_bytes
-from rtsim.files.c3d_bytes.section import BYTE, INTEGER, MOST_ENTRIES, REAL, C3dParameter, Section
+from rtsim.files.c3d_bytes.section import (
+    BYTE,
+    INTEGER,
+    MOST_ENTRIES,
+    REAL,
+    C3dParameter,
+    Section,
+    decoded,
+)  # fmt: skip
 from rtsim.files.gait.events import OFF, STRIKE, GaitEvent
 from rtsim.files.markers.trial import count_of
 
@@ -93,8 +101,9 @@ def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str
     keys = ("NAMES", "CONTEXTS", "SUBJECTS")
     names, contexts, of = (section.texts("ANALYSIS", key)[:n_used] for key in keys)
     persons = {name for name in section.texts("SUBJECTS", "NAMES") if name}
+    short = decoded(shortened_bytes(subject.encode("utf-8"), LONGEST_TEXT)).casefold()
     there = {(name, context) for name, context, whose in zip_longest(names, contexts, of, fillvalue="")
-             if len(persons) < 2 or whose in ("", subject)}  # fmt: skip
+             if len(persons) < 2 or not whose or whose.casefold() == short}  # fmt: skip
     new = [v for v in values if (v.name, CONTEXTS[v.side]) not in there][: MOST_ENTRIES - n_used]
     notes = []
     if len(new) < len(values):

@@ -253,7 +253,13 @@ def test_values_that_are_there_are_not_doubled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("persons", "whose", "expected"),
-    [(["Anna", "Bo"], "Bo", 3), (["Anna", "Bo"], "Anna", 2), (["Anna", "Bo"], "", 2), (["Anna"], "Bo", 2)],
+    [
+        (["Anna", "Bo"], "Bo", 3),
+        (["Anna", "Bo"], "ANNA", 2),
+        (["Anna", "Bo"], "Anna", 2),
+        (["Anna", "Bo"], "", 2),
+        (["Anna"], "Bo", 2),
+    ],
 )
 def test_values_of_another_person_are_not_in_the_way(
     tmp_path: Path, persons: list[str], whose: str, expected: int
