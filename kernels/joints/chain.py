@@ -27,7 +27,7 @@ def chain_motion(chains, functions, tree, b, q, frame, pose_out):
     (pose_out.rate) are written as well.
 
     chains, functions : Chains, Functions - tree.chains and tree.functions, the tables of chain joints and of
-      the functions of their motions; None in a tree without chain and ellipsoidal joints: this function then
+      the functions of their motions; None in a tree without joints of these tables: this function then
       does nothing, and as it sees None in the type of the argument, the compiler leaves its code out
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -205,8 +205,8 @@ def chain_order(chains, tree, pose, b, factor, wrench, H):
     Added are - f_n' f_m' (s_n x s_m) . w for every pair in which motion n of dof i comes after motion m of
     dof j, and f_n'' s_n . w on the diagonal; s are unit twists, f functions, w is the wrench.
 
-    chains : Chains - tree.chains, the table of chain joints; None in a tree without chain and ellipsoidal
-        joints: this function then does nothing, and as it sees None in the type of the argument, the compiler
+    chains : Chains - tree.chains, the table of chain joints; None in a tree without joints of this
+        table: this function then does nothing, and as it sees None in the type of the argument, the compiler
         leaves its code out
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
