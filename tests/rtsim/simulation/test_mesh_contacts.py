@@ -102,7 +102,7 @@ def test_a_missing_file_is_named(tmp_path) -> None:
 def test_a_file_has_its_own_triangles() -> None:
     """Protects from a number of lines that does nothing."""
     surface = msgspec.structs.replace(FLOOR, plate_mm=None, file="a.stl", lines=8)
-    with pytest.raises(ValueError, match=r"surface_b.lines: the triangles of a surface from a file"):
+    with pytest.raises(ValueError, match=r"surface_b.lines: this key applies only to a computed surface"):
         with_contact(BALL, surface_b=surface)
 
 
