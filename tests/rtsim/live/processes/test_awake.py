@@ -117,6 +117,8 @@ def test_it_is_taken_back_after_a_kill(settings: Settings, eventually: Callable[
     settings.put(1, "250")
     with started(settings) as run:
         run.kill()
+    eventually(lambda: settings.of(1) != "n/a")
+    assert settings.of(1) in ("", "250")  # empty while it is written
     eventually(lambda: settings.of(1) == "250")
 
 
