@@ -39,8 +39,8 @@ MOST_WAITING = 2000
 """Messages of the device that one look takes from the socket: more than may wait there."""
 LARGEST_OUTPUT = 4096
 """An output is some 250 bytes; a larger one is refused [bytes]."""
-LOOK_NS = 50_000_000
-"""Interval at which the device's side looks after its connection [ns]."""
+LOOK_MS = 50
+"""Interval at which the device's side looks after its connection [ms]."""
 PARTS = 4
 """Identity and two parts are right, one more is told from them."""
 SILENT_NS = 250_000_000
@@ -329,7 +329,7 @@ class ModelLink(Closing):
             self._link.heard()
             if output is not None:
                 found = (output, t_arrived)
-        if found is None and is_over(self._looked_ns, LOOK_NS, now_ns()):
+        if found is None and is_over(self._looked_ns, 1_000_000 * self._link.wait_ms(LOOK_MS), now_ns()):
             self._looked_ns = now_ns()
             sentence = self._link.check()
             if sentence is not None:

@@ -18,6 +18,9 @@ ATTEMPT_NS = 500_000_000
 """Time after the loss of a connection at which a new attempt is made, if libzmq has made none by then
 [ns]."""
 
+FILLING_MS = 1
+"""Longest wait for a message while an unfinished one grows [ms]."""
+
 _STATE_AFTER = {
     zmq.EVENT_HANDSHAKE_SUCCEEDED: "connected",
     zmq.EVENT_HANDSHAKE_FAILED_AUTH: "refused",
@@ -74,12 +77,13 @@ class ClientLink:
         self._n_cut, self._cut_said_ns = 0, 0
         self.n_ended = self.n_lost = 0
 
-    @property
-    def fills(self) -> bool:
-        """Whether an unfinished message grew before the last `check`. Then `check` should be called again
-        soon, to stop an endless message in time.
+    def wait_ms(self, idle_ms: int) -> int:
+        """Return how long to wait for a message before the next `check` [ms]: `idle_ms`, and less while an
+        unfinished message grows, so that an endless one is stopped in time.
         """
-        return self._unfinished.grows
+        if self._unfinished.doubtful:
+            return 0
+        return min(FILLING_MS, idle_ms) if self._unfinished.grows else idle_ms
 
     def heard(self) -> None:
         """Record that a complete message was received."""

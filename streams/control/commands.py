@@ -316,7 +316,7 @@ def _answer(socket: ZmqSocket, link: ClientLink, command: Command, due_ns: int) 
         if not _send(socket, link, encode(command), due_ns):
             return None
         n_lost, again = link.n_lost, command.name in WITHOUT_TICKET
-        while not socket.poll(IDLE_MS):
+        while not socket.poll(link.wait_ms(IDLE_MS)):
             if now_ns() >= due_ns:
                 return None
             if again and link.n_lost > n_lost:

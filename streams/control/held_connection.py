@@ -134,7 +134,7 @@ class HeldControl(Closing):
         poller = zmq.Poller()
         poller.register(self._woken, zmq.POLLIN)
         poller.register(self._socket, zmq.POLLIN)
-        poller.poll(UNSENT_LOOK_MS if self._asked else LOOK_MS)
+        poller.poll(self._link.wait_ms(UNSENT_LOOK_MS if self._asked else LOOK_MS))
         with suppress(BlockingIOError):
             self._woken.recv(4096)
 
@@ -153,6 +153,8 @@ class HeldControl(Closing):
                 parts: list[bytes] | None = self._socket.recv_multipart(zmq.DONTWAIT)
             except zmq.Again:
                 parts = None
+            if parts is not None:
+                self._link.heard()
             self._link.check()  # after the answer: it would tell of an end before it
             if self._link.n_ended > self._n_lost:
                 self._n_lost = self._link.n_ended

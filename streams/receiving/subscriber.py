@@ -20,9 +20,8 @@ from streams.receiving.intake import Intake
 from streams.receiving.ring import ReceivedFrame, Ring
 from streams.sockets import HIGH_WATER, ZmqContext, client_socket, receive_rest
 
-IDLE_MS, FILLING_MS = 20, 1
-"""Longest wait of the thread for a message before it looks at anything else, and while an unfinished message
-grows [ms]."""
+IDLE_MS = 20
+"""Longest wait of the thread for a message before it looks at anything else [ms]."""
 
 
 class Subscriber(Closing):
@@ -140,7 +139,7 @@ class Subscriber(Closing):
             sentence = self._link.check(over=self._intake.ended)
             if sentence is not None:
                 events.say(sentence)
-            self._socket.rcvtimeo = FILLING_MS if self._link.fills else IDLE_MS
+            self._socket.rcvtimeo = self._link.wait_ms(IDLE_MS)
             self._intake.look_again(now_ns())
             events.flush(now_ns())
             return

@@ -10,14 +10,12 @@ from __future__ import annotations
 from contextlib import suppress
 
 from streams.access.wire import WATCHES, n_received, n_unread, open_wire, port_of, shut
-from streams.clock import is_over, now_ns
+from streams.clock import now_ns
 from streams.codec import MAX_PAYLOAD
 
 MOST_UNFINISHED = MAX_PAYLOAD + (64 << 10)
-"""More than any message of the protocol has before it is whole [bytes]."""
-DELIVERY_NS = 20_000_000
-"""Time for which bytes beyond that must have waited: libzmq's own thread may be stopped between reading the
-end of a message and delivering it [ns]."""
+"""More bytes than a message of the protocol has, with several reads of libzmq beside. libzmq delivers what
+one read has completed before it reads again, so a message that ended within these bytes has been delivered."""
 HEARTBEAT_RATE = 1024
 """Heartbeats are no messages, and come while nothing is sent; more than they need [bytes/s]."""
 
@@ -28,23 +26,24 @@ class Unfinished:
     Attributes
     ----------
     grows : whether bytes of an unfinished message came between the last two calls of `cut`
+    doubtful : whether there were too many of them at the last call of `cut`. If there is still nothing to
+        read, the message is endless.
     """
 
     def __init__(self, address: str) -> None:
         self._port = port_of(address) if WATCHES else None
         self._fd: int | None = None
-        self._heard = True
+        self._heard = False
         self._mark = self._n = 0
         self._mark_ns = 0
-        # the count that is more than a message can have, and when it was seen
-        self._beyond = 0
-        self._beyond_ns: int | None = None
-        self._read_on = False  # whether libzmq has read on since then
-        self.grows = False
+        self.grows = self.doubtful = False
 
     def connected(self, fd: int) -> None:
-        """Record a new connection under this file descriptor."""
-        self._fd, self._heard, self._beyond_ns = fd, False, None
+        """Record a new connection under this file descriptor.
+
+        Messages that were heard before may have come over it, as libzmq tells of a connection separately.
+        """
+        self._fd, self.doubtful = fd, False
         self._mark = self._n = 0
         self._mark_ns = now_ns()
 
@@ -65,11 +64,11 @@ class Unfinished:
     def cut(self) -> bool:
         """Close the connection if it carries an endless message; return whether it did.
 
-        Call it when there was nothing to read. A message counts as endless if more bytes have come since the
-        last complete message than a message may have, and if none is complete after libzmq has read on, as it
-        delivers what it read before, or DELIVERY_NS later.
+        Call it when there was nothing to read. A message counts as endless if, at a call, more bytes have
+        come since the last complete message than a message may have, and none is complete at the next call.
+        One call is not enough: messages may be completed between the attempt to read and the call.
         """
-        self.grows = False
+        doubtful, self.grows, self.doubtful = self.doubtful, False, False
         if self._fd is None or self._port is None:
             return False
         wire = None
@@ -78,17 +77,15 @@ class Unfinished:
         if wire is None:
             return False
         n_before, self._n = self._n, n_received(wire) - n_unread(wire)
-        self.grows = not self._heard and self._n > n_before
         if self._heard:
-            self._heard, self._beyond_ns = False, None
+            self._heard = False
             self._mark, self._mark_ns = self._n, now_ns()
-        elif self._beyond_ns is not None:
-            if self._read_on or is_over(self._beyond_ns, DELIVERY_NS, now_ns()):
-                shut(wire)
-                self.gone()
-                return True
-            self._read_on = self._n > self._beyond
-        elif self._n - self._mark > MOST_UNFINISHED + self._heartbeats():
-            self._beyond, self._beyond_ns, self._read_on = self._n, now_ns(), False
+        elif doubtful:
+            shut(wire)
+            self.gone()
+            return True
+        else:
+            self.grows = self._n > n_before
+            self.doubtful = self._n - self._mark > MOST_UNFINISHED + self._heartbeats()
         wire.close()
         return False

@@ -183,6 +183,7 @@ def _record_until(
             sentence = link.check(over=reception.over)
             if sentence is not None:
                 say(sentence)
+            socket.rcvtimeo = link.wait_ms(IDLE_MS)
             continue
         t_ns = now_ns()
         parts = receive_rest(socket, first)

@@ -10,6 +10,7 @@ import pytest
 from streams.control.commands import ControlServer
 from streams.control.held_connection import HeldControl
 from streams.errors import StreamError
+from streams.receiving import unfinished
 
 LOCAL = "tcp://127.0.0.1:0"
 GUARD_S = 120.0
@@ -51,6 +52,20 @@ def test_commands_are_answered_in_their_order_over_one_connection() -> None:
         assert answers.after(20) == [(str(n), True, f"set {n}") for n in range(20)]
         guard = server._bound.guard
         assert guard is None or len(guard._connections) == 1
+
+
+def test_answers_over_hours_are_no_endless_message(monkeypatch) -> None:
+    """Protects a window that stays open: many short answers together may be longer than one message."""
+    monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 2000)
+    monkeypatch.setattr(unfinished, "HEARTBEAT_RATE", 0)
+    answers = Answers()
+    with (
+        ControlServer(LOCAL, lambda c: (True, "x" * 100), ("set",)) as server,
+        HeldControl(server.address, GUARD_S) as held,
+    ):
+        for n in range(100):
+            held.ask("set", {"n": n}, answers.of("set"))
+            assert answers.after(n + 1)[-1][1]
 
 
 def test_a_lost_connection_is_made_anew_and_nothing_is_done_late(eventually) -> None:

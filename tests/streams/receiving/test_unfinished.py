@@ -43,53 +43,62 @@ def test_what_comes_before_the_first_look_counts(ends, monkeypatch):
     """Protects memory from a sender who begins with the connection: its first bytes are not given to it."""
     monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
     monkeypatch.setattr(unfinished, "HEARTBEAT_RATE", 0)
-    monkeypatch.setattr(unfinished, "DELIVERY_NS", 0)
     count = watched(ends)
     brought(ends, 100)
     assert [count.cut(), count.cut()] == [False, True]
 
 
-def test_a_message_may_wait_for_its_delivery(ends, monkeypatch):
-    """Protects honest senders of large frames: bytes that have only just been read are no endless message."""
-    monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
-    clock = [1_000_000_000]
-    monkeypatch.setattr(unfinished, "now_ns", lambda: clock[0])
-    count = watched(ends)
-    brought(ends, 100)
-    assert not any(count.cut() for _ in range(50))
-    count.heard()
-    assert not count.cut()
-    brought(ends, 100)
-    clock[0] += unfinished.DELIVERY_NS
-    assert not count.cut()
-    clock[0] += unfinished.DELIVERY_NS
-    assert count.cut()
-
-
-def test_what_was_read_before_a_later_read_has_been_delivered(ends, monkeypatch):
-    """Protects memory from many empty parts, each of which takes thirty times its bytes: who goes on is cut
-    off at once, without any wait; who pauses, or completes a message, is not.
+def test_an_endless_message_is_cut_at_the_next_look(ends, monkeypatch):
+    """Protects memory from many empty parts, each of which takes thirty times its bytes: no time is needed to
+    be sure, and a sender who pauses is no other.
     """
     monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
     monkeypatch.setattr(unfinished, "now_ns", lambda: 1_000_000_000)
     count = watched(ends)
-    for n, expected in ((100, False), (0, False), (1, False), (0, True)):
-        brought(ends, n)
-        assert count.cut() is expected
+    brought(ends, 30)
+    assert [count.cut(), count.doubtful, count.grows] == [False, False, True]
+    brought(ends, 30)
+    assert [count.cut(), count.doubtful] == [False, True]
+    assert count.cut()
 
 
-def test_a_message_that_is_complete_in_the_end_is_no_endless_one(ends, monkeypatch):
-    """Protects honest senders: a message that is delivered takes back the doubt, whatever was read on."""
+def test_a_message_that_is_complete_at_the_next_look_is_no_endless_one(ends, monkeypatch):
+    """Protects honest senders: a message that was completed between reading and look takes back the doubt."""
     monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
     monkeypatch.setattr(unfinished, "now_ns", lambda: 1_000_000_000)
     count = watched(ends)
-    brought(ends, 100)
-    assert count.cut() is False
-    brought(ends, 1)
-    assert count.cut() is False
+    for _ in range(5):
+        brought(ends, 100)
+        assert not count.cut()
+        assert count.doubtful
+        count.heard()
+        assert not count.cut()
+        assert not count.doubtful
+
+
+def test_who_begins_with_a_burst_is_not_cut(ends, monkeypatch):
+    """Protects honest senders of large frames: what came before the first look, with complete messages in it,
+    is no endless message, although the connection is told later than its messages.
+    """
+    monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
+    receiver = ends[1]
+    count = Unfinished(f"tcp://127.0.0.1:{receiver.getpeername()[1]}")
+    brought(ends, 1000)
     count.heard()
-    brought(ends, 1)
-    assert [count.cut() for _ in range(5)] == [False] * 5
+    count.connected(receiver.fileno())
+    assert not any(count.cut() for _ in range(5))
+
+
+def test_a_new_connection_begins_without_doubt(ends, monkeypatch):
+    """Protects honest senders: the doubt in a connection is not carried over to the next one."""
+    monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
+    monkeypatch.setattr(unfinished, "HEARTBEAT_RATE", 0)
+    count = watched(ends)
+    brought(ends, 100)
+    assert not count.cut()
+    count.gone()
+    count.connected(ends[1].fileno())
+    assert not count.cut()
 
 
 def test_a_message_that_grows_is_looked_at_more_often(ends):
