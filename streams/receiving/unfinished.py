@@ -25,7 +25,8 @@ class Unfinished:
 
     Attributes
     ----------
-    grows : whether bytes of an unfinished message came between the last two calls of `cut`
+    grows : whether bytes of an unfinished message came between the last two calls of `cut`, or wait to be
+        read
     doubtful : whether there were too many of them at the last call of `cut`. If there is still nothing to
         read, the message is endless.
     """
@@ -76,7 +77,8 @@ class Unfinished:
             wire = open_wire(self._fd, peer_port=self._port)
         if wire is None:
             return False
-        n_before, self._n = self._n, n_received(wire) - n_unread(wire)
+        n_come, n_waiting = n_received(wire), n_unread(wire)
+        n_before, self._n = self._n, n_come - n_waiting
         if self._heard:
             self._heard = False
             self._mark, self._mark_ns = self._n, now_ns()
@@ -85,7 +87,7 @@ class Unfinished:
             self.gone()
             return True
         else:
-            self.grows = self._n > n_before
+            self.grows = n_waiting > 0 or self._n > n_before
             self.doubtful = self._n - self._mark > MOST_UNFINISHED + self._heartbeats()
         wire.close()
         return False

@@ -113,3 +113,29 @@ def test_a_message_that_grows_is_looked_at_more_often(ends):
     count.heard()
     count.cut()
     assert not count.grows
+
+
+def test_a_message_that_waits_in_the_system_grows(ends):
+    """Protects memory on a busy machine: who has no time to read a message must look again all the sooner."""
+    sender, receiver = ends
+    count = watched(ends)
+    sender.sendall(bytes(100))
+    receiver.recv(1, socket.MSG_PEEK)  # it has arrived
+    count.cut()
+    assert count.grows
+
+
+def test_what_waits_at_the_cut_is_not_read(ends, monkeypatch):
+    """Protects memory: libzmq would store each waiting byte of a connection that is shut down at thirty times
+    its size.
+    """
+    monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 50)
+    monkeypatch.setattr(unfinished, "HEARTBEAT_RATE", 0)
+    sender, receiver = ends
+    count = watched(ends)
+    brought(ends, 100)
+    assert not count.cut()
+    sender.sendall(bytes(100_000))
+    receiver.recv(1, socket.MSG_PEEK)
+    assert count.cut()
+    assert receiver.recv(1) == b""
