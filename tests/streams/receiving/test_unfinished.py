@@ -3,6 +3,7 @@
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -138,4 +139,7 @@ def test_what_waits_at_the_cut_is_not_read(ends, monkeypatch):
     sender.sendall(bytes(100_000))
     receiver.recv(1, socket.MSG_PEEK)
     assert count.cut()
-    assert receiver.recv(1) == b""
+    rest = b""
+    with suppress(ConnectionResetError):  # by what the sender still has
+        rest = receiver.recv(1)
+    assert rest == b""
