@@ -87,7 +87,7 @@ class ExchangeIntake(Generic[Kind]):
             self._session, self._order = message.session, OrderCheck()
         verdict = self._order.judge(message.seq)
         if verdict != "in_order":
-            self._refuse(verdict, f"the last was {message.seq}", t_arrived)
+            self._refuse(verdict, f"the last was message {message.seq}", t_arrived)
             return None
         self.counters["lost"] += self._order.n_lost
         self.counters["received"] += 1

@@ -28,17 +28,17 @@ _STATE_AFTER = {
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "mismatch",
 }
 _ENDLESS = (
-    "{} sends messages that do not end or are longer than 1 MiB, {} so far; cut the connection to make "
-    "a new one."
+    "{address} sends messages that do not end or are longer than 1 MiB, {n_cut} so far; cut the connection "
+    "to make a new one."
 )
 _ATTEMPTS = (zmq.EVENT_CONNECT_DELAYED, zmq.EVENT_CONNECT_RETRIED)
 _SENTENCES = {
-    "connecting": "Nobody answers at {} yet; still trying.",
-    "connected": "Connected to {}.",
-    "closed": "The other side closed the connection to {}; trying to connect again.",
-    "refused": "{} refuses this client's key; ask for its public key to be put on the allow-list.",
-    "mismatch": "{} answers but does not let this client in: keys are missing or wrong on one side, or it is "
-    "another program.",
+    "connecting": "Nobody answers at {address} yet; still trying.",
+    "connected": "Connected to {address}.",
+    "closed": "The other side closed the connection to {address}; trying to connect again.",
+    "refused": "{address} refuses this client's key; ask for its public key to be put on the allow-list.",
+    "mismatch": "{address} answers but does not let this client in: keys are missing or wrong on one side, "
+    "or it is another program.",
 }
 
 _UNUSED = ("connecting", "refused", "mismatch")
@@ -104,7 +104,7 @@ class ClientLink:
             self._n_cut += 1
             if is_over(self._cut_said_ns, PATIENCE_NS, now):
                 self._cut_said_ns = now
-                return _ENDLESS.format(self.address, self._n_cut)
+                return _ENDLESS.format(address=self.address, n_cut=self._n_cut)
         if self._abandoned_ns is not None and is_over(self._abandoned_ns, ATTEMPT_NS, now):
             self._socket.disconnect(self.address)
             self._socket.connect(self.address)
@@ -116,12 +116,12 @@ class ClientLink:
         at_first = self._state == "connected" and not self._said
         uneventful = at_first or (over and self._state == "closed")
         self._said = self._state
-        return None if uneventful else _SENTENCES[self._state].format(self.address)
+        return None if uneventful else _SENTENCES[self._state].format(address=self.address)
 
     def trouble(self) -> str:
         """Return as a sentence why nothing can arrive over this connection; "" if data can arrive."""
         self.check()
-        return _SENTENCES[self._state].format(self.address) if self._state in _UNUSED else ""
+        return _SENTENCES[self._state].format(address=self.address) if self._state in _UNUSED else ""
 
     def close(self) -> None:
         """Stop watching; call it before the socket is closed."""

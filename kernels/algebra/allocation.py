@@ -54,7 +54,7 @@ def allocate(record: type[Record], **given: Any) -> Record:
     made, used = _make(record, given)
     if unused := [name for name in given if name not in used]:
         raise TypeError(
-            f"{record.__name__} has neither a field nor a size of the name {', '.join(unused)}; its fields "
+            f"{record.__name__} has neither a field nor an array size named {', '.join(unused)}; its fields "
             f"are {', '.join(_fields(record))}"
         )
     return made
@@ -78,7 +78,10 @@ def _make(record: type[Record], given: Mapping[str, Any]) -> tuple[Record, set[s
             values[name], inside = _make(kind, given)
             used |= inside
         else:
-            raise TypeError(f"{record.__name__}.{name} has no shape beside it: give it by its name")
+            raise TypeError(
+                f"the field {record.__name__}.{name} declares no array shape: pass its value as "
+                f"the argument {name}"
+            )
     return record(**values), used
 
 
@@ -91,7 +94,10 @@ def _size(size: int | str, given: Mapping[str, Any], where: str) -> int:
     try:
         return int(eval(_code(size), {"__builtins__": {}}, dict(given)))
     except NameError as error:
-        raise TypeError(f"{where} has the size {size}, and {error}: give it by its name") from None
+        raise TypeError(
+            f"the array {where} has the size {size}, and {error}: pass this number as an "
+            "argument of that name"
+        ) from None
 
 
 @functools.cache

@@ -363,7 +363,7 @@ def _group_folder(group: str) -> Path:
 
 
 def _note_fault(fault: OSError) -> None:
-    root, slow = cache_root(), "every start compiles anew, for a minute or more"
+    root, slow = cache_root(), "every start compiles the kernels again, for a minute or more"
     if isinstance(fault, NotPrivateError):
         words = (
             f"compiled kernels in {root} are not used, as somebody else may have put them there "

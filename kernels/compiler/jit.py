@@ -72,9 +72,9 @@ class Kernel:
             raise AttributeError(name)
         if name == "_numba_type_" and self.is_entry:
             raise TypeError(
-                f"a kernel calls {self.py_func.__module__}.{self.py_func.__qualname__}, an entry, of "
-                "which only the code for calls from Python is kept; decorate it with njit, so that "
-                "kernels and Python can call it"
+                f"a kernel calls {self.py_func.__module__}.{self.py_func.__qualname__}, which is decorated "
+                "with entry and can be called from Python only; decorate it with njit, so that kernels and "
+                "Python can call it"
             )
         if name == "_dispatcher":
             self._dispatcher = _new_dispatcher(self.py_func, self._inline, self.is_entry)

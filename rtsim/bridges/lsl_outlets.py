@@ -179,7 +179,7 @@ def serve_lsl(
         raise ConfigError("a field is named twice", where="--field", remedy="name each once")
     outlets = LslOutlets(fields, address, say)
     with Subscriber(address, ("result",), backlog=BACKLOG, security=security) as subscriber:
-        say(f"sending {', '.join(outlets.names)}; others follow with the first results of {address}")
+        say(f"sending {', '.join(outlets.names)}; further streams follow with the first results of {address}")
         while not stop.is_set():
             frame = subscriber.wait(LOOK_S)
             if frame is not None:

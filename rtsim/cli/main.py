@@ -20,8 +20,8 @@ from rtsim.live.processes.children import CHILD
 from rtsim.live.processes.signals import CLOSED_PIPE, answer_requests, exit_code
 
 COMMANDS = {
-    "live": "Estimate joint angles and loads live from the synthetic walker, a file or a stream; table "
-    "in the terminal.",
+    "live": "Estimate joint angles and loads live from a simulated gait, a file or a stream; table in the "
+    "terminal.",
     "estimate": "Estimate from a marker stream and publish the results, without a table (`live` starts "
     "this command).",
     "analyse": "Solve a recording offline with the same stages as a live run; write files and figures.",
@@ -29,8 +29,8 @@ COMMANDS = {
     "paper": "Recompute figures and tables of a published paper, and compare the numbers.",
     "norms": "Make gait norms from your own trials, or read norms from .gcd and .csv files.",
     "connect": "Relay a capture system (Qualisys, ...) as live streams; list the servers that answer.",
-    "replay": "Play a recording or the synthetic walker as a live stream, or compute a recorded run "
-    "again (--exact).",
+    "replay": "Play a recording or a simulated gait as a live stream, or compute a recorded run again "
+    "(--exact).",
     "diff": "Show where two recordings or two tables of results differ, and by how much.",
     "record": "Record a stream to an MCAP file that survives a crash.",
     "recover": "Recover a recording that was cut or damaged, and give it an index.",

@@ -14,7 +14,7 @@ import msgspec
 LIGAMENT = "write a [[ligaments]] entry with length = { target_mm, mean_mm, polynomial }"
 FORMER = {
     ("ModelSpec", "displacement"): "remove this key: rtsim does not read it",
-    ("ModelSpec", "contact_elements"): "remove this key: all [[contacts]] are reported",
+    ("ModelSpec", "contact_elements"): "remove this key: the results contain all [[contacts]]",
     ("Element", "ligament"): LIGAMENT,
     ("Element", "mean_mm"): LIGAMENT,
     ("Element", "length_polynomial"): LIGAMENT,

@@ -108,7 +108,7 @@ class Arming:
         share = self.armed_s / self.ramp_s
         self.share = share if share < WHOLE else 1.0
         if self.state == "ramping" and self.share == 1.0:
-            self._go("armed", "the ramp is over")
+            self._go("armed", "the torque ramp is over")
 
     def _go(self, state: ArmState, reason: str) -> None:
         self.told.append(f"Device: {self.state} -> {state}: {reason}.")

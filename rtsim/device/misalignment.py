@@ -71,7 +71,7 @@ class Misalignment:
                 f"the device's joint is {1e3 * apart:.3g} mm from the limb's joint, and the cuff is "
                 f"{1e3 * self._cuff:.3g} mm from the limb's joint, both measured across the axis",
                 where=where,
-                allowed=f"a distance of the joints of less than {NEAREST:g} times that of the cuff",
+                allowed=f"a distance between the two joints of less than {NEAREST:g} times that of the cuff",
             )  # fmt: skip
         self._zero = math.atan2(self._beside, self._cuff - self._along)
         self.rest = math.hypot(self._cuff - self._along, self._beside)

@@ -57,7 +57,10 @@ class RunRights:
         if ROLES.index(asker.role) < ROLES.index(needed):
             return f"{command} needs the role {needed}, and {asker.name} has the role {asker.role}."
         if command == "arm" and self.owner not in ("", asker.name):
-            return f"Not armed: armed by {self.owner}; others may arm after a command has disarmed it."
+            return (
+                f"Not armed: the device is armed by {self.owner} already; others may arm it after a "
+                "command has disarmed it."
+            )
         return ""
 
     def done(self, command: str, asker: Asker) -> None:

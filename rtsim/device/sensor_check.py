@@ -132,7 +132,10 @@ class SensorCheck:
         if found & ANGLE_OVER or (found & ANGLE_OFF and not on):
             worst_deg = math.degrees(self._state[WORST])
             off = f"{worst_deg:.3g} deg{hint_of_turns(worst_deg)}"
-            allowed = f"{limits.agreement_deg:g} deg, except for {limits.agreement_ms:g} ms in ten seconds"
+            allowed = (
+                f"a difference of up to {limits.agreement_deg:g} deg, and more for at most "
+                f"{limits.agreement_ms:g} ms in ten seconds"
+            )
             return f"the device's angle is off the joint's by {off}; allowed: {allowed}{why and ': ' + why}"
         return why or (self._speed if found & SPEED_OVER else "")
 
@@ -144,7 +147,7 @@ class SensorCheck:
         reference, said = self.told.angle(newest.command), newest.angle[0]
         near = abs(math.radians(said) - reference) < self._agreement < abs(said - reference)
         looks = near and self.limits.watch_sensors
-        return "; it looks like degrees, and radians are expected" if looks else ""
+        return "; the device seems to send degrees, but radians are expected" if looks else ""
 
     def _follow(self, passed_s: float) -> None:
         """Fit offset, gain and delay of the measured angle, and store what is wrong with them."""
@@ -174,7 +177,7 @@ class SensorCheck:
             return "the device's angle is mirrored: it falls where the joint's rises"
         if abs(gain - 1.0) > MOST_GAIN_OFF:
             degrees = IN_DEGREES[0] < gain < IN_DEGREES[1]
-            hint = "; it looks like degrees, and radians are expected" if degrees else ""
+            hint = "; the device seems to send degrees, but radians are expected" if degrees else ""
             return f"the device's angle moves {gain:.2g} times as much as the joint's{hint}"
         if abs(delay_ms) > EARLY * self.limits.delay_ms and abs(fit.delay_s) > SIGMAS * fit.delay_error_s:
             way = "behind" if delay_ms > 0.0 else "ahead of"

@@ -86,7 +86,7 @@ class Tuning:
         """
         if name == "save":
             self.snapshots[args["name"]] = dict(self.targets)
-            return f"Parameters kept as {args['name']}."
+            return f"The parameters are kept as the snapshot {args['name']}."
         before = dict(self.targets)
         if name == "undo":
             self.targets = self._undo.pop()
@@ -103,8 +103,8 @@ class Tuning:
         for key in changed:
             self._left_s[key] = max(over_s, least_s)
         told = ", ".join(f"{key} {before[key]:g} -> {self.targets[key]:g}" for key in changed)
-        least = f", extended to {least_s:g} s" if over_s < least_s else ""
-        return f"Parameters: {told}, over {over_s:g} s{least}."
+        least = f", extended to the shortest allowed time of {least_s:g} s" if over_s < least_s else ""
+        return f"Parameters change: {told}, over {over_s:g} s{least}."
 
     def tick(self, tick_s: float) -> None:
         """Advance the ramps by this time [s]."""

@@ -57,7 +57,7 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
     if run.forces == WALKER:
         if run.source != WALKER:
             raise ConfigError(
-                f"the synthetic force plate ({WALKER}) needs {WALKER} as the source, too",
+                f"the plates of the simulated gait ({WALKER}) need its markers, too: {WALKER} as the source",
                 where="--forces",
                 allowed=allowed,
             )

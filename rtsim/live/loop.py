@@ -304,7 +304,7 @@ class Loop:
 
     def _status_text(self) -> str:
         spent = self.times.stages["receive_to_publish"]
-        p50 = f", receive to publish {spent.percentile_us(50.0):.0f} us (p50)" if spent.n else ""
+        p50 = f", receive to publish: {spent.percentile_us(50.0):.0f} us (median)" if spent.n else ""
         words = ["Holding"] if self.source.holds else [stage.status_text() for stage in self.stages]
         counted = [f"{self.counters[name]} {name}" for name in ("late", "degraded")]
         said = [*filter(None, words), f"{self.counters['published']} frames published", *counted]
@@ -316,7 +316,7 @@ def not_taken(command: Command, takes: Sequence[str]) -> str:
     arguments"""
     others = ", ".join(islice((plain(name, LONGEST_NAME) for name in command.args if name not in takes), 3))
     known = f"accepts only {', '.join(takes)}" if takes else "takes no arguments"
-    return f"{command.name} {known}, not {others}."
+    return f"The command {command.name} {known}, not {others}."
 
 
 @contextmanager

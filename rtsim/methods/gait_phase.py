@@ -341,7 +341,7 @@ class GaitPhase:
         passed = time - self._time
         self._time = time
         if passed < 0.0:
-            raise ValueError(f"a sample of {time} s after one of {time - passed} s; times must increase")
+            raise ValueError(f"the sample at {time} s follows {time - passed} s; times must increase")
         for stride in self.strides:
             stride.go_on(time, passed if passed == passed else 0.0)
         since = time - self._looked

@@ -285,6 +285,6 @@ def in_words(model: Model, feet: Sequence[Foot]) -> str:
     for foot in feet:
         pressed, *others = (model.names.bodies[b] for b in foot.bodies)
         of = f"{pressed} with {', '.join(others)}" if others else pressed
-        told.append(f"{SIDES[foot.side]} {of}, from {foot.heel.name} towards {foot.toes.name}")
+        told.append(f"{SIDES[foot.side]} {of}, heel at {foot.heel.name}, toes at {foot.toes.name}")
     first = ", ".join(model.names.bodies[foot.bodies[0]] for foot in feet)
     return f"feet for force plates: {'; '.join(told)}; plates act on {first}"

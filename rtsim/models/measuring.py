@@ -132,7 +132,7 @@ def measure(
         model = float(np.linalg.norm(places[pair[0]] - places[pair[1]]))
         if not len(seen) or not model > 0.0:
             why = (
-                "are never visible together in the times of the measurement"
+                "are never visible together in the time range of the setup"
                 if model > 0.0
                 else "have the same position in the model"
             )

@@ -45,9 +45,9 @@ class ToolBar(QWidget):
         self._holds = False  # the other side, as far as it said so
         self.hold = _button("Pause", "Pause the simulation, and resume it (H)", "H")
         self.hold.clicked.connect(lambda: self.commanded.emit("resume" if self._holds else "pause"))
-        self.step = _button("Step", "Advance the paused limb by one time step (N)", "N")
+        self.step = _button("Step", "Advance the paused simulation by one time step (N)", "N")
         self.step.clicked.connect(_calling(self.commanded.emit, "step"))
-        self.reset = _button("Reset", "Disarm, and set the limb back to its start", "")
+        self.reset = _button("Reset", "Disarm the device, and set the simulated limb back to its start", "")
         self.reset.clicked.connect(_calling(self.commanded.emit, "reset"))
         self.restart = _button("Restart", "Set the simulation back to its start (R)", "R")
         self.restart.clicked.connect(_calling(self.commanded.emit, "restart"))
@@ -64,7 +64,7 @@ class ToolBar(QWidget):
         self.freeze = _button(
             "Freeze", "Freeze the display while data are still received (space)", "Space", True
         )
-        self.clear = _button("Clear", "Empty the curves and set the counts to zero (C)", "C")
+        self.clear = _button("Clear", "Clear the curves and set the counters to zero (C)", "C")
         self.strides = _button(
             "Strides", "Curves over the stride, with mean and standard deviation (G)", "G", True
         )

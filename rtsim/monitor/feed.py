@@ -186,7 +186,7 @@ class Feed:
             return ConnectionState(self._fault, "bad")
         state = self._listener.state(self.layout is not None, self.source.ended, self._now(), self.holds)
         if state.heard and self.device_fault:
-            return state._replace(words=f"{state.words}, the device is in fault", mood="bad")
+            return state._replace(words=f"{state.words}, the device reports a fault", mood="bad")
         return state
 
     @property

@@ -219,7 +219,7 @@ def _curves(
         if kind is None or spec.shape == (0,):
             continue
         if len(spec.shape) != 1:
-            notes.append(f"{spoken((name,))[0]} of shape {list(spec.shape)} is not drawn")
+            notes.append(f"the field {spoken((name,))[0]} of shape {list(spec.shape)} is not drawn")
             continue
         unit, scale = _display_unit(spec)
         axis, title = printable(kind.axis) or spoken((printable(name),))[0], printable(kind.panel)

@@ -93,7 +93,7 @@ def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[Fi
 def _lift(height: float) -> tuple[str, ...]:
     if not height:
         return ()
-    end = ", the most that is allowed" if abs(height) > LARGEST_LIFT - LIFT_TOLD else ""
+    end = ", the greatest shift allowed" if abs(height) > LARGEST_LIFT - LIFT_TOLD else ""
     way = "higher" if height > 0.0 else "lower"
     return (f"the heel was placed {MM * abs(height):.1f} mm {way} (fitted for this footstep only){end}",)
 

@@ -29,17 +29,17 @@ def understood(spec: ModelSpec) -> list[str]:
     unforced = [muscle.name for muscle in spec.muscles if muscle.hill is None]
     told = (
         (f"{count_of(len(coordinates), 'coordinate')}: ", [c.name for c in coordinates]),
-        ("held at their present values: ", held),
-        ("prescribed over time: ", moved),
-        ("move by a motion file or stream (--motion): ", told_to),
-        ("determined by another coordinate: ", follows),
-        ("clamped to their range when markers are fitted: ", clamped),
+        ("coordinates held at their present values: ", held),
+        ("coordinates prescribed over time: ", moved),
+        ("coordinates moved by a motion file or stream (--motion): ", told_to),
+        ("coordinates determined by another coordinate: ", follows),
+        ("coordinates clamped to their range when markers are fitted: ", clamped),
         (
-            "clamped in the file, but not limited in rtsim, because they determine the position of a "
-            "body in space: ",
+            "coordinates clamped in the file, but not limited in rtsim, because they determine the position "
+            "of a body in space: ",
             list(passed),
         ),
-        ("rotate without named coordinates: ", unnamed),
+        ("bodies that rotate without named coordinates: ", unnamed),
         ("do not move any mass, so they have no inverse dynamics and cannot be simulated: ", idle),
         ("muscles with length and moment arms but without force: ", unforced),
         (

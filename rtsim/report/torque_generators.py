@@ -85,7 +85,8 @@ def story(fit: FittedGenerator) -> list[str]:
             else f"minimum number {fit.default + 1}"
         )
         said.append(
-            f"other minima (squared): {others}; the search from the default parameters ends in {where}"
+            f"squared distances of other minima: {others}; the search from the default parameters ends in "
+            f"{where}"
         )
     if fit.cut_short:
         said.append("interrupted before all initial guesses were tried")

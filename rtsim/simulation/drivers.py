@@ -79,7 +79,7 @@ def check_drivers(model: Model, names: tuple[str, ...]) -> None:
     if not names:
         raise ConfigError(
             "no coordinate is prescribed by a motion", where=KEY, allowed=", ".join(free) or "none",
-            remedy="name the coordinates that move, as many as the method leaves free",
+            remedy="name the coordinates that move: as many as the constraints of the method leave free",
         )  # fmt: skip
     for name in names:
         if name not in free:

@@ -178,8 +178,8 @@ def within(length: float, duration: float | None, where: str) -> float:
     """
     if duration is not None and duration > length:
         raise ConfigError(
-            f"the motion is {length:g} s long, the simulation {duration:g} s", where=where,
-            remedy=f"--duration {length:g}, or less",
+            f"the motion lasts {length:g} s, but the simulation {duration:g} s", where=where,
+            remedy=f"give --duration {length:g}, or less",
         )  # fmt: skip
     return length if duration is None else duration
 
@@ -190,7 +190,8 @@ def check_motion(spec: ModelSpec, motion: str) -> None:
     if motion and not names:
         raise ConfigError(
             f"no coordinate of {spec.name} is prescribed by a motion", where=OPTION,
-            remedy='name coordinates by --prescribe, or give them couplers with of = "motion"',
+            remedy="name the coordinates that the motion moves, with --prescribe or, in the model, in "
+            '[[couplers]] with of = "motion"',
         )  # fmt: skip
     open_names = [c.coordinate for c in spec.couplers if c.of == MOTION and c.is_identity]
     if open_names and not motion:
@@ -200,6 +201,6 @@ def check_motion(spec: ModelSpec, motion: str) -> None:
         )  # fmt: skip
     if motion and not is_stream(motion) and Path(motion).suffix.lower() not in STORAGE_SUFFIXES:
         raise ConfigError(
-            f"{motion} contains no motion that can be read", where=OPTION,
+            f"a motion cannot be read from {motion}", where=OPTION,
             allowed=f"{', '.join(STORAGE_SUFFIXES)}, or with --live tcp://HOST:PORT",
         )  # fmt: skip

@@ -212,8 +212,8 @@ class MotionFeed:
         self._slots = [slot for slot in slots if slot is not None] if not lacking else []
         if lacking:
             self._say(
-                f"The stream lacks {' and '.join(lacking)} with speeds: the sender has to run the stage "
-                "rates, or be a simulation with this coordinate."
+                f"The stream lacks {' and '.join(lacking)} with speeds: the sender must be a run with the "
+                "stage `rates`, or a simulation with this coordinate."
             )
         self._find_scales(fields)
         self._begin(1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S)

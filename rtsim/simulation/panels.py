@@ -86,11 +86,11 @@ def why_left_out(simulator: Simulator, title: str, over: str) -> str:
     horizontal axis, "" = time
     """
     if title in ("muscle force", "activation"):
-        return f"whose forces stay below those of the {N_MUSCLE} that are drawn"
+        return f"whose forces are smaller than those of the {N_MUSCLE} muscles that are drawn"
     if simulator.settings.plot:
-        return "as simulation.plot of the model does not name them"
+        return "because simulation.plot of the model does not name them"
     beside = f", and {words_of(over)} is the horizontal axis" if over else ""
-    return f"as only the first {N_COORDINATE} coordinates are drawn if simulation.plot names none{beside}"
+    return f"because simulation.plot names none, and then only the first {N_COORDINATE} are drawn{beside}"
 
 
 def drawn(simulator: Simulator) -> list[str]:

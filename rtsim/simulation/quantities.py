@@ -234,7 +234,8 @@ class SimulatedQuantities:
             return
         every = np.arange(len(names))
         self._take("generator_activations", trace.generator, (every, GIVEN_ACTIVATION), "1", names,
-                   curves=ACTIVATIONS, meaning="prescribed over time, or by the excitations")  # fmt: skip
+                   curves=ACTIVATIONS,
+                   meaning="activations, prescribed over time or by the excitations")  # fmt: skip
         self._take("generator_torques", trace.generator, (every, GIVEN_TORQUE), "N m", names,
                    curves=Curves("Generators", "torque", 1, 5.0),
                    meaning="along their coordinates")  # fmt: skip

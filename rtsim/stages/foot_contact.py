@@ -54,7 +54,7 @@ NO_FOOT = (
 LEVELS = {
     "plates": "raised or lowered until the contact force equals that of its force plate",
     "whole_body": "raised or lowered until the contact force equals the foot's share of the ground "
-    "reaction by whole-body motion",
+    "reaction that whole-body motion requires",
     "given": "placed at the height that its markers give",
 }
 Plane = tuple[np.ndarray, np.ndarray]

@@ -43,7 +43,7 @@ FORWARDS = np.array([1.0, 0.0, 0.0])
 UNSEEN_S = (0.1, 0.25)
 """Times without a visible foot after which the confidence in its gait phase begins to fall, and after which
 it is zero [s]; for live frames by this computer's clock."""
-MARKED = "The gait phase also uses {} marked in the file, each from its own time on."
+MARKED = "The gait phase also uses {events} marked in the file, each from its own time on."
 WITHOUT_ROOT = "No visible marker determines the {name}, so the gait phase is not known."
 
 
@@ -102,7 +102,7 @@ class GaitPhases(Stage):
             n = Counter(kind for _, _, kind in self.marked)
             words = ((HEEL_STRIKE, "foot strike"), (TOE_OFF, "foot off"))
             marked = " and ".join(count_of(n[kind], word) for kind, word in words if n[kind])
-            self.sentences.append(MARKED.format(marked))
+            self.sentences.append(MARKED.format(events=marked))
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Update the gait phase from the feet of this frame."""

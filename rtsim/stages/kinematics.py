@@ -204,7 +204,7 @@ class Kinematics(Stage):
             solution = solution._replace(n_open=0)
         elif solution.n_open and self.n_frame >= self._tell_at.get(HELD, 0):
             held = ", ".join(self.estimator.held_bodies)
-            self.count(HELD, f"No marker determined {held}: its pose stays near the last one; degraded.")
+            self.count(HELD, f"No marker determined {held}: its pose stays near the last one (degraded).")
         elif solution.n_open:
             self.counters[HELD] += 1
         if plausible:
@@ -255,13 +255,13 @@ class Kinematics(Stage):
         if self._ranges.held:
             self.count(
                 HELD_AT_END,
-                "Coordinates clamped at the end of their range in the model's file, although the markers "
-                f"lie beyond, so the frame is implausible: {self._ranges.held_said()}.",
+                "These coordinates are clamped at the end of their range in the model's file, although the "
+                f"markers lie beyond, so the frame is implausible: {self._ranges.held_said()}.",
             )
         if not self._ranges.is_outside:
             return True
         if self.n_frame >= self._tell_at.get(BEYOND, 0):
-            self.count(BEYOND, f"Angles outside their ranges, implausible [deg]: {self._ranges.said()}.")
+            self.count(BEYOND, f"Angles are outside their ranges, implausible [deg]: {self._ranges.said()}.")
         else:
             self.counters[BEYOND] += 1
         return True
@@ -280,8 +280,8 @@ class Kinematics(Stage):
         if self.estimator.passed and (said := self._ranges.passed()):
             self.count(
                 PASSED,
-                "Outside the range to which the model's file clamps these coordinates; they are not "
-                f"clamped, because they determine the position of the body: {said}.",
+                "These coordinates are outside the range to which the model's file clamps them; they are "
+                f"not clamped, because they determine the position of the body: {said}.",
             )
 
     def _deviate(self, solution: Solution, since: float) -> bool:

@@ -70,7 +70,9 @@ class AnalysisTask:
         run = base_run(spec, folder)
         if is_stream(run.source):
             raise ConfigError(
-                f"{run.source!r} is a stream", where="analyse.run.source", allowed="walker, or a file"
+                f"{run.source!r} is a stream",
+                where="analyse.run.source",
+                allowed="a file, or walker (the built-in simulated gait)",
             )
         check_there(run.source)
         self._driven = is_driven(run)
@@ -212,7 +214,7 @@ def span_of(times: np.ndarray, what: StudyInput) -> slice:
     if stop <= start:
         raise ConfigError(
             f"no frame lies between {what.start_s:g} and {what.end_s:g} s", where="input",
-            allowed=f"0 to {times[-1] - times[0]:g} s",
+            allowed=f"times from 0 to {times[-1] - times[0]:g} s",
         )  # fmt: skip
     return slice(int(start), int(stop))
 

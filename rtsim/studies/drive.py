@@ -205,7 +205,7 @@ class StudyDrive:
         self._out.clear()
         if not self.n_done and self.n_break >= MOST_BREAKS:
             raise ConfigError(
-                f"{self.n_break} times a worker process ended before a case was solved",
+                f"a worker process ended {self.n_break} times before any case was solved",
                 where=f"study {self._plan.spec.name}", remedy="try --workers 0, and read its messages",
             )  # fmt: skip
 

@@ -63,7 +63,11 @@ def near(word: str, at: Any) -> str:
     elif isinstance(at, (list, tuple)):
         names = [name for name in names_in(at) if name] or ([f"0 to {len(at) - 1}"] if at else [])
     else:
-        return "nothing: it is a single value" if at is not None else "nothing: it is not set in the base"
+        return (
+            "nothing: it is a single value"
+            if at is not None
+            else "nothing: the unchanged config does not set it"
+        )
     return ", ".join(get_close_matches(word, names, N_NEAREST, 0.5) or names) or "nothing: it is empty"
 
 

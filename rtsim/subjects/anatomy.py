@@ -111,7 +111,7 @@ class Anatomy:
         """
         if place.of_subject and not self.segments:
             raise ConfigError(
-                "depends on an end, a landmark or a scaled offset, which only the segments of a subject have",
+                "this point is an end, a landmark or a scaled offset of a segment, so it needs a subject",
                 where=where,
                 remedy="give a subject, or only an offset_mm",
             )

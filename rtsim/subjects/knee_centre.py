@@ -41,7 +41,7 @@ def check_width(width: float, label_side: str, joint: str, where: str) -> None:
     raise ConfigError(
         f"without a medial {bone[0]} marker the width of the {label_side} {joint} is needed{said}",
         where=where,
-        allowed=f"{1e3 * low:.0f} to {1e3 * high:.0f} mm",
+        allowed=f"a width of {1e3 * low:.0f} to {1e3 * high:.0f} mm",
         remedy=f"measure the width between the {bone[1]} and give {joint}_width_mm (--{joint}-width), or "
         "use a medial marker",
     )

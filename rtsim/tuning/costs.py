@@ -54,7 +54,9 @@ def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -
             )
         return FieldEntry(channel.field, row)
     if len(spec.shape) != 2:
-        raise ConfigError(f"the field {channel.field} contains no numbers or vectors", where=f"{where}.field")
+        raise ConfigError(
+            f"the field {channel.field} contains neither numbers nor vectors", where=f"{where}.field"
+        )
     column = _chosen(channel.part, spec.parts, spec.shape[1], f"the field {channel.field} has no part", where)
     return FieldEntry(channel.field, row * spec.shape[1] + column)
 

@@ -108,7 +108,8 @@ class Drive:
         self._known += [cost for cost in trial.costs if cost is not None]
         if not self._known:
             raise ModelError(
-                f"the first setting has no cost: {trial.why}", where=self.parameters.words(trial.settings[0]),
+                f"the cost of the first setting could not be computed: {trial.why}",
+                where=self.parameters.words(trial.settings[0]),
                 remedy="narrow the ranges of tuning.parameters",
             )  # fmt: skip
         least, worst = min(self._known), max(self._known)

@@ -142,8 +142,8 @@ class LiveRuns:
             collector.add(frame.time, frame.data)
             if collector.n_broken > BROKEN_MOST or frame.time > latest:
                 raise LiveError(
-                    f"only {len(collector.costs)} of {self.tuning.cycles} cycles are complete, "
-                    f"{collector.n_broken} lack frames", where="rtsim hil",
+                    f"only {len(collector.costs)} of {self.tuning.cycles} cycles are complete, and "
+                    f"{collector.n_broken} cycles lack frames", where="rtsim hil",
                     remedy="check tuning.cycle, or lower exchange.frame_hz",
                 )  # fmt: skip
         return RunCost(collector.cost)

@@ -137,5 +137,5 @@ def condemn(
     left = sorted(idle[n_gone:] + young, key=lambda one: one.active_ns)
     gone = idle[:n_gone] + left[: max(0, len(left) + min(len(kept), PLACES) - MOST)]
     for one in gone:
-        what = "had sent nothing" if not one.heard_ns else "was silent the longest"
-        one.guilty = f"{what}, because more than {PLACES} were connected"
+        what = "had sent nothing" if not one.heard_ns else "was silent longer than the others"
+        one.guilty = f"{what}, because more than {PLACES} clients were connected"

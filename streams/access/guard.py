@@ -266,5 +266,5 @@ class Guard:
             n, self._n_said = self.n_cut - self._n_said, self.n_cut
             self._said_ns = now_ns()
             what = "1 connection" if n == 1 else f"{n} connections"
-            self.sentences.append(f"Cut off {what} to {self._address}; the last was {self._last}.")
+            self.sentences.append(f"Cut off {what} to {self._address}; the last connection was {self._last}.")
         return busy

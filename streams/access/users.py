@@ -67,7 +67,7 @@ def name_of(uid: int) -> str:
 
 def own_name() -> str:
     """Return the name of the user who runs this process, for messages."""
-    return name_of(os.geteuid()) if hasattr(os, "geteuid") else "the user who runs it"
+    return name_of(os.geteuid()) if hasattr(os, "geteuid") else "the user who runs this program"
 
 
 def _place(name: tuple) -> Place:

@@ -47,11 +47,12 @@ class ForceSign:
         self.factor = 1.0 if self._balance > 0 else -1.0
         if self.factor > 0.0:
             return (
-                "The forces are those of the floor on the person, as a person standing on the plates shows."
+                "A person standing on the plates shows that the system sends the forces of the floor on "
+                "the person."
             )
         return (
-            "The forces are those of the person on the plates, as a person standing on them shows: "
-            "force and moment are sent with the other sign."
+            "A person standing on the plates shows that the system sends the forces of the person on the "
+            "plates: rtsim changes the sign of forces and moments."
         )
 
     def applied(

@@ -115,14 +115,14 @@ class CaptureSystem(NamedTuple):
     default_host: str = "127.0.0.1"
     usual_up: str = "+Z"
     options: Mapping[str, str] = {}
-    silence: str = "does it measure, and is its streaming on?"
-    unseen: str = "are its markers labelled?"
+    silence: str = "is the system measuring, and is its streaming on?"
+    unseen: str = "are the markers labelled in the capture system?"
     check: Callable[[CaptureAddress], None] = no_check
 
 
 COMMON_OPTIONS: Mapping[str, str] = {
-    "force_sign": "check (by a person on the plates, the default), person (forces on the person) or "
-    "plate (forces on the plate)",
+    "force_sign": "which forces the system sends: check (a person on the plates shows it, the default), "
+    "person (on the person) or plate (on the plate)",
     "latency_ms": "least time from exposure to arrival, subtracted from t_capture "
     "(default: as the system reports it)",
     "up": "the axis that points up, where the system does not report it, or reports it wrongly (Y, Z, "

@@ -87,5 +87,7 @@ class CommandJournal:
         if not is_over(self._since_ns, SECOND_NS, now_ns()):
             return
         if self._left_out:
-            self.sentences.append(plain(f"And {self._left_out} more such commands; the last: {self._last}"))
+            self.sentences.append(
+                plain(f"And {self._left_out} more commands that are not listed; the last: {self._last}")
+            )
         self._since_ns, self._n, self._left_out = now_ns(), 0, 0

@@ -138,23 +138,23 @@ def count_frames(n: int) -> str:
     return "1 frame" if n == 1 else f"{n} frames"
 
 
-# What is said of each kind of event; {n} is a number of frames, {detail} says where or what.
+# What is said of each kind of event; {frames} is a number of frames, {detail} says where or what.
 SENTENCES = {
-    "lost": "{n} lost on the way here; {detail}.",
-    "duplicate": "{n} came twice, the copies were dropped; {detail}.",
-    "out_of_order": "{n} came out of order, dropped; {detail}.",
-    "skipped": "{n} skipped because the reader was busy, the newest kept.",
-    "oversize": "{n} too large and dropped: {detail}.",
-    "malformed": "{n} unreadable and dropped: {detail}.",
-    "bad_version": "{n} of another protocol version and dropped: {detail}.",
-    "wrong_shape": "{n} whose fields or shapes differ from the descriptor, dropped; {detail}.",
-    "non_finite": "{n} with infinite values, replaced by NaN; {detail}.",
-    "clock_jump": "{n} with a jump in the sender's clock; {detail}.",
-    "unknown_session": "{n} without a known descriptor and dropped; {detail}.",
+    "lost": "{frames} lost on the way here; {detail}.",
+    "duplicate": "{frames} came twice, the copies were dropped; {detail}.",
+    "out_of_order": "{frames} came out of order, dropped; {detail}.",
+    "skipped": "{frames} skipped because the reader was busy, the newest kept.",
+    "oversize": "{frames} too large and dropped: {detail}.",
+    "malformed": "{frames} unreadable and dropped: {detail}.",
+    "bad_version": "{frames} of another protocol version and dropped: {detail}.",
+    "wrong_shape": "{frames} whose fields or shapes differ from the descriptor, dropped; {detail}.",
+    "non_finite": "{frames} with infinite values, replaced by NaN; {detail}.",
+    "clock_jump": "{frames} with a jump in the sender's clock; {detail}.",
+    "unknown_session": "{frames} without a known descriptor and dropped; {detail}.",
     "unknown_end": "The end of a session without a known descriptor was ignored: {detail}.",
-    "put_off": "{n} put off or left unread, as {detail}.",
-    "other_device": "{n} of a second device, dropped: {detail}; only one device may be connected at a time.",
-    "other_user": "{n} of a device of another user of this machine, dropped: {detail}.",
+    "put_off": "{frames} put off or left unread, as {detail}.",
+    "other_device": "{frames} of a second device, dropped: {detail}; only one device may connect at a time.",
+    "other_user": "{frames} of a device of another user of this machine, dropped: {detail}.",
     "session": "A new session {detail} began.",
     "end": "The stream ended after {detail}.",
     "end_beside": "Another session on this stream, not the one that is read, ended after {detail}.",
@@ -201,4 +201,4 @@ class EventLog:
 
     def _say_pending(self, kind: str) -> None:
         n, detail = self._pending.pop(kind)
-        self.say(SENTENCES[kind].format(n=count_frames(n), detail=detail))
+        self.say(SENTENCES[kind].format(frames=count_frames(n), detail=detail))

@@ -97,7 +97,7 @@ class BackgroundWriter:
             return f"{self.paths[-1]} cannot be written{why}; no file was kept; is the disk full?"
         return (
             f"{self.paths[-1]} cannot be written any more after {self.n_message} messages{why}, "
-            f"{self.n_lost} were lost; is the disk full, slow or disconnected?"
+            f"{self.n_lost} messages were lost; is the disk full, slow or disconnected?"
         )
 
     def _end_file(self) -> None:
@@ -215,7 +215,7 @@ class BackgroundWriter:
         waited_ns = self._looked_ns - message[2]
         n_dropped = self.n_lost - self._n_dropped
         if (waited_ns > SLOW_NS and not self._slow) or n_dropped:
-            lost = f"; {n_dropped} did not fit into memory and are lost" if n_dropped else ""
+            lost = f"; {n_dropped} messages did not fit into memory and are lost" if n_dropped else ""
             self._tell(
                 f"the disk is slow: messages wait {1e-9 * waited_ns:.1f} s until they are in "
                 f"{self.paths[-1]}{lost}"

@@ -83,7 +83,7 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) ->
     prefix : beginning of their names; spec : the mandible, with triangle meshes or with ellipsoids
     motions : the filtered markers of each task
     """
-    say(f"fdk: compiling {prefix or 'triangles'}")
+    say(f"fdk: compiling the kernels for {prefix or 'triangles'}")
     jaw = mandible(spec, tolerance_N=0.1)
     pressed = jaw.model.forces.contacts.meshes is not None
     by_task = {}
@@ -236,7 +236,7 @@ def compared(
             finest = (4.0 * one.slopes(0.5 * FINEST) - one.slopes(FINEST)) / 3.0
         slopes.append(float(np.abs(analytic - finest).max() / np.abs(analytic).max()))
     if not slopes:
-        raise RtsimError("bench fdk: no frame reached a residual force of a micronewton")
+        raise RtsimError("bench fdk: the residual force fell to a micronewton in no frame")
     return slopes, apart, len(slopes) / len(frames)
 
 

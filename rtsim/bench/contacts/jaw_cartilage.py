@@ -80,7 +80,7 @@ def of_cartilage(spec: ModelSpec, folder: Path, into: Path) -> ModelSpec:
     frame = frame_of(scan, "cartilage")
     surfaces, notes = surfaces_of(scan, frame, folder / "cartilage")
     spec, own = with_muscles(spec, scan, frame, folder / "cartilage")
-    for note in (*notes, f"{len(own)} muscles of landmarks"):
+    for note in (*notes, f"{len(own)} muscles are attached at landmarks of the scan"):
         say(f"fdk: {note}")
     for name, surface in surfaces.items():
         (into / f"{name}.obj").write_text(obj_text(surface), encoding="ascii")

@@ -139,7 +139,9 @@ def whole_run(spec: ModelSpec, step_ms: float | None = None, q: Array | None = N
     trace = simulator.trace(n_step + 1)
     simulator.run(n_step, 1, trace, last=True)
     if trace.counts[RECORDED] <= n_step:
-        raise ArithmeticError(f"{spec.name}: steps of {settings.step_ms:g} ms end at {simulator.time:g} s")
+        raise ArithmeticError(
+            f"{spec.name}: the simulation with steps of {settings.step_ms:g} ms fails at {simulator.time:g} s"
+        )
     return trace
 
 

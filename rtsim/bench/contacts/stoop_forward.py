@@ -110,7 +110,7 @@ def forward(spec: ModelSpec, folder: Path, first: int, n_frame: int, *, holds_bo
         raise ConfigError(
             f"the part before frame {first} and after it is too short for the filter: {MARGIN} frames "
             f"before and {n_frame + MARGIN} after it are needed",
-            where="stoop lift, forward", allowed=f"frames {MARGIN} to {last}",
+            where="stoop lift, forward", allowed=f"a first frame of {MARGIN} to {last}",
         )  # fmt: skip
     frames = slice(first - MARGIN, first + n_frame + MARGIN)
     path = markers_of(folder, "stoop2")

@@ -75,7 +75,7 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
     there = {name: static for name, static in RECORDINGS.items() if (folder / name).is_file()}
     if not there:
         raise ConfigError(
-            f"none of the {len(RECORDINGS)} recordings was found, such as {next(iter(RECORDINGS))}",
+            f"none of the {len(RECORDINGS)} recordings was found; the first one is {next(iter(RECORDINGS))}",
             where=str(folder),
             remedy="give the folder that contains the recordings",
         )

@@ -83,7 +83,7 @@ def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> li
     if not any((folder / recording.source).is_file() for recording in wanted.values()):
         first = next(iter(wanted.values())).source
         raise ConfigError(
-            f"none of the {len(wanted)} recordings was found, such as {first}", where=str(folder),
+            f"none of the {len(wanted)} recordings was found; the first one is {first}", where=str(folder),
             remedy="give the folder that contains the recordings",
         )  # fmt: skip
     figures, n_failed = [], 0

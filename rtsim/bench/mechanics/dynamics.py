@@ -143,7 +143,7 @@ def run(n_batch: int = 400, n_repeat: int = 500) -> list[BenchFigure]:
         BenchFigure("n_v", float(len(system.tree.dof_body)), "1"),
         BenchFigure("batches", float(n_batch), "1"),
     ]
-    figures.append(BenchFigure("pinocchio_compared", float(bool(peer)), "1 = yes, 0 = not installed"))
+    figures.append(BenchFigure("pinocchio_compared", float(bool(peer)), "1 = compared, 0 = not installed"))
     for name, taken in us.items():
         figures.append(BenchFigure(f"{name}_us", float(np.median(taken)), "us"))
         figures.append(BenchFigure(f"{name}_us.p99", float(np.percentile(taken, 99.0)), "us"))

@@ -41,7 +41,8 @@ def run(folder: Path) -> list[BenchFigure]:
     there = {n: r for n, r in {**walks, **STEPS_DOWN}.items() if (folder / r.source).is_file()}
     if not there:
         raise ConfigError(
-            f"none of the {len(walks)} walks was found, such as {next(iter(walks.values())).source}",
+            f"none of the {len(walks)} walks was found; the first one is "
+            f"{next(iter(walks.values())).source}",
             where=str(folder), remedy="give the folder that contains the walks",
         )  # fmt: skip
     figures: list[BenchFigure] = []

@@ -27,7 +27,8 @@ def run(folder: Path) -> list[BenchFigure]:
     there = [name for name in (*ASKED, *SHOWN) if (folder / RECORDINGS[name].source).is_file()]
     if not there:
         raise ConfigError(
-            f"no recording was found, such as {RECORDINGS[ASKED[0]].source}", where=str(folder),
+            f"none of the recordings was found; the first one is {RECORDINGS[ASKED[0]].source}",
+            where=str(folder),
             remedy="give the folder that contains the recordings",
         )  # fmt: skip
     figures: list[BenchFigure] = []

@@ -172,7 +172,9 @@ def figures_of(tally: BlockSums, rate: float, grown: Grown) -> list[BenchFigure]
         BenchFigure("unanswered", float(counts["unanswered"]), "ticks"),
         BenchFigure("faults", float(counts["faults"]), "1"),
         BenchFigure("in_time_percent", 100.0 * (1.0 - counts["unanswered"] / counts["ticks"]), "%"),
-        BenchFigure("urgent", float(tally.granted), "1 = yes, 0 = not asked for or not permitted"),
+        BenchFigure(
+            "urgent", float(tally.granted), "1 = real-time priority, 0 = not requested or not permitted"
+        ),
         BenchFigure("compiled", float(counts["compiled"]), "kernels", 0.0, "lower"),
         BenchFigure("collected", float(counts["collected"]), "1", 0.0, "lower"),
         BenchFigure("resident_grown_kB", float(grown.resident_kb), "kB"),

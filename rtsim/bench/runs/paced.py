@@ -71,7 +71,9 @@ def figures_of(loop: Loop, rate: float) -> list[BenchFigure]:
         BenchFigure("ticks", float(summary["ticks"]), "1"),
         BenchFigure("frames", float(summary["frames"]), "1"),
         BenchFigure("large_error", float(summary["large_error"]), "ticks"),
-        BenchFigure("urgent", float(summary["urgent"]), "1 = yes, 0 = not asked for or not permitted"),
+        BenchFigure(
+            "urgent", float(summary["urgent"]), "1 = real-time priority, 0 = not requested or not permitted"
+        ),
         BenchFigure("missed", float(summary["missed"]), "ticks"),
         BenchFigure("compiled", float(summary["compiled"]), "kernels", 0.0, "lower"),
         BenchFigure("collected", float(summary["collected"]), "1", 0.0, "lower"),

@@ -256,7 +256,9 @@ def search_figures(
     least : the best cost known, None = that of the grid's best node
     """
     share = 100.0 * max(ended.n_tried for ended in all_ended) / table.size
-    figures = [BenchFigure(f"evaluations_share.{name}", share, "% of the grid's", SHARE_PERCENT, "lower")]
+    figures = [
+        BenchFigure(f"evaluations_share.{name}", share, "% of the grid's evaluations", SHARE_PERCENT, "lower")
+    ]
     low = float(table.min()) if least is None else least
     for noisy, word, limit in ((False, "clean", CLEAN_PERCENT), (True, "noisy", NOISY_PERCENT)):
         regrets = np.array(

@@ -41,7 +41,7 @@ def soak(as_json: bool, minutes: float) -> None:
 @command.command("capacity")
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(1.0, 600.0), default=5.0, show_default=True,
-              help="Length of each attempt.")  # fmt: skip
+              help="Duration of each test of one rate or one number of markers [s].")  # fmt: skip
 def capacity(as_json: bool, seconds: float) -> None:
     """Find the highest rate of an estimator, its largest number of markers at 200 Hz, and what limits
     them.
@@ -55,7 +55,9 @@ def capacity(as_json: bool, seconds: float) -> None:
 
 @command.command("faults")
 @AS_JSON
-@click.option("--only", default="", metavar="NAME", help="Only faults whose name contains this text.")
+@click.option(
+    "--only", default="", metavar="NAME", help="Test only the faults whose name contains this text."
+)
 def faults(as_json: bool, only: str) -> None:
     """Test real processes against failing sources, clocks, networks, machines and packages of the user.
 
@@ -73,7 +75,7 @@ def faults(as_json: bool, only: str) -> None:
     with noting_requests(lambda _: stop.set()):
         found = run.run(only, stop, lambda words: click.echo(words, err=True))
         for name, why in found.left_out.items():
-            click.echo(f"left out: {name}: {why}", err=True)
+            click.echo(f"the test of the fault {name} was left out: {why}", err=True)
         click.echo(figures.report("faults", found.figures(), as_json))
     if stop.is_set():
         raise SystemExit(exit_code() or 130)

@@ -91,7 +91,13 @@ def recruitment(as_json: bool) -> None:
 
 @command.command("fdk")
 @AS_JSON
-@click.option("--seconds", type=float, default=10.0, show_default=True, help="Duration of each task.")
+@click.option(
+    "--seconds",
+    type=float,
+    default=10.0,
+    show_default=True,
+    help="Duration of each synthetic jaw motion, such as chewing [s].",
+)
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -141,7 +147,13 @@ def mesh(as_json: bool, data: Path | None) -> None:
 
 @command.command("jaw")
 @AS_JSON
-@click.option("--seconds", type=float, default=12.0, show_default=True, help="Duration of each task.")
+@click.option(
+    "--seconds",
+    type=float,
+    default=12.0,
+    show_default=True,
+    help="Duration of each synthetic jaw motion, such as chewing [s].",
+)
 def jaw(as_json: bool, seconds: float) -> None:
     """Compare two models of the temporomandibular joint, point on plane and force-dependent kinematics, on
     the same synthetic motions: positions of the condyles, joint forces.

@@ -26,7 +26,7 @@ def latency(as_json: bool, rate: float, seconds: float, method: str, forces: boo
     from rtsim.bench import figures
     from rtsim.bench.runs import latency
 
-    check_of_use("--forces", not (config and forces), "the walker", "the run config has a recording")
+    check_of_use("--forces", not (config and forces), "simulated gait", "the run config has a recording")
     run = make_run(config=config) if config else None
     click.echo(figures.report("latency", latency.run(rate, seconds, method, forces, run, config), as_json))
 
@@ -49,7 +49,7 @@ def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool)
 
     for scheme in only:
         check_of_use(
-            "--only", scheme in doubled_schemes(), f"{', '.join(doubled_schemes())}", "give one of these"
+            "--only", scheme in doubled_schemes(), f"{', '.join(doubled_schemes())}", "give one of them"
         )
     check_of_use("--quick", not (quick and endurance), "runs without --endurance", "leave out one of them")
     click.echo(figures.report("adapters", restarts.run(only) if endurance else run.run(quick, only), as_json))
@@ -80,10 +80,10 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(8.0), default=30.0, show_default=True, help="Duration of a run.")
 @click.option("--frozen", type=NumberWithin(1.0), metavar="SECONDS",
-              help="Instead, measure memory of a window that stopped reading, and its sender.")  # fmt: skip
+              help="Instead, measure memory of a window that has stopped, and of its sender.")  # fmt: skip
 @click.option("--replay", type=NumberWithin(0.01), metavar="HOURS",
-              help="Instead, measure memory of the window over hours of walking, replayed fast.")  # fmt: skip
-@click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="Playing speed of --replay.")
+              help="Instead, replay hours of walking fast in the window; measure its memory.")  # fmt: skip
+@click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="Real-time factor of --replay.")
 def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float | None, speed: float) -> None:
     """Measure the monitor window off screen: redraws, CPU, memory, and its effect on the estimator's loop."""
     from rtsim.bench import figures
@@ -97,14 +97,16 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
 @command.command("hil")
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(0.2), default=60.0, show_default=True,
-              help="Duration of the data exchange with a model, and then without a model [s].")  # fmt: skip
+              help="Duration of two data exchanges, with a model and without it [s].")  # fmt: skip
 @click.option("--config", type=Config("hil"), default="ankle", show_default=True,
               help="Config of the run: a .toml file, or the name of one that comes with rtsim.")  # fmt: skip
 @click.option("--rate", type=NumberWithin(10.0, 4000.0), default=1000.0, show_default=True,
               help="Time steps per second [Hz].")  # fmt: skip
 @click.option("--urgent", is_flag=True, help="Run model and device at real-time priority, where permitted.")
 @click.option("--hostile", is_flag=True, help="Instead, test faulty devices: wrong values, stalls, floods.")
-@click.option("--only", default="", metavar="NAME", help="With --hostile: cases whose name contains this.")
+@click.option(
+    "--only", default="", metavar="NAME", help="With --hostile: test only cases whose name contains this."
+)
 def hil(
     as_json: bool, seconds: float, config: str, rate: float, urgent: bool, hostile: bool, only: str
 ) -> None:
@@ -131,7 +133,7 @@ def hil(
 
     found = run.run(only)
     for name, why in {**found.left_out, **found.failed}.items():
-        click.echo(f"left out: {name}: {why}", err=True)
+        click.echo(f"the case {name} has no result: {why}", err=True)
     click.echo(figures.report("hil-hostile", found.figures(), as_json))
     if found.interrupted:
         raise SystemExit(exit_code() or 130)
@@ -140,7 +142,7 @@ def hil(
 @command.command("tune")
 @AS_JSON
 @click.option("--seeds", type=click.IntRange(1), default=20, show_default=True,
-              help="Number of searches with each method.")  # fmt: skip
+              help="Number of searches with each search method, each with its own random seed.")  # fmt: skip
 @click.option("--spline-seeds", type=click.IntRange(0), default=3, show_default=True,
               help="Number of searches for a torque spline with each method; 0: none.")  # fmt: skip
 @QUICK
@@ -165,7 +167,9 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(0.1, 3600.0), default=10.0, show_default=True,
               help="Length of each attack.")  # fmt: skip
-@click.option("--only", default="", help="Attacks whose name begins with this, such as 3 or 1d; 0: none.")
+@click.option(
+    "--only", default="", help="Run only attacks whose name begins with this, such as 3 or 1d; 0: no attack."
+)
 @click.option("--slow", type=click.IntRange(1, 8), default=1, show_default=True,
               help="Factor by which the estimator is slowed: other processes use the rest of its "
               "processor.")  # fmt: skip
@@ -297,7 +301,9 @@ def report(as_json: bool, recording: Path) -> None:
 @command.command("trials")
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--method", "methods", multiple=True, help="Methods (default: zero, minimised, prescribed).")
+@click.option(
+    "--method", "methods", multiple=True, help="Solution method (default: zero, minimised, prescribed)."
+)
 @click.option(
     "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Markdown table to write."
 )
@@ -327,7 +333,7 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
 )
 @click.option(
     "--model", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Also use motions of this model with its own markers, as many as there are walkers.",
+    help="Also use as many synthetic motions of this model, which has its own markers, as --walkers states.",
 )  # fmt: skip
 def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None:
     """Measure how often true joint angles are within 1.96 stated standard deviations of the estimated ones,
@@ -346,15 +352,15 @@ def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None
 @command.command("damage")
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--quick/--full", default=True, help="Run a sample of some minutes (default), or all cases.")
-@click.option("--only", default="", metavar="CLASS", help="Test only this class of damage.")
+@click.option("--quick/--full", default=True, help="Test a sample in some minutes (default), or all damage.")
+@click.option("--only", default="", metavar="CLASS", help="Test only this class of damage to markers.")
 @click.option("--method", default="", help="Test only this method (default: all methods of the model).")
-@click.option("--side", type=click.Choice(["right", "left", "both"]), help="Side (default: each, then both).")
+@click.option("--side", type=click.Choice(["right", "left", "both"]), help="Leg (default: each, then both).")
 @click.option(
     "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Markdown table to write."
 )
 @click.option(
-    "--worst", type=click.IntRange(0), default=0, help="Number of worst cases to list of each class."
+    "--worst", type=click.IntRange(0), default=0, help="Number of worst cases to list per damage class."
 )
 @click.option("--case", "words", default="", help="Repeat one case that --worst has listed.")
 def damage(
@@ -381,7 +387,7 @@ def damage(
         return
     found = run.run(folder, not quick, only, method, side or "")
     for what, why in found.left_out.items():
-        click.echo(f"left out: {what}, {why[0]}", err=True)
+        click.echo(f"cases of {what} were left out: {why[0]}", err=True)
     if table_path:
         write_text(table_path, found.table() + "\n")
     click.echo(figures.report("damage", found.figures(), as_json))

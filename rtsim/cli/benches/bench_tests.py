@@ -14,7 +14,7 @@ from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
     "rooms",
     multiple=True,
     metavar="NAME",
-    help="Folder of source files (repeatable; default: all folders).",
+    help="Folder of source files that are mutated (repeatable; default: all folders).",
 )
 @click.option(
     "--count", type=click.IntRange(1), default=20, show_default=True, help="Number of mutants in each folder."

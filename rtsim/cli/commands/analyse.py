@@ -85,7 +85,7 @@ def command(
         raise ConfigError(
             f"{source!r} is a stream, not a file",
             where="SOURCE",
-            allowed="walker, or the path of a file",
+            allowed="walker (the built-in simulated gait), or the path of a file",
             remedy="use `rtsim live`",
         )
     if Path(source).suffix.lower() not in STORAGE_SUFFIXES:  # of a motion the run tells more
@@ -353,8 +353,8 @@ def in_words(told: dict[str, Any]) -> str:
     flags = ", ".join(f"{name} {n}" for name, n in told["status"].items())
     side = f", {told['side']}" if told["side"] else ""
     method = in_full(told["method"], told["chosen"])
-    beyond = ", ".join(f"{name} in {n} frames" for name, n in told["implausible"].items())
-    joints = ", ".join(f"{name} in {n} frames" for name, n in told["flagged_by_joint"].items())
+    beyond = ", ".join(f"{angle} in {n} frames" for angle, n in told["implausible"].items())
+    joints = ", ".join(f"{joint} in {n} frames" for joint, n in told["flagged_by_joint"].items())
     rms = f"; marker RMS {told['marker_rms_mm']:.2f} mm" if told["marker_rms_mm"] is not None else ""
     return "\n".join(
         (

@@ -115,7 +115,7 @@ def command(
             check_of_use(
                 f"--{option}",
                 value is None,
-                "models of a person; a mandible is built with --scan",
+                "models of a person, not to a mandible, which is built with --scan",
             )
         file = Path(trial)
         path = out or file.with_suffix(".mandible.toml")
@@ -247,11 +247,11 @@ def calibrate_mandible(
     notes += moved
     kept = "" if len(moved) == len(spec.muscles) else "other muscles, " if moved else "muscles, "
     notes.append(
-        f"{kept}the ligaments, masses and slopes of the planes are those of the model mandible that comes "
-        "with rtsim"
+        f"{kept}the ligaments, masses and slopes of the articular planes are those of the model mandible "
+        "that comes with rtsim"
     )
     notes += [
-        f"{name}: {mm:.2f} mm RMS from the position of the marker in the scan"
+        f"marker {name}: {mm:.2f} mm RMS between its position in the trial and in the scan"
         for name, mm in found.residual_mm.items()
     ]
     notes.append(
@@ -259,7 +259,10 @@ def calibrate_mandible(
         "teeth are assumed to be together"
     )
     write_text(
-        path, model_text(spec, "\n".join(["mandible of a scan", scan.source or str(scan_path.name), *notes]))
+        path,
+        model_text(
+            spec, "\n".join(["mandible built from a scan", scan.source or str(scan_path.name), *notes])
+        ),
     )
     for note in (*measured.notes, *notes):
         tell(f"{trial}: {note}")

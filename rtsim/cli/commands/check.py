@@ -181,7 +181,7 @@ def check_config(path: Path) -> list[str]:
         ]
     if kind == "measures":
         all_measures(AskedMeasures(str(path)))
-        return ["measured dimensions of a person"]
+        return ["file of measured body dimensions of a person"]
     if kind == "lab":
         return [f"lab {load_lab(str(path)).name}"]
     if kind == "inertia":
@@ -199,7 +199,7 @@ def check_config(path: Path) -> list[str]:
     for name, tables in choices_in(read_toml(path), path).items():
         for choice in tables:
             check_run(load_run(path, [f"{name}={choice}"]), path)
-        lines.append(f"note: choices of this run: --set {name}={'|'.join(tables)}")
+        lines.append(f"note: alternatives that this run offers: --set {name}={'|'.join(tables)}")
     return lines
 
 

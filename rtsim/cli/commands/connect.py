@@ -45,7 +45,7 @@ FIND_S = 2.0
     "--json",
     "as_json",
     is_flag=True,
-    help="Print as JSON the servers that were found, or the counters at the end.",
+    help="Print as JSON the servers that were found, or, when the relay has ended, its numbers of messages.",
 )
 @bind_options
 def command(
@@ -121,7 +121,7 @@ def stopped_after(duration_s: float | None) -> threading.Event:
     stop = threading.Event()
     if duration_s is not None:
         if not 0.0 < duration_s < threading.TIMEOUT_MAX:
-            raise ConfigError(f"{duration_s}", where="--duration", allowed="more than 0 s")
+            raise ConfigError(f"{duration_s}", where="--duration", allowed="a duration of more than 0 s")
         timer = threading.Timer(duration_s, stop.set)
         timer.daemon = True
         timer.start()

@@ -31,12 +31,12 @@ from streams.sockets import DEVICE_ADDRESS
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Like --priority first, but without its limit on processor time.",
+    help="Run before other programs like --priority first, but without its limit on processor time.",
 )
 @PRIORITY_OPTION
 @click.option(
     "--tunnel", is_flag=True,
-    help="Use this if the address, though on this machine, leads to a model on another, whose clock differs.",
+    help="Use this if the address leads through a tunnel to a model on another machine, whose clock differs.",
 )  # fmt: skip
 @connect_options
 def command(

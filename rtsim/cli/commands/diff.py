@@ -111,13 +111,13 @@ def settings_of_journals(one: Path, other: Path) -> list[str]:
         return []
     settings = [flat(msgspec.to_builtins(run.request.run)) for run in runs]
     told = [
-        f"build: {words} (of the second file, of the first file)"
+        f"build of the second file, compared with that of the first: {words}"
         for words in differences_of_builds(runs[0].build, runs[1].build)
     ]
     for key in settings[0].keys() | settings[1].keys():
         values = [of.get(key) for of in settings]
         if values[0] != values[1] and not key.startswith("ports."):
-            told.append(f"run: {key} = {values[0]} in one file and {values[1]} in the other")
+            told.append(f"setting {key} of the run: {values[0]} in the first file, {values[1]} in the second")
     return told
 
 
@@ -152,7 +152,7 @@ def lines_of(found: RunDifferences, settings: list[str], equal: bool, names: tup
     told = [f"{count_of(found.n_frame, 'frame')} in {count_of(found.n_session, 'session')} were compared."]
     for title, sentences in (
         ("Settings that differ:", settings),
-        ("Contained in only one of the two files:", found.unpaired),
+        ("Data contained in only one of the two files:", found.unpaired),
     ):
         if sentences:
             told += [title, *(f"  {words}" for words in sentences[:MOST_TOLD])]

@@ -85,7 +85,7 @@ def command(
     else:
         run, address = run_and_markers(markers, options)
         if not 0.0 <= wait_s <= LONGEST_S:
-            raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 to {LONGEST_S:g} s")
+            raise ConfigError(f"{wait_s}", where="--wait", allowed=f"a wait of 0 to {LONGEST_S:g} s")
         asked = EstimatorRequest(
             run=run, markers=address, wait_s=wait_s, n_subscriber=subscribers, anyway=anyway
         )

@@ -61,7 +61,7 @@ def _address(name: str, what: str) -> Any:
 @click.option("--duration", "duration_s", type=float,
               help=f"Length of the run [s]; 0 = until stopped {FROM_CONFIG}.")  # fmt: skip
 @click.option("--arm", "arm_s", type=float, is_flag=False, flag_value=0.5, metavar="[S]",
-              help="Arm automatically at this simulated time [s]; 0.5 s if no number follows.")  # fmt: skip
+              help="Arm the device at this simulated time [s]; 0.5 s if no number follows.")  # fmt: skip
 @_address("results", "Address at which results are published")
 @_address("control", "Address at which commands are received")
 @_address("port", "Address to which the device connects")
@@ -79,7 +79,10 @@ def _address(name: str, what: str) -> Any:
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Like --priority first, but without its limit on processor time, and on a processor kept awake.",
+    help=(
+        "Run before other programs like --priority first, but without its limit on processor time, and on "
+        "a processor kept awake."
+    ),
 )
 @PRIORITY_OPTION
 @click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Run the loop on this processor only.")
@@ -93,8 +96,8 @@ def _address(name: str, what: str) -> Any:
     "source",
     type=MarkerSource(),
     metavar="SOURCE",
-    help="Markers, if the config has [markers]: walker, a file, or tcp://HOST:PORT (default: the source "
-    "of its run config).",
+    help="Markers, if the config has [markers]: walker (the built-in simulated gait), a file, or "
+    "tcp://HOST:PORT (default: the source of its run config).",
 )
 @bind_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
@@ -126,7 +129,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
 
     spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
-        raise ConfigError(f"{arm_s:g} s", where="--arm", allowed=f"0 to {LONGEST_S:g} s")
+        raise ConfigError(f"{arm_s:g} s", where="--arm", allowed=f"a time of 0 to {LONGEST_S:g} s")
     check_of_use(
         "--arm",
         arm_s is None or options["again"] is None,
@@ -145,15 +148,13 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     in_time = again is None and (spec.exchange.paced or spec.exchange.mode == "free")
     given = options["priority"]
     check_of_use("--priority", not (given and options["urgently"]), "runs without --urgent")
-    check_of_use(
-        "--priority", in_time or given != "first", "new runs in step with the clock (without --fast)"
-    )
+    check_of_use("--priority", in_time or given != "first", "new runs in real time (without --fast)")
     first = in_time and given != "ordinary"
     ways = HilOptions(device != NO_DEVICE, arm_s, first, again=again, signal=press, keys=keys, **of_options)
     if spec.markers is not None:
         run_worn(spec, options["source"] or "", ways)
         return
-    check_of_use("--from", not options["source"], "a config with [markers]")
+    check_of_use("--from", not options["source"], "configs with a table [markers]")
     spec, _ = moved(spec, lambda text: click.echo(f"note: {text}", err=True))
     model, of_device = parts_of(spec)
     note_joint(spec, of_device, ways)
@@ -233,7 +234,9 @@ def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
             check_stop_free(spec.ports.control)
         except StreamError as fault:
             raise ConfigError(
-                str(fault), where="--control-address", remedy="choose another offset, or --port-offset auto"
+                str(fault),
+                where="--control-address",
+                remedy="choose another number for --port-offset, or --port-offset auto",
             ) from fault
 
 

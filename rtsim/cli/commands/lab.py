@@ -169,14 +169,16 @@ def print_roles(found: LabProposal) -> None:
     counts = [sum(role.certainty == kind for role in found.roles) for kind in (CERTAIN, UNSURE)]
     rest = len(found.roles) - sum(counts)
     tell(
-        f"{counts[0]} roles found by name and position, {rest} by position or name alone, {counts[1]} "
-        "unsure (?)",
+        f"{counts[0]} roles found by name and position, {rest} by position or name alone, "
+        f"{counts[1]} unsure (marked ?)",
         err=False,
     )
     for role in found.roles:
         if role.certainty == UNSURE:
             tell(
-                f"unsure: {role.marker} taken as {role.side} {role.role}: {role.why}".replace("  ", " "),
+                f"unsure role: marker {role.marker} is taken as {role.side} {role.role}: {role.why}".replace(
+                    "  ", " "
+                ),
                 err=False,
             )
     for text in (*found.told, *proposed.without):

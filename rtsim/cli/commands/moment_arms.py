@@ -216,7 +216,7 @@ def values_of(arms: MomentArms, angle: str, low: float | None, high: float | Non
     for value, limit, option in zip((low, high), arms.range_of(angle), ("--from", "--to"), strict=True):
         if value is None and not np.isfinite(limit):
             raise ConfigError(
-                f"{angle} has no range",
+                f"{angle} has no range in the model",
                 where="--sweep",
                 remedy="give the range with --from LOW and --to HIGH",
             )

@@ -104,7 +104,8 @@ def command(
         click.echo(text_of(publication, found))
     if missed := missed_rows(found):
         raise ConfigError(
-            f"{len(missed)} stated bound{'s are' if len(missed) > 1 else ' is'} missed: {'; '.join(missed)}",
+            f"{len(missed)} value{'s are' if len(missed) > 1 else ' is'} outside the bound stated for the "
+            f"comparison: {'; '.join(missed)}",
             where=f"paper {number}",
         )
 

@@ -36,7 +36,7 @@ def command(
     stop = threading.Event()
     if duration_s is not None:
         if not 0.0 < duration_s < threading.TIMEOUT_MAX:
-            raise ConfigError(f"{duration_s}", where="--duration", allowed="more than 0 s")
+            raise ConfigError(f"{duration_s}", where="--duration", allowed="a duration of more than 0 s")
         timer = threading.Timer(duration_s, stop.set)
         timer.daemon = True  # the stream may end first
         timer.start()

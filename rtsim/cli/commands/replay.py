@@ -64,8 +64,8 @@ MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.mar
 @click.option(
     "--forces",
     type=MarkerSource(),
-    help="Force plates to play together with the markers: a file, or walker for those of the synthetic "
-    "walker (default: the force plates of a C3D file).",
+    help="Force plates to play together with the markers: a file, or walker for those of the built-in "
+    "simulated gait (default: the force plates of a C3D file).",
 )
 @TARE_OPTION
 @click.option("--states", is_flag=True, help="Print states as JSON lines (for programs).")
@@ -105,13 +105,13 @@ def command(
     check_of_use(
         "--tolerance",
         exact or tolerance is None,
-        "replay by computing the run again",
+        "an exact replay, which computes the run again",
         "add --exact",
     )
     check_of_use(
         "--json",
         exact or not as_json,
-        "replay by computing the run again",
+        "an exact replay, which computes the run again",
         "add --exact",
     )
     if exact:
@@ -124,7 +124,9 @@ def command(
     check_forces(run_of_options(name="replay", source=source, forces=forces or ""), streamed=False)
     check_playing(source, speed, rate, duration_s, start_s, end_s)
     if not 0.0 <= wait_s <= LONGEST_S:
-        raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 (start at once) to {LONGEST_S:g} s")
+        raise ConfigError(
+            f"{wait_s}", where="--wait", allowed=f"a wait of 0 (start at once) to {LONGEST_S:g} s"
+        )
     where = placed({"--address": address}, {"--address": MARKERS_ADDRESS}, port_offset)["--address"]
     run = run_of_options(
         name="replay", source=source, forces=forces or "", side=side or "", person=person or "",
@@ -153,7 +155,7 @@ def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
         check_of_use(
             parameter.opts[0],
             fits,
-            "playing; an exact replay uses what was recorded",
+            "playing, not to an exact replay, which uses what was recorded",
         )
     return told_unusable(lambda: replay_exactly(Path(source), tolerance, as_json))
 
@@ -171,7 +173,9 @@ def trial_of(request: PlayerRequest) -> MarkerTrial:
     inside = (since >= request.start_s) & (since <= (np.inf if request.end_s is None else request.end_s))
     if not inside.any():
         raise ConfigError(
-            "no frames between --start and --end", where=run.source, allowed=f"0 to {since[-1]:.2f} s"
+            "no frames between --start and --end",
+            where=run.source,
+            allowed=f"times of 0 to {since[-1]:.2f} s",
         )
     return trial._replace(times=trial.times[inside], positions=np.ascontiguousarray(trial.positions[inside]))
 

@@ -87,7 +87,9 @@ def command(
     most = UNITS["kg"][1]
     if mass_kg is not None and not 0.0 < mass_kg <= most:
         raise ConfigError(
-            f"a body mass of {mass_kg:g} kg is impossible", where="--mass", allowed=f"above 0 to {most:g} kg"
+            f"a body mass of {mass_kg:g} kg is impossible",
+            where="--mass",
+            allowed=f"a body mass above 0 kg, up to {most:g} kg",
         )
     check_free(out, overwrite=force)
     if setup is None:
@@ -153,7 +155,7 @@ def body_of(
         raise ConfigError(
             f"{stature_mm:g} mm is not a possible stature",
             where="--stature",
-            allowed=f"{low:g} to {high:g} mm",
+            allowed=f"a stature of {low:g} to {high:g} mm",
         )
     low, high = PER_SQUARE
     if not low <= 1e6 * mass_kg / stature_mm**2 <= high:

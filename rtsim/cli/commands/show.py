@@ -72,7 +72,7 @@ def shipped_config(name: str) -> Path:
     if found:
         raise ConfigError(
             f"{name!r} is the name of {len(found)} configs", where="NAME",
-            remedy=f"give one of: {', '.join(found)}",
+            remedy=f"give one of these names: {', '.join(found)}",
         )  # fmt: skip
     by_word = {word: key for key in known for word in (key, key.partition("/")[2])}
     near = [by_word[word] for word in get_close_matches(given, by_word, N_NEAREST, 0.6)]

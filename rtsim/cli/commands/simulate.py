@@ -46,8 +46,8 @@ MOST_VALUES = 200_000_000
 @click.option(
     "--kinks",
     type=click.Choice(get_args(KINDS["kinks"])),
-    help="What to do if the sliding direction reverses within a step: split the step, take the secant "
-    "slope, or nothing.",
+    help="What to do if a sliding contact reverses its direction within a step: split the step, take the "
+    "secant slope of the friction force, or nothing.",
 )
 @click.option(
     "--split",
@@ -55,8 +55,7 @@ MOST_VALUES = 200_000_000
     nargs=2,
     metavar="FRACTION FLOOR",
     help="Largest change of the sliding velocity in one part of a split step: a fraction of that velocity, "
-    "and "
-    "a lower limit as a fraction of the transition velocity.",
+    "and a lower limit as a fraction of the transition velocity of the friction law.",
 )
 @click.option(
     "--load", "loads", multiple=True, metavar="NAME=GAIN", help="Multiply a load by a factor (repeatable)."
@@ -207,7 +206,7 @@ def finish(
     if paper:
         from rtsim.simulation.panels import panels_of
 
-        title = f"{simulator.model.name}: {told['method']}, {told['step_ms']:g} ms"
+        title = f"{simulator.model.name}: {told['method']}, steps of {told['step_ms']:g} ms"
         draw_panels(paper, title, panels_of(simulator, done, results, over))
     # after the files: nobody may be there any more to read it
     click.echo(json_text(told, indent=1) if as_json else text(told))
@@ -225,7 +224,7 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
     step_ms, duration_s, split = options["step_ms"], options["duration_s"], options["split"]
     for value, option, unit in ((step_ms, "--step", "ms"), (duration_s, "--duration", "s")):
         if value is not None and not 0.0 < value < math.inf:
-            raise ConfigError(f"{value}", where=option, allowed=f"more than 0 {unit}")
+            raise ConfigError(f"{value}", where=option, allowed=f"a time of more than 0 {unit}")
     if split and not (0.0 < split[0] <= 1.0 and 0.0 < split[1] < math.inf):
         told = f"{split[0]} {split[1]}"
         raise ConfigError(told, where="--split", allowed="FRACTION above 0 and up to 1, FLOOR above 0")
@@ -260,7 +259,7 @@ def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
         raise ConfigError(
             f"the results would contain {n_value:.2g} numbers, which is too many",
             where="--every",
-            allowed=f"{every * -(-n_value // MOST_VALUES)} or more",
+            allowed=f"N = {every * -(-n_value // MOST_VALUES)} or more",
         )
     return every
 
@@ -271,7 +270,7 @@ def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, floa
     for word in words:
         name, _, value = word.partition("=")
         if name in numbers:
-            raise ConfigError(f"{name} is given twice", where=option, remedy="keep one of them")
+            raise ConfigError(f"{name} is given twice", where=option, remedy="keep one of the two values")
         try:
             numbers[name] = float(value)
         except ValueError:

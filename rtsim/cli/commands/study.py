@@ -45,6 +45,10 @@ def command(
     one_thread()
     from rtsim.cli.runs.studied import parsed_shard, studied
 
-    check_of_use("--workers", not (scheduler and workers is not None), "processes on this machine")
+    check_of_use(
+        "--workers",
+        not (scheduler and workers is not None),
+        "processes on this machine, not to the workers of a scheduler",
+    )
     n = (os.cpu_count() or 1) if workers is None else workers
     studied(study, n, scheduler, parsed_shard(shard), plan_only, out)

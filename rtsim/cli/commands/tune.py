@@ -31,10 +31,14 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
 @click.option(
     "--switch",
     metavar="NAME",
-    help="Return to the snapshot of this name; `start` is the setting of the config.",
+    help="Set the parameters back to the snapshot of this name; `start` is the setting of the config.",
 )
 @click.option(
-    "--over", "over_s", type=float, metavar="S", help="Duration of the change [s] (default: from the config)."
+    "--over",
+    "over_s",
+    type=float,
+    metavar="S",
+    help="Time over which parameters change to new values [s] (default: from the config).",
 )
 @click.option("--auto", "auto", type=click.Choice(SEARCHES),
               help="Search for the setting of CONFIG with the lowest cost, with this method.")  # fmt: skip
@@ -43,7 +47,8 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
                   "random and then reversed order.")  # fmt: skip
 @click.option("--offline", is_flag=True, help="Search in simulations, not in the running `rtsim hil`.")
 @click.option("--cost", "costs", multiple=True, metavar="FIELD[.LABEL][:REDUCTION]",
-              help="Cost of each cycle, instead of tuning.costs (repeatable: costs are added).")  # fmt: skip
+              help="Cost that is computed from each cycle of the motion, instead of tuning.costs "
+                  "(repeatable: costs are added).")  # fmt: skip
 @click.option(
     "--operator",
     is_flag=True,
@@ -65,8 +70,8 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
     help="With --offline: number of simulations that run at the same time (default: one for each processor).",
 )
 @click.option("--together", type=click.IntRange(1, 64),
-              help="Bayesian search with --offline: settings tried at the same time after the first "
-                  "settings (default: 2).")  # fmt: skip
+              help="Number of settings that a Bayesian search with --offline tries at the same time, after "
+                  "its first settings (default: 2).")  # fmt: skip
 @click.option("--file", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
               help="Keep every trial in this file; a search in an existing file is continued.")  # fmt: skip
 @click.option(

@@ -84,7 +84,8 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
     "--pressure-as-placed", is_flag=True, help="Do not use the centre of pressure to place the pressure mat."
 )
 @click.option("--footprint", "footprints", multiple=True, type=FILE,
-              help=f"Recorded peak pressure ({listed(PRESSURE)}); only its shape is compared.")  # fmt: skip
+              help=(f"Recorded peak pressure ({listed(PRESSURE)}), whose shape is compared with that of the "
+                  "fitted foot."))  # fmt: skip
 @click.option(
     "--friction",
     is_flag=True,
@@ -245,12 +246,14 @@ def check_options(
         raise ConfigError("a trial is given twice", where="TRIALS", remedy="give each trial once")
     if mass_kg is not None and not 0.0 < mass_kg <= 500.0:
         raise ConfigError(
-            f"a body mass of {mass_kg:g} kg is impossible", where="--mass", allowed="above 0 to 500 kg"
+            f"a body mass of {mass_kg:g} kg is impossible",
+            where="--mass",
+            allowed="a body mass above 0 kg, up to 500 kg",
         )
     if not abs(delay) <= LONGEST_DELAY:
         raise ConfigError(
-            f"{delay:g} s is out of range", where="--pressure-delay",
-            allowed=f"-{LONGEST_DELAY:g} to {LONGEST_DELAY:g} s",
+            f"a delay of {delay:g} s is out of range", where="--pressure-delay",
+            allowed=f"a delay of -{LONGEST_DELAY:g} to {LONGEST_DELAY:g} s",
         )  # fmt: skip
     if out is not None:
         if out.suffix.lower() != ".toml":
@@ -270,7 +273,12 @@ def check_together(context: click.Context) -> None:
     if "validate" in given:
         _refuse(given, OF_A_FIT, "the option applies only to a fit", "remove the option, or --validate")
     if "pressure" not in given:
-        _refuse(given, OF_PRESSURE, "no pressure is given to which the option could apply", "give --pressure")
+        _refuse(
+            given,
+            OF_PRESSURE,
+            "the option applies only to a pressure recording, and none is given",
+            "give --pressure",
+        )
 
 
 def _refuse(given: Sequence[str], options: Mapping[str, str], said: str, remedy: str) -> None:

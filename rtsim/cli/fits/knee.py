@@ -32,9 +32,9 @@ MOST_MM, MOST_DEG = 50.0, 45.0
 @click.option("--side", type=click.Choice(["right", "left"]), default="right", show_default=True,
               help="Leg to use, if MOTION contains both legs.")  # fmt: skip
 @click.option("--bound-mm", type=float, default=5.0, show_default=True,
-              help="How far points, radii and lengths may be adjusted.")  # fmt: skip
+              help="How far the fit may change positions of points, radii and lengths [mm].")  # fmt: skip
 @click.option("--bound-deg", type=float, default=5.0, show_default=True,
-              help="How far the normals of the plateaus may be rotated.")  # fmt: skip
+              help="How far the fit may rotate the normals of the tibial plateaus [deg].")  # fmt: skip
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the fitted model (.toml)."
 )
@@ -108,4 +108,6 @@ def check_bounds(bound_mm: float, bound_deg: float) -> None:
         ("--bound-deg", bound_deg, MOST_DEG, "degrees"),
     ):
         if not 0.0 < value <= most:
-            raise ConfigError(f"{value:g} {unit}", where=option, allowed=f"above 0 to {most:g} {unit}")
+            raise ConfigError(
+                f"{value:g} {unit}", where=option, allowed=f"a value above 0, up to {most:g} {unit}"
+            )

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     "a_max",
     multiple=True,
     metavar="[NAME=]ACTIVATION",
-    help="Highest activation that is reached, of all generators (default: 1) or of one generator "
+    help="Highest activation that generators reach in MOTION: all generators (default: 1) or one generator "
     "(repeatable).",
 )
 @click.option(

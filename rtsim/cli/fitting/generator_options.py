@@ -114,7 +114,9 @@ def asked_of(said: Said, placed: Sequence[PlacedGenerator]) -> FitRequests:
     check_together(said)
     if not 0.0 < said.most_passive <= 100.0:
         raise ConfigError(
-            f"{said.most_passive:g} is out of range", where="--t-pe-max", allowed="above 0 to 100"
+            f"{said.most_passive:g} is out of range",
+            where="--t-pe-max",
+            allowed="a fraction above 0, up to 100",
         )
     return FitRequests(
         a_max=numbers(said.a_max, names, "--a-max", (0.0, 1.0)), emg=said.emg, within=said.within,
@@ -177,7 +179,9 @@ def check_together(said: Said) -> None:
         if given and there:
             raise ConfigError(f"this option contradicts {other}: {why}", where=option, remedy="leave one out")
     if said.within is not None and not 0.0 < said.within <= 1.0:
-        raise ConfigError(f"{said.within:g} is out of range", where="--emg-within", allowed="above 0 to 1")
+        raise ConfigError(
+            f"{said.within:g} is out of range", where="--emg-within", allowed="a distance above 0, up to 1"
+        )
 
 
 def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> dict[str, IsometricTorque]:
@@ -202,7 +206,7 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> 
         if not (0.0 < one.torque <= MOST_NM and abs(one.angle) <= math.pi):
             raise ConfigError(
                 f"{text!r} is out of range", where="--measured",
-                allowed=f"above 0 to {MOST_NM:g} N m, at -180 to 180 deg, positive in flexion",
+                allowed=f"a torque above 0, up to {MOST_NM:g} N m, at -180 to 180 deg, positive in flexion",
             )  # fmt: skip
         if name in found:
             raise ConfigError(f"{name} is given twice", where="--measured", remedy="give it once")
@@ -261,7 +265,9 @@ def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
         low, high = float(np.min(torque)), float(np.max(torque))
         if low < 0.0 or high > MOST_NM:
             raise ConfigError(
-                f"{name} goes from {low:g} to {high:g} N m", where=str(path), allowed=f"0 to {MOST_NM:g} N m"
+                f"{name} goes from {low:g} to {high:g} N m",
+                where=str(path),
+                allowed=f"torques of 0 to {MOST_NM:g} N m",
             )
     return both | found
 

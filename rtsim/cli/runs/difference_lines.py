@@ -23,14 +23,17 @@ def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: s
         words = f"  {found.spec.name}: {found.n_differ} of {found.n_value} values differ"
         if found.first is not None:
             place = found.first
-            at = f", first in frame {place.frame} of session {place.session} at {place.time:.6g} s"
+            at = (
+                f"; the first difference is in frame {place.frame} of session {place.session} at "
+                f"{place.time:.6g} s"
+            )
             words += f"{at} ({place.label})" if place.label else at
         if found.most is not None:
             words += f"; largest difference {found.largest:.3g}{unit}"
             words += f" ({found.most.label}, {found.most.time:.6g} s)" if found.most.label else ""
-            words += f", RMS {found.rms:.3g}{unit}, peak {found.peak:.3g}{unit}"
+            words += f", RMS difference {found.rms:.3g}{unit}, peak of the quantity {found.peak:.3g}{unit}"
         if found.n_lacking:
-            words += f"; {found.n_lacking} exist in only one of the two"
+            words += f"; {found.n_lacking} values exist in only one of the two"
         lines.append(words)
     if len(differing) > MOST_LINES:
         lines.append(f"  and {len(differing) - MOST_LINES} more quantities")

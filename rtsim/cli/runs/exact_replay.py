@@ -65,7 +65,7 @@ def lines_of(outcome: ReplayOutcome) -> list[str]:
     ]
     taken = [
         count_of(outcome.n_frame, "frame"),
-        *([f"{recorded.n_skipped} more were skipped"] if recorded.n_skipped else []),
+        *([f"{recorded.n_skipped} more frames were skipped"] if recorded.n_skipped else []),
         count_of(recorded.n_command, "command"),
         f"{count_of(recorded.n_session, 'session')} of markers and forces",
     ]
@@ -77,7 +77,11 @@ def lines_of(outcome: ReplayOutcome) -> list[str]:
             f"compared within {outcome.tolerance:g} of each quantity's peak."
         )
     if recorded.cut:
-        beyond = f", and {count_of(results.n_beyond, 'result')} after it are not" if results.n_beyond else ""
+        beyond = (
+            f", and {count_of(results.n_beyond, 'result')} after the gap are not compared"
+            if results.n_beyond
+            else ""
+        )
         found.append(
             f"The recording is not whole: {recorded.cut}; only results before this gap are compared{beyond}."
         )

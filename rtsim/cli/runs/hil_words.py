@@ -27,7 +27,7 @@ def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -
     if ways.cpu is not None and not is_pinned:
         told.append(f"the loop is not pinned to processor {ways.cpu}: this system does not permit it")
     if has_key:
-        told.append("space or Esc here is the emergency stop")
+        told.append("space or Esc in this terminal is the emergency stop")
     return [f"rtsim: {words}" for words in told]
 
 
@@ -37,7 +37,7 @@ def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
     if ways.again is not None:
         told.append("a replayed run takes its commands, and its emergency stops, from the recording alone")
     elif not server.stop_address:
-        by_signal = f", and by {ways.signal.name}" if ways.signal.name else ""
+        by_signal = f", and by the signal {ways.signal.name}" if ways.signal.name else ""
         told.append(
             f"{server.address} receives no datagrams; the emergency stop can be given by `rtsim command "
             f"emergency_stop`, by a key in this terminal{by_signal}"
@@ -72,7 +72,7 @@ def latched(summary: dict[str, Any]) -> str:
     if summary["arming"] != "fault":
         return ""
     before = summary["faults"] - 1
-    others = f", after {before} earlier ones" if before else ""
+    others = f", after {before} earlier faults" if before else ""
     return (
         f"the run ends in a fault that latched at {summary['fault_s']:.3f} s{others}: "
         f"{summary['last_transition']}; check the device, then arm it again in a new run"

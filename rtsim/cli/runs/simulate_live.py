@@ -202,15 +202,17 @@ def check_rates(paced: PacedRun) -> None:
     """Raise ConfigError for an impossible rate or duration."""
     rate_hz, frame_rate_hz, duration_s = paced.rate_hz, paced.frame_rate_hz, paced.duration_s
     if not 0.0 < rate_hz <= FASTEST:
-        raise ConfigError(f"{rate_hz:g} Hz", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz")
+        raise ConfigError(
+            f"{rate_hz:g} Hz", where="--rate", allowed=f"a rate of more than 0, at most {FASTEST:g} Hz"
+        )
     if not 0.0 < frame_rate_hz <= rate_hz:
         raise ConfigError(
             f"{frame_rate_hz:g} frames per second",
             where="--frame-rate",
-            allowed=f"more than 0 to {rate_hz:g} Hz",
+            allowed=f"a rate above 0, up to {rate_hz:g} Hz",
         )
     if duration_s is not None and not 0.0 < duration_s < float("inf"):
-        raise ConfigError(f"{duration_s:g} s", where="--duration", allowed="a time above 0 s")
+        raise ConfigError(f"{duration_s:g} s", where="--duration", allowed="a duration above 0 s")
 
 
 def in_words(summary: dict) -> str:

@@ -74,7 +74,11 @@ def standing_trial(request: StandingRequest, security: Security | None = None) -
         with noting_requests(end):
             so_far = followed(standing, subscriber, connector, within_s, stop)
     if so_far.seconds >= seconds or (stop.is_set() and so_far.seconds >= LEAST_S):
-        early = "" if so_far.seconds >= seconds else f", ended early (of {seconds:g} s)"
+        early = (
+            ""
+            if so_far.seconds >= seconds
+            else f", fewer than the requested {seconds:g} s, because the recording ended early"
+        )
         tell(f"{source}: the person stood still long enough: {so_far.seconds:.1f} s were used{early}")
         trial = standing.trial()
         return trial._replace(notes=(*standing.notes, *trial.notes))
@@ -125,6 +129,8 @@ def followed(
 def check_seconds(seconds: float, within_s: float) -> None:
     """Raise ConfigError for invalid lengths of a static trial, or of the wait for one."""
     if not LEAST_S <= seconds <= 60.0:
-        raise ConfigError(f"{seconds:g}", where="--seconds", allowed=f"{LEAST_S:g} to 60 s")
+        raise ConfigError(f"{seconds:g}", where="--seconds", allowed=f"a duration of {LEAST_S:g} to 60 s")
     if not seconds < within_s <= 3600.0:
-        raise ConfigError(f"{within_s:g}", where="--within", allowed="more than --seconds, at most 3600 s")
+        raise ConfigError(
+            f"{within_s:g}", where="--within", allowed="a time longer than --seconds, up to 3600 s"
+        )

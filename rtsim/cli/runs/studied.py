@@ -60,7 +60,10 @@ def studied(
     if left:
         where = workers_of(workers, scheduler)
         if rows:
-            tell(f"going on in {folder}: {len(numbers) - len(left)} of {len(numbers)} cases are done")
+            tell(
+                f"the study in {folder} is continued: {len(numbers) - len(left)} of {len(numbers)} cases "
+                "are done"
+            )
         complete = driven(plan, store, where, left, shard, console)
     paths = write_table(store)
     done = store.rows()
@@ -71,7 +74,8 @@ def studied(
         )
     if not complete:
         tell(
-            f"interrupted; the same command goes on with the {sum(n not in done for n in numbers)} cases left"
+            f"interrupted; run the same command again to solve the {sum(n not in done for n in numbers)} "
+            "cases left"
         )
         raise SystemExit(exit_code() or 130)
 
@@ -121,7 +125,9 @@ def plan_in_words(
     if shard[1] > 1:
         lines.append(f"shard {shard[0]} of {shard[1]}: {cost.n_shard} cases")
     per = "" if workers <= 1 else f" on {workers} workers"
-    lines.append(f"{cost.n_shard - cost.n_left} done, {cost.n_left} left; a case takes {cost.case_s:.3g} s")
+    lines.append(
+        f"{cost.n_shard - cost.n_left} cases done, {cost.n_left} left; a case takes {cost.case_s:.3g} s"
+    )
     lines.append(f"about {duration(cost.left_s)} left{per}, plus the start of the workers")
     return "\n".join(lines)
 
@@ -142,7 +148,7 @@ def in_words(plan: StudyPlan, rows: dict[int, SolvedCase], paths: Sequence[Path]
     told = ", ".join(f"{n} {status}" for status, n in counted.most_common())
     lines = [f"{len(rows)} of {len(plan.cases)} cases done{': ' if told else ''}{told}"]
     reasons = Counter(row.reason for row in rows.values() if row.status != OK)
-    lines += [f"  {n} times: {reason}" for reason, n in reasons.most_common(N_SHOWN)]
+    lines += [f"  {n} of the cases failed: {reason}" for reason, n in reasons.most_common(N_SHOWN)]
     lines.append(f"{folder}: {', '.join(path.name for path in paths)}; `rtsim report {folder}` draws it")
     return "\n".join(lines)
 
@@ -151,5 +157,9 @@ def parsed_shard(text: str) -> tuple[int, int]:
     """Return the two numbers of a word such as 2/7, the part k of n; ConfigError for any other word."""
     k, slash, n = text.partition("/")
     if not (slash and k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n) <= MANY):
-        raise ConfigError(f"{text!r} is no shard of a study", where="--shard", allowed="1/N to N/N, as 2/7")
+        raise ConfigError(
+            f"{text!r} is no shard of a study",
+            where="--shard",
+            allowed="1/N to N/N, such as 2/7 for job 2 of 7",
+        )
     return int(k), int(n)

@@ -27,7 +27,7 @@ def report_study(folder: Path, outputs: Sequence[Path], others: bool) -> None:
         )  # fmt: skip
     if len(outputs) > 1 or any(path.suffix for path in outputs):
         raise ConfigError(
-            "figures of a study are several files",
+            "the figures of a study are several files, which need a folder",
             where="--out",
             allowed="one folder",
             remedy="name a folder",

@@ -173,7 +173,7 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
                    f"there is no {asking.file}; --validate needs the file of a search" if asking.file
                    else "--validate needs --file, the file of a search"),
         "--over": (over_s is not None and (asking.offline or not 0.0 <= over_s <= LONGEST_RAMP_S),
-                   f"changes of a running model take 0 to {LONGEST_RAMP_S:g} s"),
+                   f"parameters of a running model can change over 0 to {LONGEST_RAMP_S:g} s"),
     }  # fmt: skip
     for where, (bad, why) in wrong.items():
         if bad:

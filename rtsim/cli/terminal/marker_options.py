@@ -32,7 +32,7 @@ RATE_OPTION = click.option("--rate", type=float, help="Sampling rate of the synt
 def named_channels(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Return the value of an option that names channels of a recording; ConfigError if it is empty."""
     if value is not None and not value.strip():
-        raise ConfigError("no channel is named", where="--emg", remedy="name one, or leave it out")
+        raise ConfigError("no channel is named", where="--emg", remedy="name a channel, or leave --emg out")
     return value
 
 

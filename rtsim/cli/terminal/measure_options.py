@@ -29,7 +29,9 @@ class BothLegs(click.ParamType):
             numbers = ()
         if len(numbers) not in (1, 2):
             raise ConfigError(
-                f"{value!r}", where=option_of(parameter), allowed="MM, or RIGHT,LEFT in mm, as 104,102"
+                f"{value!r}",
+                where=option_of(parameter),
+                allowed="a length in mm, or RIGHT,LEFT in mm, such as 104,102",
             )
         return numbers if len(numbers) == 2 else numbers * 2
 

@@ -65,7 +65,7 @@ def only_one(context: click.Context, parameter: click.Parameter, values: tuple[s
     """Return the value of an option that may be given once; ConfigError if it is repeated."""
     if len(values) > 1:
         raise ConfigError(
-            f"{len(values)} are given ({', '.join(values)})", where=parameter.opts[0], allowed="one",
+            f"{len(values)} trials are given ({', '.join(values)})", where=parameter.opts[0], allowed="one",
             remedy="choose the one in which the person stands with all anatomical markers",
         )  # fmt: skip
     return values[0] if values else None
@@ -75,7 +75,8 @@ SOURCE_OPTION = click.option(
     "--source",
     type=MarkerSource(capture=True),
     metavar="SOURCE",
-    help=f"walker, a file ({listed(MARKERS)}), tcp://HOST:PORT, or a capture system as qtm://HOST.",
+    help=f"Markers: walker (a built-in simulated gait), a file ({listed(MARKERS)}), tcp://HOST:PORT, or a "
+    "capture system as qtm://HOST.",
 )
 TARE_OPTION = click.option(
     "--tare",
@@ -109,7 +110,7 @@ RUN_OPTIONS = (
         type=MarkerSource(capture=True),
         metavar="FORCES",
         help=f"Force plates: a file ({listed(FORCES)}; .xml: external loads of OpenSim), "
-        "tcp://HOST:PORT, walker, or the capture system of --source.",
+        "tcp://HOST:PORT, walker (those of the simulated gait), or the capture system of --source.",
     ),
     click.option(
         "--feet",
@@ -125,7 +126,7 @@ RUN_OPTIONS = (
     click.option(
         "--method",
         type=MethodName(),
-        help="Method of the model: zero, minimised, prescribed, hinge, ball, free.",
+        help="Method that solves the model: zero, minimised, prescribed, hinge, ball, free.",
     ),
     click.option(
         "--ik-setup",
@@ -245,7 +246,7 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
     selects (NAME=CHOICE), changed by the options of the command line.
     """
     check_of_use(
-        "--set", bool(config) or not choices, "a run with choices", "add --config RUN, or leave it out"
+        "--set", bool(config) or not choices, "run configs with choices", "add --config RUN, or leave it out"
     )
     run = load_run(find_config(config, "runs"), choices) if config else RunConfig(name="live")
     run = without_walkers_plate(run, options.get("source") or run.source)
@@ -312,7 +313,7 @@ def pressed_as_loads_say(run: RunConfig) -> RunConfig:
     loads = read_external_loads(run.forces)
     if not is_file(loads.forces):
         raise ConfigError(
-            f"there is no file {str(loads.forces)!r}, which it names as datafile", where=run.forces,
+            f"the datafile {str(loads.forces)!r} that it names does not exist", where=run.forces,
             remedy="put that file there, or correct the name",
         )  # fmt: skip
     if run.plates.feet or not brings_markers(run, load_model(run.model)):

@@ -50,7 +50,7 @@ def named_curves(context: click.Context, names: str) -> str:
     """Return the names of curves; ConfigError if the option is given without any."""
     default = context.get_parameter_source("curves") is click.core.ParameterSource.DEFAULT
     if not default and not names.strip(" ,"):
-        raise ConfigError("no curve is named", where="--curves", remedy="name one, or leave it out")
+        raise ConfigError("no curve is named", where="--curves", remedy="name a curve, or leave --curves out")
     return names
 
 

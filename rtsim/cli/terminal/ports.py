@@ -86,7 +86,9 @@ def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
         click.get_current_context().call_on_close(claims.close)
         return offset
     raise ConfigError(
-        f"none of {N_TRIED} offsets has free ports", where="--port-offset", remedy="give other addresses"
+        f"at none of {N_TRIED} port offsets were all ports free",
+        where="--port-offset",
+        remedy="give other addresses",
     )
 
 

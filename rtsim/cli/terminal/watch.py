@@ -203,7 +203,7 @@ class Watch:
         """
         if over and not self.estimator.wait(EXIT_S):
             self.failed = True
-            say(f"the estimator has not ended within {EXIT_S:g} s of its results, and is ended now")
+            say(f"the estimator has not ended within {EXIT_S:g} s after its results, so it is stopped now")
         of_itself = self._end_of_estimator().get("reason") == STREAM_OVER
         for child in self.children[1:]:
             if child.name == "recorder" and over:

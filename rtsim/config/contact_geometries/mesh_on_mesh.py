@@ -58,7 +58,9 @@ def check(a: ContactSurface, b: ContactSurface, key: str) -> None:
         if idle:
             raise ValueError(f"{key}.{name}.{idle}")
     if not (a.by_vertices or b.by_vertices):
-        raise ValueError(f"{key}: no vertices press; give by_vertices = true to one of its surfaces")
+        raise ValueError(
+            f"{key}: neither surface presses by its vertices; set by_vertices = true for one of them"
+        )
 
 
 def idle_key(one: ContactSurface) -> str:

@@ -69,7 +69,10 @@ def check_coordinates(body: Body) -> None:
     key = f"bodies.{body.name}.coordinates"
     angular, given = KINDS[body.joint].angular, len(body.coordinates)
     if given and angular is not None and given != len(angular):
-        raise ValueError(f"{key}: {given} given, its {body.joint} joint has {len(angular)}; correct it")
+        raise ValueError(
+            f"{key}: {given} coordinates are given, but its {body.joint} joint has "
+            f"{len(angular)}; correct them"
+        )
     for k, coordinate in enumerate(coordinates_of(body)):
         unit = "deg" if is_angular(body, k) else "mm"
         if coordinate.unit not in ("", unit):
@@ -144,8 +147,8 @@ def check_couplers(spec: ModelTables) -> None:
         for coordinate in coordinates_of(body):
             if coordinate.name in follows and coordinate.neutral is not None:
                 raise ValueError(
-                    f"bodies.{body.name}.coordinates: the start of {coordinate.name} is determined by "
-                    "its coupler; remove the neutral value of this coordinate"
+                    f"bodies.{body.name}.coordinates: the neutral value of {coordinate.name} is "
+                    "determined by its coupler; remove it here"
                 )
 
 

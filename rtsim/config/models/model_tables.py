@@ -89,8 +89,8 @@ class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=Tru
         require_function(self, f"the coupler of {self.coordinate}")
         if bool(self.of) == (self.constant is not None):
             raise ValueError(
-                f"the coupler of {self.coordinate} needs the key `of` with linear, polynomial or "
-                "spline, or only a constant"
+                f"the coupler that determines {self.coordinate} needs the key `of` with linear, polynomial "
+                "or spline, or only a constant"
             )
 
     @property

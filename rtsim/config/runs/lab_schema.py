@@ -130,14 +130,14 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def _check_landmarks(self) -> None:
         """Raise ValueError for a needed landmark if neither its marker nor a replacement is named."""
         if not self.sacrum and not (self.psis and self.psis_opposite):
-            raise ValueError("needs psis and psis_opposite, or sacrum")
+            raise ValueError("the pelvis needs psis and psis_opposite, or sacrum")
         if not self.epicondyle_medial and not self.thigh_lateral:
-            raise ValueError("needs epicondyle_medial, or thigh_lateral to construct the knee centre")
+            raise ValueError("the knee needs epicondyle_medial, or thigh_lateral to construct its centre")
         if not self.malleolus_medial and not self.shank_lateral:
-            raise ValueError("needs malleolus_medial, or shank_lateral to construct the ankle centre")
+            raise ValueError("the ankle needs malleolus_medial, or shank_lateral to construct its centre")
         if not (self.metatarsal_1 and self.metatarsal_5) and not self.toe:
             raise ValueError(
-                "needs metatarsal_1 and metatarsal_5, or toe, which is then used as their midpoint"
+                "the foot needs metatarsal_1 and metatarsal_5, or toe, which is then used as their midpoint"
             )
 
     def _check_roles(self) -> None:

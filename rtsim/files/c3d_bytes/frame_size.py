@@ -93,8 +93,8 @@ def _check_number_size(head: Head, content: Content, size: int, path: Path) -> N
     whole, real = "whole numbers of 16 bits", "floating-point numbers"
     by_header, by_parameter = (real, whole) if size == 2 else (whole, real)
     raise ConfigError(
-        f"the scale in the header means {by_header}, but POINT:SCALE means {by_parameter}, so that the file "
-        "may hold either",
+        f"by the scale in the header the coordinates are {by_header}, but by POINT:SCALE they are "
+        f"{by_parameter}; the file does not show which is true",
         where=str(path),
         remedy=REMEDY,
     )

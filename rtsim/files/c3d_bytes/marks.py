@@ -61,7 +61,7 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
     if len(events) > room:
         notes.append(
             f"{count_of(len(events) - room, 'gait event')} could not be added, because a C3D file "
-            f"holds at most {MOST_ENTRIES}"
+            f"holds at most {MOST_ENTRIES} events"
         )
     new = list(events)[:room]
     words = section.words

@@ -159,10 +159,10 @@ def _units(source: C3dSource, mass: float) -> tuple[dict[str, tuple[str, float]]
         if math.isfinite(factor):
             found[name] = (unit, factor)
         else:
+            why = "the body mass of the person" if per_kg else "this unit"
             notes.append(
-                f"POINT:{name} says {unit!r}, "
-                + ("and the body mass of the person is not known" if per_kg else "which is not known")
-                + f": no {name.partition('_')[0].lower()}s were written"
+                f"no {name.partition('_')[0].lower()}s were written in {unit!r}, the unit that POINT:{name} "
+                f"states, because {why} is not known"
             )
     return found, notes
 
@@ -289,7 +289,7 @@ def _of_joint_vectors(
                 if kind == "POWERS":
                     put = np.zeros((len(one), 3))
                     put[:, 2] = units["POWER_UNITS"][1] * one.sum(axis=1)
-                    said = "total power of the joint, stored as the third number"
+                    said = "total power of the joint, in the third component"
                 else:
                     put = units["FORCE_UNITS"][1] * one
                     said = f"joint force in {spec.frame or 'segment'} axes"

@@ -97,7 +97,7 @@ def check_alike(results: Results, source: C3dSource, where: str) -> None:
     off = off[np.isfinite(off)]
     if not off.size or not float(np.median(off)) <= FARTHEST_M:
         raise ConfigError(
-            f"the results are not of {source.path}: "
+            f"the results were not computed from {source.path}: "
             + (f"its markers lie {1e3 * float(np.median(off)):.3g} mm from those of the results" if off.size
                else "this file does not contain the markers of the results at the times of the results"),
             where=where, remedy="name the recording that was solved, and give the same --units and --up "

@@ -83,13 +83,13 @@ def compared(one: Path, other: Path) -> RunDifferences:
     for path, suffix in zip((one, other), suffixes, strict=True):
         if suffix not in SUFFIXES:
             raise ConfigError(
-                f"the name of the file ends in {suffix or 'no suffix'}",
+                f"files with the suffix {suffix or '(none)'} cannot be compared",
                 where=str(path),
                 allowed=", ".join(SUFFIXES),
             )
     if (suffixes[0] == ".mcap") != (suffixes[1] == ".mcap"):
         raise ConfigError(
-            f"one of {one} and {other} is a recording and the other a table", where="diff",
+            f"a recording cannot be compared with a table: {one} and {other}", where="diff",
             remedy="make a table of the recording with `rtsim export`, in the same format",
         )  # fmt: skip
     found = RunDifferences()
@@ -100,7 +100,9 @@ def compared(one: Path, other: Path) -> RunDifferences:
     for stream in dict.fromkeys([*streams[0], *streams[1]]):
         mine, theirs = (of.get(stream, []) for of in streams)
         if len(mine) != len(theirs):
-            found.unpaired.append(f"{len(mine)} sessions of {stream} in {one}, {len(theirs)} in {other}")
+            found.unpaired.append(
+                f"{one} contains {len(mine)} sessions of {stream}, but {other} contains {len(theirs)}"
+            )
         for k, (first, second) in enumerate(zip(mine, theirs, strict=False), 1):
             _compare(found, stream, k, first, second)
     if not found.n_frame and not found.unpaired:

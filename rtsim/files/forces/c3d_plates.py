@@ -94,7 +94,9 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
         raise ConfigError(f"the rate of the analog samples is {rate:g} Hz", where=str(path))
     notes += _tell_uncorrected(content, plates)
     wrenches = [_without_zero(content, plate, *_wrench(plate), notes) for plate in plates]
-    or_up = "; or the up axis is wrong, see the note on the up axis of the markers" if settled.doubted else ""
+    or_up = (
+        "; or the up axis is wrong (see the note on the up axis of the markers)" if settled.doubted else ""
+    )
     notes += [f"{note}{or_up}" for note in _tell_odd(plates)]
     if settled.up != "+Y":
         notes.append(f"forces and plates were rotated, like the markers, from {settled.up} up to Y up")

@@ -80,7 +80,7 @@ def read_storage_forces(
     times, rate, said = settle_times(clock, 0.0, str(path))
     # The header of a storage file has no rate, so that measuring it is nothing to be told.
     notes = [*table.notes, *(note for note in said if not note.startswith("the header gives no frame rate"))]
-    notes = [note for note in notes if "inDegrees" not in note and "if the times are in milli" not in note]
+    notes = [note for note in notes if "inDegrees" not in note and "divide them by 1000" not in note]
     force, point = _stack(table, [p.force for p in plates]), _stack(table, [p.point for p in plates])
     torque = np.zeros_like(force)
     for index, plate in enumerate(plates):
@@ -304,8 +304,8 @@ def _lengths(
         else "the unit of the points is inferred from the markers"
     )
     return metres_per_unit(unit, "--units"), [
-        f"{who}: in {length or 'm'}, forces would act {before:.3g} m from the nearest low marker, and "
-        f"in {unit} {after:.2g} m from it; the points were read as {unit}"
+        f"{who}: if they were in {length or 'm'}, forces would act {before:.3g} m away from the nearest "
+        f"marker near the floor, but in {unit} only {after:.2g} m; the points were read as {unit}"
     ]
 
 
@@ -339,12 +339,12 @@ def _moments(
     if not unit:  # nobody has moments in newton inches
         if arm <= LONGEST_ARM:
             return 1.0, []
-        said = f"in N m, the moments would need lever arms of {arm:.4g} m; they were read as N mm"
+        said = f"if the moments were in N m, lever arms would be {arm:.4g} m; they were read as N mm"
         return 1e-3, [f"{said}; give --units m,Nm if this is wrong"]
     if arm < ARM_OF_NM:
-        said = f"in N {unit}, the moments would need lever arms of {arm:.4g} {unit}; they were read as N m"
+        said = f"if the moments were in N {unit}, lever arms would be {arm:.4g} {unit}; they were read as N m"
         return 1.0, [f"{said}; give --units {unit},N{unit} if this is wrong"]
-    doubt = "" if arm >= ARM_OF_NMM else "; they may be in N m, too"
+    doubt = "" if arm >= ARM_OF_NMM else "; they might be in N m instead"
     return scale, [f"moments were read as N {unit}{doubt}; give --units {unit},Nm if this is wrong"]
 
 
@@ -378,8 +378,8 @@ def _rotation(
         axes = {p: int(np.argmax(np.abs(np.median(force[heavy[:, p], p], axis=0)))) for p in loaded}
         of = [names[p] for p, own in axes.items() if own == index]
         raise ConfigError(
-            f"{along}, but the points of force lie level in Y and move along {AXIS_NAMES[index]}; "
-            f"the columns v{'xyz'[index]} and vy of {name_some(of)} seem exchanged",
+            f"{along}, but the centres of pressure are at one height in Y and move along "
+            f"{AXIS_NAMES[index]}; the columns v{'xyz'[index]} and vy of {name_some(of)} seem exchanged",
             where=where,
             remedy=f"exchange these columns in the file, or give --up {AXIS_NAMES[index]} if that axis is up",
         )  # fmt: skip

@@ -77,22 +77,22 @@ def _read_fields(session: Session) -> tuple[int, tuple[str, ...], list[str]]:
     specs: dict[str, FieldSpec] = {spec.name: spec for spec in session.fields}
     times, force, moment = (specs.get(name) for name in ("sample_times", "force", "moment"))
     if times is None or force is None or moment is None:
-        fault = "the fields sample_times, force and moment"
+        fault = "the stream needs the fields sample_times, force and moment"
     elif len(times.shape) != 1 or times.shape[0] == 0:
-        fault = "sample_times of shape [n_sample]"
+        fault = "the field sample_times needs the shape [n_sample]"
     elif any(len(s.shape) != 3 or tuple(s.shape[1:]) != (times.shape[0], 3) for s in (force, moment)):
-        fault = "force and moment of shape [n_plate, n_sample, 3]"
+        fault = "the fields force and moment need the shape [n_plate, n_sample, 3]"
     elif force.shape[0] == 0 or moment.shape[0] != force.shape[0]:
-        fault = "as many plates in moment as in force, and at least one"
+        fault = "the fields force and moment need the same number of plates, one or more"
     elif force.shape[0] > MOST_PLATES:
-        fault = f"at most {MOST_PLATES} plates"
+        fault = f"at most {MOST_PLATES} plates are allowed"
     elif (times.unit, force.unit, moment.unit) != UNITS:
         units = ", ".join(plain(unit, LONGEST_WORD) for unit in (times.unit, force.unit, moment.unit))
-        fault = f"the units {', '.join(UNITS)}, not {units}"
+        fault = f"their fields need the units {', '.join(UNITS)}, not {units}"
     else:
         names = tuple(force.labels) or tuple(f"plate_{p + 1}" for p in range(force.shape[0]))
         return times.shape[0], names, []
-    return 0, (), [f"The forces of this session are not used, because they need {fault}."]
+    return 0, (), [f"The forces of this session are not used: {fault}."]
 
 
 def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:

@@ -282,13 +282,10 @@ def _tell_turned(names: Sequence[str], turned: NDArray[np.bool_]) -> str:
     """Return a note on the plates whose forces were reversed."""
     found = [name for name, down in zip(names, turned.tolist(), strict=True) if down]
     if len(found) == len(names):
-        which = "the forces point down, as the forces of a person on the plates do: all forces were"
+        which = "all forces point down, as the forces of a person on the plates do"
     else:
-        which = (
-            f"the forces of {name_some(found)} point down, those of the other plates up: the forces "
-            "of these plates were"
-        )
-    return f"{which} reversed (force and moment), so that they act on the person"
+        which = f"the forces of {name_some(found)} point down, those of the other plates up"
+    return f"{which}; these were reversed (force and moment), so that they act on the person"
 
 
 def _tell_light(force: FloatArray, threshold: float) -> list[str]:

@@ -22,8 +22,8 @@ def read_recorded_forces(path: str | Path, *, up: str | None = None, units: str 
     for option, value in (("--up", up), ("--units", units)):
         if value is not None:
             raise ConfigError(
-                f"{value!r} does not apply to recordings, whose forces are in N, moments in N m, and "
-                "axes those of the descriptor",
+                f"{value!r} cannot be applied to a recording, because its forces are in N, its moments in "
+                "N m, and the stream descriptor states its up axis",
                 where=option,
                 remedy="leave it out",
             )

@@ -165,6 +165,6 @@ def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Seque
     outside = sum(not first - 1e-3 <= event.time <= last + 1e-3 for event in sound)
     if outside:
         said.append(
-            f"{count_of(outside, 'gait event')} outside the time of the file ({first:.2f} to {last:.2f} s)"
+            f"number of gait events outside the time of the file ({first:.2f} to {last:.2f} s): {outside}"
         )
     return ToldEvents(tuple(sorted(sound, key=lambda event: event.time)), tuple(said))

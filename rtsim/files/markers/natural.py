@@ -71,7 +71,7 @@ def _read_arrays(path: Path) -> dict[str, NDArray[np.float64]]:
     compressed.
     """
     arrays = {}
-    data = read_bounded(path, MOST_BYTES, "give a file with the gait cycle of one walk")
+    data = read_bounded(path, MOST_BYTES, "give a file with one gait cycle")
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             members = set(archive.namelist())
@@ -104,7 +104,7 @@ def _array(
     array = arrays.get(name)
     wanted = "(" + ", ".join("any" if length < 0 else str(length) for length in shape) + ")"
     if array is None:
-        raise ConfigError(f"the array {name} {wanted} is missing", where=str(path))
+        raise ConfigError(f"the array {name} of shape {wanted} is missing", where=str(path))
     fits = array.ndim == len(shape) and all(b in (-1, a) for a, b in zip(array.shape, shape, strict=True))
     if not fits or array.shape[0] == 0 or not np.issubdtype(array.dtype, np.floating):
         raise ConfigError(

@@ -121,7 +121,7 @@ def _rebuild(
             remedy="write the frame rate (DataRate) or repair the time column",
         )
     start = float(times[0]) if np.isfinite(times[0]) else 0.0
-    note = "the time column has gaps or does not increase; the times were computed from the frame rate"
+    fault = "the time column has gaps or does not increase; the times were computed from"
     measured = _rate_of_most(times)
     same = (
         [abs(factor * rate / measured - 1.0) <= IRREGULAR for factor in (1.0, *SMALLER)]
@@ -129,8 +129,8 @@ def _rebuild(
         else [True]
     )
     if any(same):
-        return start + np.arange(times.shape[0]) / rate, rate, [f"{note} {rate:g} Hz"]
-    told = f"{note} {measured:.6g} Hz between most rows, not from the {rate:g} Hz in the header"
+        return start + np.arange(times.shape[0]) / rate, rate, [f"{fault} the frame rate {rate:g} Hz"]
+    told = f"{fault} the rate of most rows, {measured:.6g} Hz, not from the header's rate, {rate:g} Hz"
     return start + np.arange(times.shape[0]) / measured, measured, [told]
 
 
@@ -200,5 +200,5 @@ def _irregular(
     )
     if not agrees:
         said = f"{declared_rate:g} Hz" if declared_rate > 0.0 else "no rate"
-        note += f"; the header states {said}, and {typical:.6g} Hz was computed from the median step"
+        note += f"; the header states {said}, so the median step was used as frame rate ({typical:.6g} Hz)"
     return times, declared_rate if agrees else typical, [note]

@@ -13,7 +13,7 @@ from rtsim.errors import ConfigError
 
 AXIS_DOUBTED, AXIS_TAKEN = "check the up axis", "was used as the up axis"
 REPEATED = "occurs more than once"
-LISTED = "as POINT:MODELED_MARKERS lists them"
+LISTED = "because POINT:MODELED_MARKERS lists them"
 SOME = 8  # names, or sentences of one kind, that are shown where there may be any number
 
 

@@ -152,5 +152,5 @@ def check_convention(norms: NormSet, convention: str, where: str) -> None:
             f"the norms follow {CONVENTIONS[norms.convention]}, but the angles follow "
             f"{CONVENTIONS[convention]}; angles of different conventions must not be compared",
             where=where,
-            remedy=f"give norms of `{convention}`, or report the angles of `{norms.convention}`",
+            remedy=f"give norms of convention {convention}, or report with --angles {norms.convention}",
         )

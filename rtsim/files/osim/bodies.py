@@ -42,7 +42,7 @@ def body_tables(
         name = next((n for n in left if n not in carried or carried[n].parent.body in poses), "")
         if not name:
             carried[left[0]].node.fail(
-                "these bodies carry each other in a closed loop",
+                "the parent bodies of this joint carry each other in a closed loop",
                 remedy="attach one of these bodies to ground",
             )
         left.remove(name)

@@ -47,7 +47,10 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
     loads = read_part(Path(path), LOADS, "give the external loads of one of OpenSim's tools (.xml)")
     forces = file_of(loads, "datafile")
     if forces is None:
-        loads.fail("the file does not name a datafile", remedy="name the file of the forces (.mot, .sto)")
+        loads.fail(
+            "the file does not name a datafile",
+            remedy="write there the name of the file that contains the forces (.mot, .sto)",
+        )
     holder = loads.child("objects")
     bodies: dict[str, None] = {}
     columns: dict[ForceColumns, str] = {}

@@ -205,7 +205,7 @@ def transform_axis(node: Node, what: str, own: list[str]) -> Motion:
     if len(names) > 1:
         node.fail(
             f"the function depends on {len(names)} coordinates",
-            allowed="one coordinate, or no coordinate with a Constant",
+            allowed="one coordinate; none if the function is a Constant",
         )
     if names and names[0] not in own:
         node.fail(f"unknown coordinate {names[0]!r}", allowed=", ".join(own) or "none")

@@ -25,7 +25,7 @@ def read_markers(nodes: Sequence[Node], frames: OsimFrames) -> list[Table]:
         if not node.name:
             node.fail("a marker without name", remedy="give it one")
         if node.name in seen:
-            node.fail("a second marker of this name", remedy="rename one of them")
+            node.fail("there is a second marker of this name", remedy="rename one of them")
         seen.add(node.name)
         frame = frames.named(
             node, f"/markerset/{node.name}", "socket_parent_frame", "socket_parent", "parent_frame", "body"

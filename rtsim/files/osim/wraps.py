@@ -105,8 +105,8 @@ class WrapObjects:
         there = [k for k in range(first, last + 1) if points[k].there]
         if len(there) < 2:
             node.fail(
-                "at the default values of the coordinates, the range contains fewer than two "
-                "points of the path"
+                "the range of this wrap contains fewer than two points of the path at the default values of "
+                "the coordinates"
             )
         X_GS = self.poses[surface["segment"]] @ self.frames[name].transform @ pose_of(wrap)
         before, after, _ = nearest(points, there, surface, X_GS)

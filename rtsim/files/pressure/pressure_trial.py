@@ -113,17 +113,20 @@ def pressure_trial(
         raise ConfigError(
             f"the cells measure {' x '.join(f'{1e3 * edge:g}' for edge in cell)} mm",
             where=source,
-            allowed=f"up to {1e3 * LARGEST_CELL:g} mm",
+            allowed=f"cells of up to {1e3 * LARGEST_CELL:g} mm",
             remedy="check the unit of the distances",
         )
     if ((pressure < 0.0) | (pressure > GREATEST)).any():
         worst = float(pressure[(pressure < 0.0) | (pressure > GREATEST)][0])
         raise ConfigError(
-            f"a pressure is {1e-3 * worst:.4g} kPa", where=source, allowed=f"0 to {1e-3 * GREATEST:g} kPa",
+            f"a pressure is {1e-3 * worst:.4g} kPa", where=source,
+            allowed=f"pressures of 0 to {1e-3 * GREATEST:g} kPa",
             remedy="export calibrated pressure",
         )  # fmt: skip
     if not np.isfinite(pressure).any():
-        raise ConfigError("the pressure is 0 in all cells", where=source, remedy="export it again")
+        raise ConfigError(
+            "no cell has a pressure: every value is missing", where=source, remedy="export it again"
+        )
     times = np.arange(len(pressure)) / rate if rate > 0.0 else np.zeros(len(pressure))
     return PressureTrial(
         times=times,

@@ -28,9 +28,9 @@ def read_landmarks(path: Path) -> NDArray[np.float64]:
     try:
         points = np.array([[float(x) for x in row] for row in rows])
     except ValueError:
-        raise refusal(path, "a landmark is not three numbers") from None
+        raise refusal(path, "a landmark does not consist of three numbers") from None
     if points.ndim != 2 or points.shape[1] != 3:
-        raise refusal(path, "a landmark is not three numbers")
+        raise refusal(path, "a landmark does not consist of three numbers")
     if not (np.abs(points) <= FARTHEST).all():  # nor does NaN
         raise refusal(path, "a landmark has a coordinate that is not a finite number or is too large")
     return points

@@ -48,7 +48,7 @@ def read_lines(path: Path, kind: str) -> list[str]:
     long = next((index for index, line in enumerate(lines) if len(line) > LONGEST_LINE), None)
     if long is not None:
         raise ConfigError(
-            f"{len(lines[long])} characters in one line",
+            f"there are {len(lines[long])} characters in one line",
             where=f"{path}, line {long + 1}",
             remedy=f"export the {kind} file again",
         )

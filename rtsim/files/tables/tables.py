@@ -36,8 +36,8 @@ def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
         if partly:
             joints = ", ".join(f"{name} in {n}" for name, n in flags_by_joint(results).items())
             told.append(
-                f"{count_of(partly, 'frame')} of {len(kept)} flagged for some joints, whose values "
-                f"are left blank (over all frames: {joints})"
+                f"{count_of(partly, 'frame')} of {len(kept)} flagged for some joints; the values of these "
+                f"joints are left blank (flagged frames of each joint: {joints})"
             )
     if not kept.all():
         told.append(

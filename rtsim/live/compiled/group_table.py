@@ -54,7 +54,7 @@ GROUPS = {
     "model-deviations": KernelGroup(
         "standard deviations of the results for models with their own markers", call_model_deviations
     ),
-    "coupled-simulation": KernelGroup("forward simulation with couplers", call_coupled),
+    "coupled-simulation": KernelGroup("forward simulation with coupled coordinates", call_coupled),
     "moment-arms": KernelGroup("moment arms", call_moment_arms),
     "forces": KernelGroup("force plates and inverse dynamics of live frames", call_forces),
     "recruitment": KernelGroup("recruitment of muscles", call_recruitment),

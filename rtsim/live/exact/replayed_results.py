@@ -201,7 +201,7 @@ def _changes(then: Session, now: Session) -> list[str]:
     names = {spec.name: spec for spec in then.fields}, {spec.name: spec for spec in now.fields}
     for name in {**names[0], **names[1]}:
         if names[0].get(name) != names[1].get(name):
-            found.append(f"the field {name} has another description")
+            found.append(f"the field {name} has another description than in the recording")
     for key in {**then.meta, **now.meta}:
         if then.meta.get(key) != now.meta.get(key):
             found.append(f"`{key}` is {now.meta.get(key)!r:.120} instead of {then.meta.get(key)!r:.120}")

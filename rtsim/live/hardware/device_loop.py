@@ -48,7 +48,7 @@ encoding and sending the output; computation without sockets, from the message's
 command; waiting."""
 
 
-SILENT = "the stream of motion (--motion) sends nothing"
+SILENT = "the stream of the prescribed motion (--motion) sends nothing"
 
 
 class DeviceClock(ClockInput):

@@ -29,9 +29,9 @@ MOST_SESSIONS = 64
 SHOWN = 80
 WHY = {
     "damaged": "which are damaged",
-    "timeless": "commands without the time step at which they were given",
-    "foreign": "commands of another run",
-    "crowd": "more than one time step can take",
+    "timeless": "because they are commands without the time step at which they were given",
+    "foreign": "because they are commands of another run",
+    "crowd": "because they are more than one time step can take",
 }
 """Why messages are left out, in words."""
 
@@ -154,7 +154,9 @@ class RecordedPort:
         if self.n_output and output.session != self.session:
             self._ended = f"{self.path} contains more than one run"
         elif output.seq != self.n_output:
-            self._ended = f"{self.path}: output {output.seq} is not the one after {self.n_output - 1}"
+            self._ended = (
+                f"{self.path}: message {output.seq} to the device does not follow message {self.n_output - 1}"
+            )
         else:
             self.session, self._asks = output.session, self._asks and output.answer
             self.n_output += 1

@@ -85,7 +85,7 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
         raise ConfigError(
             f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next command",
             where=f"{spec.name}: exchange.valid_for_ms",
-            allowed=f"{1e3 / spec.exchange.rate_hz:g} ms (time step) or more",
+            allowed=f"a time of {1e3 / spec.exchange.rate_hz:g} ms (one time step) or more",
         )
     return with_device(with_straps(model, spec), spec.coordinate), device
 

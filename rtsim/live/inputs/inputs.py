@@ -27,7 +27,7 @@ from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 WAIT_S = 0.05
-TIME_UP = "the time is up"
+TIME_UP = "the requested duration is over"
 LONGEST_PERIOD_NS = 1e18
 """Longest time limit of a frame [ns], for rates such as 1e-300 Hz."""
 MOST_OF_SESSIONS = 32

@@ -82,13 +82,15 @@ def check_playing(
             )
     if not 0.0 < speed < math.inf:
         raise ConfigError(
-            f"{speed} is not a speed of playing",
+            f"{speed} is not a playing speed",
             where="--speed",
-            allowed="more than 0; 1 is the recorded rate",
+            allowed="a factor of more than 0, where 1 is the recorded rate",
         )
     if rate is not None and not 0.0 < rate <= FASTEST:
         raise ConfigError(
-            f"{rate} is not a frame rate", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz"
+            f"{rate} is not a frame rate",
+            where="--rate",
+            allowed=f"a rate of more than 0, at most {FASTEST:g} Hz",
         )
     if not 0.0 <= duration_s * (rate or RATE) <= MOST_FRAMES:
         longest = MOST_FRAMES / (rate or RATE)
@@ -112,7 +114,7 @@ def check_corrections(source: str, units: str | None, up: str | None) -> None:
 
     if (units or up) and (source in MADE_UP or Path(source).suffix.lower() == NATURAL):
         raise ConfigError(
-            f"the units and axes of {source!r} are known",
+            f"the units and axes of {source!r} are known and cannot be changed",
             where="--units" if units else "--up",
             remedy="leave it out",
         )

@@ -50,11 +50,14 @@ def person_in(run: RunConfig) -> Choice:
         share = share_of([marker.name for marker in spec.markers])
     elif run.subject:
         subject = load_subject(find_config(run.subject, "subjects"))
-        share, known = share_of(subject.marker_names), {subject.person: f"whose the subject {run.subject} is"}
+        share, known = (
+            share_of(subject.marker_names),
+            {subject.person: f"to whom the subject {run.subject} belongs"},
+        )
     else:
         share = share_of_labs(load_lab(run.lab) if run.lab else None, run.side)
         if run.static and not run.person:
             alone = load_trial(run.static, units=run.units or None, up=run.up or None).person
-            known = {alone: f"whose the static trial {run.static} is"}
+            known = {alone: f"to whom the static trial {run.static} belongs"}
     trial = load_trial(run.source, units=run.units or None, up=run.up or None, unnamed=run.label_unnamed)
     return choose_in(trial, share, run.source, run.person, known, strict=True)

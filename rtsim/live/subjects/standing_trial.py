@@ -72,10 +72,10 @@ class StandingSoFar(NamedTuple):
         seen = f"{self.n_wanted - len(self.missing)} of {self.n_wanted} markers"
         if self.missing:
             seen += f" ({name_some(list(self.missing))} missing)"
-        moved = "" if np.isnan(self.movement_mm) else f", movement {self.movement_mm:.0f} mm"
+        moved = "" if np.isnan(self.movement_mm) else f", movement of a marker {self.movement_mm:.0f} mm"
         still = " (stand still)" if self.movement_mm > STILL_MM else ""
         counted = np.floor(10.0 * self.seconds + 1e-6) / 10.0  # never more than there is
-        return f"{seen}{moved}{still}, {counted:.1f} s counted"
+        return f"{seen}{moved}{still}, {counted:.1f} s counted as standing still"
 
 
 class StandingTrial:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rtsim.subjects.subject import Subject
 
 MASS_ALONE = (
-    "{}: because the subject {} is given, this trial is used only for the body mass, if it "
+    "{static}: because the subject {subject} is given, this trial is used only for the body mass, if it "
     "contains force plates"
 )
 ALL_THE_SAME = "solved in spite of this, because of --anyway"
@@ -91,7 +91,7 @@ def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
     odd: list[str] = []
     if run.subject and person.stature_mm:  # a calibration has checked its own
         odd = check_stature(lengths, 1e-3 * person.stature_mm, where)
-    beside = [MASS_ALONE.format(run.static, run.subject)] * bool(run.subject and run.static)
+    beside = [MASS_ALONE.format(static=run.static, subject=run.subject)] * bool(run.subject and run.static)
     return [*(f"{where}: {note}" for note in (*person.notes, *odd)), *beside]
 
 

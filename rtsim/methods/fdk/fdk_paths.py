@@ -103,5 +103,5 @@ def check_starts(model: Model, roles: Roles, start_mm: Mapping[str, float]) -> N
         if model.elements.kind[e] in (DISTANCE, PATH_LENGTH) and not start > -length:
             raise ConfigError(
                 f"{name} cannot start {-start:g} mm shorter: its length is only {length:.4g} mm",
-                where="fdk.start_mm", allowed=f"more than {-length:.4g} mm",
+                where="fdk.start_mm", allowed=f"a start value above {-length:.4g} mm",
             )  # fmt: skip

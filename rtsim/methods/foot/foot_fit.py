@@ -270,7 +270,7 @@ def fit_foot(
             costs[k] = 2.0 * found.cost
             if costs[k] < least:
                 least, n_evaluation = costs[k], found.nfev
-            ended = "" if found.status else ", the most allowed"
+            ended = "" if found.status else ", the greatest number allowed"
             progress(
                 f"start {k + 1} of {len(guesses)}: cost {costs[k]:.4g} after {found.nfev} evaluations{ended}"
             )
@@ -280,7 +280,7 @@ def fit_foot(
     except KeyboardInterrupt:
         if not problem.best[1].size:
             raise
-        progress("interrupted: the best so far is kept")
+        progress("interrupted: the best fit so far is used")
     return outcome(problem, costs, n_evaluation, complete)
 
 
@@ -337,7 +337,7 @@ def validate_foot(
     except KeyboardInterrupt:
         if not problem.best[1].size:
             raise
-        progress("interrupted: the best so far is kept")
+        progress("interrupted: the best fit so far is used")
     return outcome(problem, costs, n_evaluation, complete)
 
 

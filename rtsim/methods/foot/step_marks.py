@@ -29,7 +29,7 @@ the side of the foot cannot be determined."""
 ASIDE = 0.04
 """Lateral distance between the feet from which it determines which foot is the right one [m]; 0.08 to 0.22
 is usual."""
-OTHERWISE = "the distances between the foot's other markers differ between the two trials by"
+OTHERWISE = "between the two trials, distances of the foot's other markers differ by {:.0f} mm (RMS)"
 SAME_SESSION = "take a static trial of this session, and check whether a marker moved"
 
 
@@ -76,7 +76,7 @@ def carried_marks(
         elif role in NEEDED:
             raise ConfigError(
                 f"the position of {role} cannot be taken from {static.source}: "
-                f"{OTHERWISE} {carried.off:.0f} mm (RMS)",
+                + OTHERWISE.format(carried.off),
                 where=where, allowed=f"up to {STRETCH:g} mm", remedy=SAME_SESSION,
             )  # fmt: skip
         else:
@@ -87,7 +87,7 @@ def carried_marks(
         notes.append(f"{', '.join(found)} taken from {source}, positioned by the other markers of the foot")
     if refused:
         off = max(refused.values())
-        notes.append(f"{', '.join(refused)} not taken from {source}: {OTHERWISE} {off:.0f} mm (RMS)")
+        notes.append(f"{', '.join(refused)} not taken from {source}: {OTHERWISE.format(off)}")
     return found, tuple(notes)
 
 

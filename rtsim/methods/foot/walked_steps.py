@@ -97,7 +97,8 @@ def walked_steps(
     for step in usable(found):
         name = plates.names[step.plate]
         if name in steps:
-            left_out = (*left_out, f"{name}: a second footstep on this plate, of the {FEET[step.foot]} foot")
+            second = f"{name}: a second footstep on this plate, of the {FEET[step.foot]} foot, is not used"
+            left_out = (*left_out, second)
             continue
         try:
             steps[name] = prepare_step(trial, plates, loads, feet, table, step, weight, static)

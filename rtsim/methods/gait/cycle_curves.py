@@ -200,10 +200,10 @@ def straight(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCy
     if not turns:
         return list(cycles), ""
     why = (
-        f"in which the pelvis turns by more than {math.degrees(TURN_RAD):.0f} degrees, or faces more than "
+        f"the pelvis turns by more than {math.degrees(TURN_RAD):.0f} degrees in them, or faces more than "
         f"{math.degrees(ACROSS_RAD):.0f} degrees off the direction of walking"
     )
     if len(turns) == len(cycles):
-        return list(cycles), f"all {len(cycles)} strides are turns, {why}; they are kept"
+        return list(cycles), f"all {len(cycles)} strides are turns ({why}); they are used nevertheless"
     kept = [cycle for cycle in cycles if cycle not in turns]
-    return kept, f"{len(turns)} of {len(cycles)} strides left out, {why}"
+    return kept, f"{len(turns)} of {len(cycles)} strides left out, because {why}"

@@ -84,7 +84,7 @@ def check_activations(found: Mapping[str, Array], where: str) -> None:
             )
         if not 0.0 < peak <= 1.0:
             raise ConfigError(
-                f"the peak of {name} is {peak:g}", where=where, allowed="above 0 to 1",
+                f"the peak of {name} is {peak:g}", where=where, allowed="a peak above 0, up to 1",
                 remedy="divide the EMG by the value measured in a maximum contraction",
             )  # fmt: skip
 

@@ -98,8 +98,8 @@ def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     most = max(MOST_SHOWN, float(fit.demand.max()) / strength)
     passive = strength * np.where(still[:, 2] <= most, still[:, 2], np.nan)
     on_grid = {
-        "active plus passive, speed 0": strength * still[:, 0] * still[:, 1] + passive,
-        f"active plus passive, {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
+        "active plus passive torque, speed 0": strength * still[:, 0] * still[:, 1] + passive,
+        f"active plus passive torque, {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
         "passive": passive,
     }
     of_joint = np.degrees(fit.placed.joint.flexion_of(grid))

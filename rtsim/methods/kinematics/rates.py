@@ -107,7 +107,7 @@ def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
         raise ConfigError(
             f"the frame rate, {rate:g} Hz, is outside the range in which filters work",
             where="the session's rate",
-            allowed=f"more than 0 to {FASTEST:g} Hz",
+            allowed=f"a frame rate above 0, up to {FASTEST:g} Hz",
         )
     if isinstance(spec, ButterworthSpec):
         return butterworth_kernel(spec, rate)
@@ -122,7 +122,7 @@ def butterworth_kernel(spec: ButterworthSpec, rate: float) -> _Kernel:
         raise ConfigError(
             f"a cut-off of {spec.cutoff_hz:g} Hz is too high for {rate:g} frames per second",
             where="rates.cutoff_hz",
-            allowed=f"up to {HIGHEST * rate:g} Hz",
+            allowed=f"a cut-off of up to {HIGHEST * rate:g} Hz",
         )
     damping = butterworth_damping(spec.order)
     w = 2.0 * rate * np.tan(np.pi * spec.cutoff_hz / rate)

@@ -60,7 +60,7 @@ def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
         raise ModelError(
             f"the pose that fits the markers best was not found in {MAX_ITERATIONS} steps",
             where=f"model {spec.name}",
-            remedy="give coordinates that the markers do not determine a weight in the setup",
+            remedy="in the setup, give a weight to each coordinate that the markers do not determine",
         )
     position, rotation = estimator.pose
     places = {name: (rotation[b].copy(), position[b].copy()) for b, name in enumerate(names.bodies)}

@@ -48,7 +48,7 @@ class EmgEnvelope:
         if not rate >= LEAST_PER_PASS * high_pass:
             raise ConfigError(
                 f"the sampling rate of the electromyogram, {rate:g} Hz, is too low for its high-pass filter",
-                allowed=f"at least {LEAST_PER_PASS * high_pass:g} Hz",
+                allowed=f"a sampling rate of at least {LEAST_PER_PASS * high_pass:g} Hz",
                 remedy="send the raw electromyogram, not its envelope",
             )  # fmt: skip
         if not 0.0 < low_pass < high_pass:

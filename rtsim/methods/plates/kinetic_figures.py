@@ -255,7 +255,9 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
         )
     if figures["flagged"]:
         flags = ", ".join(f"{name} {n}" for name, n in figures["flagged"].items())
-        told.append(f"flags among {figures['loaded']} readings of loaded plates: {flags}")
+        told.append(
+            f"of {figures['loaded']} readings of loaded force plates, these numbers are flagged: {flags}"
+        )
     for name, peak in figures.get("peaks", {}).items():
         verdict = ""
         if "within" in peak:
@@ -279,7 +281,7 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
             + (
                 ", and the load of the other foot is not known"
                 if left["unexplained_up"] is None
-                else f"; beyond that {left['unexplained_up']:+.3f} of the body weight is unexplained"
+                else f"; {left['unexplained_up']:+.3f} of the body weight remains unexplained"
             )
         )
     if figures.get("momentum") and figures["momentum"]["sentence"]:

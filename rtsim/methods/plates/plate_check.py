@@ -191,7 +191,7 @@ def _unmeasured(force: FloatArray) -> PlateFinding:
     part = float(np.isfinite(force).all(axis=2).mean())
     return PlateFinding(
         "idle", -1, part,
-        f"Where the plates were measured, in {100 * part:.0f} % of the readings, none bore "
+        f"The plates were measured in {100 * part:.0f} % of the readings, and in these no plate bore "
         f"{THRESHOLD:g} N or more: the loads of the feet are missing.",
     )  # fmt: skip
 

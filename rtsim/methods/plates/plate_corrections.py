@@ -321,10 +321,10 @@ def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, st
     if np.hypot(x, z) < LEAST_SHIFT or others < HALF:
         return None
     bounded = np.isfinite(contact.plates.half[p]).all()
-    what = f"{name} looks" if bounded else f"The centres of pressure of {name} look"
+    what = f"{name} looks displaced" if bounded else f"The centres of pressure of {name} look displaced"
     return (
         share, "displaced",
-        f"{what} displaced: the foot is {x:+.2f} m along X and {z:+.2f} m along Z from where it is pressed. "
+        f"{what}: the foot is {x:+.2f} m along X and {z:+.2f} m along Z from the centre of pressure. "
         "Check where the plate lies in the laboratory of the markers, and that both are of one recording.",
     )  # fmt: skip
 

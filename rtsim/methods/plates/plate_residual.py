@@ -44,7 +44,7 @@ LATEST_S, LEAST_LATE_S = 0.1, 0.015
 """Largest delay of plates that is tried, and smallest delay that is reported [s]."""
 LEAST_FORCE = 0.02
 """Smallest shear force (RMS) whose sign is checked, in body weights."""
-UNITS = {2.2046: "pounds entered as kilograms", 1.0 / 2.2046: "kilograms entered as pounds"}
+UNITS = {2.2046: "pounds, but read as kilograms", 1.0 / 2.2046: "kilograms, but read as pounds"}
 NEAR = 0.1
 """Relative deviation from such a factor up to which the unit of the mass counts as wrong."""
 AXES = (0, 2)
@@ -188,7 +188,7 @@ def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
         said = f"the plates bear {100.0 / gain:.0f} % of the force that a mass of {mass:.1f} kg requires: "
         unit = next((u for factor, u in UNITS.items() if abs(gain / factor - 1.0) < NEAR), "")
         alike = f"the mass is {mass / gain:.1f} kg, or all plates have a gain of {1.0 / gain:.2f}"
-        said += f"the mass looks like {unit}" if unit else alike
+        said += f"the mass seems to be given in {unit}" if unit else alike
         yield Mistake(left_of(found, gain * found.borne), "mass", said)
     loaded = [p for p in range(len(up)) if size(found.borne[p]) > 0.1]
     if len(loaded) < 2:

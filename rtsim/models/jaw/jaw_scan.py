@@ -113,7 +113,7 @@ def registered(
     if missing:
         raise ConfigError(
             f"the marker {', '.join(dict.fromkeys(missing))} is missing", where=trial.source,
-            remedy="record the reference trial with the markers of the scan and the model's",
+            remedy="record the reference trial with the markers of the scan and of the model",
         )  # fmt: skip
     known = frame.of(METRES[scan.unit] * np.array(list(scan.markers.values())).reshape(-1, 3))
     check_spread(known, f"{where}: markers", "the markers of the scan")
@@ -177,8 +177,8 @@ def surfaces_of(
     onto, rms_mm = closest(condyle.vertices, found[f"{side}_condyle"].vertices)
     found[missing[0]] = fossa._replace(vertices=onto.of(fossa.vertices))
     return found, [
-        f"{missing[0]}: the mirror image of that of the other side, moved so that the mirrored condyle fits "
-        f"the {side} one (distance {rms_mm:.2f} mm RMS)"
+        f"{missing[0]}: the mirror image of that of the other side was used, moved so that the mirrored "
+        f"condyle fits the {side} one (distance {rms_mm:.2f} mm RMS)"
     ]
 
 

@@ -43,7 +43,7 @@ def check_condyles(apart: float, where: str) -> None:
     """
     if apart < LEAST_APART_M:
         raise ConfigError(
-            f"condyles lie {1e3 * apart:.0f} mm apart, at least {1e3 * LEAST_APART_M:.0f} is needed",
+            f"condyles lie {1e3 * apart:.0f} mm apart, but at least {1e3 * LEAST_APART_M:.0f} mm is needed",
             where=where,
             remedy="give the highest point of each condyle, and the unit of all landmarks",
         )
@@ -55,7 +55,7 @@ def check_sides(orbitale: Array, where: str) -> None:
     """
     if orbitale[0] <= 0.0 or orbitale[2] >= 0.0:
         raise ConfigError(
-            "left_orbitale is not in front and on the left of the others: right and left are exchanged",
+            "left_orbitale is not in front of and left of the porions: right and left are exchanged",
             where=where,
             remedy="give right and left of the person, in right-handed axes",
         )
@@ -72,8 +72,8 @@ def check_residuals(residual_mm: dict[str, float], where: str) -> None:
             f"{worst} of the scan lies {residual_mm[worst]:.0f} mm RMS from its position in the trial; at "
             f"most {LARGEST_RESIDUAL_MM:.0f} mm are allowed",
             where=where,
-            remedy="check unit, names and axes of both; a mirror image and markers on the mandible do not "
-            "fit",
+            remedy="check unit, names and axes of both; a mirrored scan or markers on the mandible cannot be "
+            "used",
         )
 
 

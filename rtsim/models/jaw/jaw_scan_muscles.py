@@ -66,7 +66,7 @@ def ends_of(scan: JawScan, name: str, path: Path) -> Array:
     ends = read_landmarks(path.parent / given)
     if len(ends) != 2:
         raise ConfigError(
-            f"{given} has {len(ends)} landmarks, the two ends of a muscle are needed",
+            f"{given} has {len(ends)} landmarks, but two are needed: the ends of a muscle",
             where=f"{path}: muscles.{name}",
         )
     return ends
@@ -106,7 +106,7 @@ def moved(muscle: Muscle, ends_mm: Array, where: str) -> tuple[Muscle, str]:
         fibre, tendon = (
             x * after / before for x in (hill.optimal_fibre_length_mm, hill.tendon_slack_length_mm)
         )
-        told += ", fibre and tendon shortened alike"
+        told += "; its fibre and tendon lengths were shortened in proportion"
     path = tuple(
         msgspec.structs.replace(station, offset_mm=tuple(np.round(x, 3).tolist()))
         for station, x in zip(muscle.path, ends, strict=True)

@@ -47,7 +47,7 @@ def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) ->
             raise ConfigError(
                 "the length of this element depends on an angle in the first method of the model",
                 where=f"model {spec.name}: {row.where}",
-                remedy="hold the element at a fixed length, or remove it from simulation.holds",
+                remedy="give the element a constant length, or remove it from simulation.holds",
             )
     roles = roles_among(rows, msgspec.structs.replace(how, hard=spec.held, soft={}, target="fixed"))
     # no element of a model's file is a path: its tables of lengths are None

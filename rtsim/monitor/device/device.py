@@ -43,7 +43,7 @@ TIMES = {
     "round_trip_us": ("Round trip", "Time from a command to the device's answer."),
     "compute_us": (
         "Compute",
-        "Time from the device's message to the next command, without the time in sockets.",
+        "Time from the arrival of the device's message to the next command, without network time.",
     ),
     "turn_us": ("Tick", "Computing time of one time step of the run (tick)."),
     "slack_us": ("Slack", "Part of the tick that was left after all computations: more is better."),
@@ -115,15 +115,17 @@ class DevicePanel(QFrame):
         self.device: DeviceLayout | None = None
         self.stop = self._button(
             "Emergency stop  (space or Esc)",
-            "No torque from the next time step on, until the device is armed again",
+            "The device gets no torque from the next time step on, until it is armed again",
         )
         self.stop.setObjectName("emergency")
         self.stop.clicked.connect(self.emergency.emit)
         self.state, self.why = QLabel(NO_VALUE), Elided()
         self.state.setObjectName("value")
         self.why.setObjectName("message")
-        self.arm = self._commanding("Arm", "arm", "Torque rises from zero by a ramp")
-        self.disarm = self._commanding("Disarm", "disarm", "No torque from the next time step on")
+        self.arm = self._commanding("Arm", "arm", "Arm the device: its torque rises from zero by a ramp")
+        self.disarm = self._commanding(
+            "Disarm", "disarm", "The device gets no torque from the next time step on"
+        )
         self.undo = self._commanding("Undo", "undo", "Undo the last change of a parameter")
         self.start = self._commanding(
             "To start", "switch", "Go back to the parameters of the config", name="start"

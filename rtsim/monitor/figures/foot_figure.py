@@ -114,7 +114,7 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: FootFigureContent) -> N
     for v, (name, view) in enumerate(VIEWS.items()):
         box = QRectF(room.left() + v * half, room.top(), half - MARGIN, room.height())
         painter.setPen(QColor(LIGHT.text))
-        painter.drawText(box, Qt.AlignmentFlag.AlignTop, f"Ellipsoids {name} [heel at the cross]")
+        painter.drawText(box, Qt.AlignmentFlag.AlignTop, f"Contact ellipsoids {name} (cross: heel)")
         flat, forms = seen(drawn, view)
         reach = np.sqrt(forms[:, [0, 1], [0, 1]])
         low, high = (flat - reach).min(axis=0), (flat + reach).max(axis=0)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 KEY_LINE, SAMPLE, APART = 18.0, 26.0, 22.0  # px: of each line, a piece of a line in it, between entries
 FLAGGED, STRIKE, OFF, GAP_ENDS = (
-    "flagged frames", "foot strike", "foot off", "ends of a gap: no values between or beyond these marks",
+    "flagged frames", "foot strike", "foot off", "ends of a gap in the data",
 )  # fmt: skip
 
 

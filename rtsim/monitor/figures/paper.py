@@ -94,7 +94,7 @@ def check_path(path: Path, option: str) -> None:
     """Raise ConfigError before the run, rather than after it, if a figure cannot be saved there."""
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
-            f"{str(path)!r} is not a known kind of figure",
+            f"a figure cannot be saved as {str(path)!r}, because of the ending of this name",
             where=option,
             allowed=f"a name ending in {', '.join(SUFFIXES)}",
         )

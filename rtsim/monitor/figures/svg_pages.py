@@ -69,5 +69,5 @@ def _renderer(page: str, number: int) -> QSvgRenderer:
 
     renderer = QSvgRenderer(QByteArray(page.encode("utf-8")))
     if not renderer.isValid():
-        raise ConfigError("it cannot be drawn", where=f"page {number}")
+        raise ConfigError("this page cannot be drawn", where=f"page {number}")
     return renderer

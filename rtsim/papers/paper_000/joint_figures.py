@@ -189,10 +189,10 @@ def study_rows(name: str, task: str, runs: list) -> list[Comparison]:
         over_cycles = scale * mean_cycle(task, own.fdk, field)[1]
         rows += [
             Comparison(f"{name}: {words}, standard deviation between the 15 runs, mean over the cycle",
-                       unit, "as large as between cycles",
+                       unit, "as large as the deviation between cycles",
                        float(by_run.std(axis=0).mean()), reason=REPEATED),
             Comparison(f"{name}: {words}, standard deviation between five cycles, mean over the cycle",
-                       unit, "as large as between runs",
+                       unit, "as large as the deviation between runs",
                        float(over_cycles.mean()), reason=REPEATED),
         ]  # fmt: skip
     pressed = -mean_cycle(task, own.fdk, FORCES)[0][:-1, :, AXES.index("si")]

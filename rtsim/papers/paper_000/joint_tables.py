@@ -113,9 +113,9 @@ def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
                    float(np.abs(middle).max()),
                    StatedBound("no movement along the medial-lateral axis", high=1e3 * ROUNDING)),
         Comparison(f"{task}: number of frames without equilibrium", "1", 0.0, float(lost),
-                   StatedBound("alpha is found such that f is zero", high=0.0)),
+                   StatedBound("the paper finds alpha such that the residual force f is zero", high=0.0)),
         Comparison(f"{task}: FDK, largest residual force", "N", 0.0, left,
-                   StatedBound("f = 0, to the tolerance of a run", high=TOLERANCE_N)),
+                   StatedBound("the residual force f is zero, to the tolerance of a run", high=TOLERANCE_N)),
     ]  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def force_bounds(task: str, own: JawTask) -> list[Comparison]:
         Comparison(f"{task}: POP, largest pulling force of the contact elements", "N", 0.0,
                    max(0.0, -float(pressed.min())), StatedBound("contact elements can only push", high=0.0)),
         Comparison(f"{task}: POP, angle between the slope of the force and that of the planes", "deg", 0.0,
-                   float(np.abs(slope - SLOPE_DEG).max()), StatedBound("planes 30 deg downwards", high=1e-2)),
+                   float(np.abs(slope - SLOPE_DEG).max()), StatedBound("planes slope by 30 deg", high=1e-2)),
     ]  # fmt: skip
 
 

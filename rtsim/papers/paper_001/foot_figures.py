@@ -118,7 +118,7 @@ def error_row(name: str, printed: float, ours: float, source: str, is_left_out: 
     source : table with this error; is_left_out : whether this quantity was not fitted, so that it has no
         bound
     """
-    bound = None if is_left_out else StatedBound(f"no more than in {source}", high=printed)
+    bound = None if is_left_out else StatedBound(f"no larger than the error in {source}", high=printed)
     reason = NOT_SOUGHT if is_left_out else ""
     return Comparison(name, "%", printed, PERCENT * ours, bound, reason=reason)
 
@@ -247,7 +247,7 @@ def table_5_9(given: ItemInput) -> ItemResult:
         Comparison(
             "pressure error without pressure in the cost, divided by the error with pressure", "1",
             70.2 / 33.9, without / own,
-            StatedBound("section 5.3.5: a poor match", low=1.0),
+            StatedBound("section 5.3.5: pressure matches poorly", low=1.0),
         )
     )  # fmt: skip
     return ItemResult(rows)
@@ -303,7 +303,7 @@ def figure_5_10(given: ItemInput) -> ItemResult:
         Comparison("mu_d", "1", 0.14, mu_d, reason=f"{OTHER_FOOT}: {case.known.parameters[2]:.3g}"),
         Comparison(
             "greatest friction, as a fraction of mu_d F_n", "1", "at most 1", float(share.max()),
-            StatedBound("figure 5.10: the maximum possible friction", high=1.0 + 1e-3),
+            StatedBound("figure 5.10: mu_d F_n is the maximum possible friction", high=1.0 + 1e-3),
         ),
         Comparison("friction as a fraction of mu_d F_n, median", "1", "about 1", float(np.median(share)),
                    reason="the thesis found its foot slipping most of the time; how long is not printed"),

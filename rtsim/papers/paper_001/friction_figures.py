@@ -85,12 +85,14 @@ def figure_4_1(given: ItemInput) -> ItemResult:
     """Compute figure 4.1: friction over velocity by the law of Andersson, which never reaches static
     friction."""
     highest, _ = peak("andersson")
-    below = StatedBound("section 4.1.1: never reaches mu_s F_n", high=STATIC * LOAD_N * (1.0 - THOUSANDTH))
+    below = StatedBound(
+        "section 4.1.1: friction never reaches mu_s F_n", high=STATIC * LOAD_N * (1.0 - THOUSANDTH)
+    )
     rows = [Comparison("greatest friction (mu_s F_n is 1.962)", "N", "below mu_s F_n", highest, below)]
     rough = np.sign(GRID) * LOAD_N * (DYNAMIC + (STATIC - DYNAMIC) * np.exp(-((GRID / V_T) ** 2)))
     curves = {
         "eq. 4.1": force("andersson", GRID, viscous_N_s_m=VISCOUS),
-        "without tanh and viscous friction": rough,
+        "law without tanh and viscous friction": rough,
     }
     return ItemResult(rows, [curve_panel("Andersson", curves)])
 
@@ -99,7 +101,7 @@ def figure_4_2(given: ItemInput) -> ItemResult:
     """Compute figure 4.2: friction over velocity by Hollars' law, which reaches static friction at v_t."""
     at = float(force("hollars", np.array([V_T]))[0])
     exactly = StatedBound(
-        "section 4.1.2: reaches mu_s F_n at v_t", STATIC * LOAD_N - ROUNDING, STATIC * LOAD_N + ROUNDING
+        "section 4.1.2: friction is mu_s F_n at v_t", STATIC * LOAD_N - ROUNDING, STATIC * LOAD_N + ROUNDING
     )
     rows = [Comparison("friction at v_t", "N", STATIC * LOAD_N, at, exactly)]
     return ItemResult(rows, [curve_panel("Hollars", {"eq. 4.2": force("hollars", GRID)})])
@@ -122,7 +124,7 @@ def figure_4_4(given: ItemInput) -> ItemResult:
         Comparison(
             "|peak - mu_s F_n| with v_t = 4 v_d, divided by that with v_t = 2 v_d", "1", "below 1",
             less[0] / less[1],
-            StatedBound("section 4.1.3: closer to mu_s F_n", high=1.0),
+            StatedBound("section 4.1.3: the peak is closer to mu_s F_n", high=1.0),
         )
     )  # fmt: skip
     curves = {"v_t = 2 v_d": specker(0.5), "v_t = 4 v_d": specker(0.25)}
@@ -196,7 +198,7 @@ def figure_4_6(given: ItemInput) -> ItemResult:
         Comparison("viscous friction at F_nt divided by mu_v v", "1", "within 0.1 %", at,
                    StatedBound("section 4.2", low=1.0 - THOUSANDTH, high=1.0)),
         Comparison("viscous friction without contact", "N", 0.0, float(viscous[0]),
-                   StatedBound("section 4.2: no discontinuity", *around(0.0))),
+                   StatedBound("section 4.2: the force has no discontinuity", *around(0.0))),
     ]  # fmt: skip
     panel = FigurePanel(
         title="proposed law at 0.5 m/s", unit="N", x_title="normal force divided by F_nt", x=loads / F_NT,
@@ -266,7 +268,7 @@ def figure_4_8(given: ItemInput) -> ItemResult:
         Comparison(
             "time by which the first slip with the law of Andersson precedes the first slip with all "
             "other laws", "s", "earlier",
-            latest - slips["andersson"], StatedBound("section 4.3.1: slips earlier", low=0.0),
+            latest - slips["andersson"], StatedBound("section 4.3.1: the block slips earlier", low=0.0),
         )
     )  # fmt: skip
     usual = [run_of("stick_slip", law).v[:, 0] for law in LAWS if law != "andersson"]
@@ -274,7 +276,7 @@ def figure_4_8(given: ItemInput) -> ItemResult:
         Comparison(
             "RMS difference between the velocities with the other three laws", "m/s", "almost identical",
             float(np.sqrt(np.mean(np.ptp(usual, axis=0) ** 2))),
-            reason="the thesis has a figure and no number",
+            reason="the thesis shows a figure but states no number",
         ),
         Comparison(
             "stick-slip period, proposed law", "s", PERIOD_S, period_of(run_of("stick_slip", "brown_mcphee")),

@@ -41,7 +41,7 @@ N_LAP, N_SHOWN = 20, 8
 ROTATIONS = ("flexion", "adduction", "internal rotation")
 """The first coordinates of the knee."""
 PULSE = (
-    "the thesis says neither which push it gave nor where its spheres and planes are; the latter are "
+    "the thesis states neither the push on the shank nor the positions of its spheres and planes; these are "
     "quoted from Abdel-Rahman, Hefzy (1998)"
 )
 KNEE = "shipped model knee: table 3.2, spheres and planes quoted from Abdel-Rahman, Hefzy (1998)"
@@ -69,11 +69,11 @@ def figure_3_4(given: ItemInput) -> ItemResult:
             ("lateral lift-off", "deg", found.lift_off, pulse.lift_off),
         ):
             near = StatedBound(
-                "within 1 % of an independent program for the same model",
+                "within 1 % of the result of an independent program for the same model",
                 (1.0 - AGREEMENT) * independent, (1.0 + AGREEMENT) * independent,
             )  # fmt: skip
             printed = LIFT_OFF_DEG if unit == "deg" else None
-            reason = PULSE if printed else "the thesis has a curve and no number"
+            reason = PULSE if printed else "the thesis shows a curve but states no number"
             rows.append(Comparison(f"{words}: {name}", unit, printed, ours, near, reason=reason))
     simulator = Simulator(build(spec), spec.simulation)
     n_step = round(spec.simulation.duration_s / simulator.options.step)

@@ -27,7 +27,7 @@ from rtsim.papers.paper_002.methods_compared import (
 ROUNDING_MM, DIFFERENCES_MM, ROUNDING = 1e-9, 1e-5, 1e-10
 """Tolerances of equality in numbers of 16 digits: of exact methods, of a difference quotient whose step
 costs half of the digits, and of a torque in parts of the largest one."""
-EQUAL = "eqs 11, 15, 18: the same r, except for rounding"
+EQUAL = "eqs 11, 15, 18: the same moment arm r, except for rounding"
 EQUATIONS = {
     "force": "force, eq. 18",
     "partial-velocity": "partial velocity, eq. 15",
@@ -48,7 +48,7 @@ def figure_1(given: ItemInput) -> ItemResult:
         Comparison(
             "largest difference between the moment arm and the distance of the line of action from "
             "the pin", "mm", "0 (figure 1)", apart,
-            StatedBound("figure 1: the distance from the line of action", high=ROUNDING_MM),
+            StatedBound("figure 1: the moment arm is the distance of the line of action", high=ROUNDING_MM),
         ),
         *range_rows("", found),
     ]  # fmt: skip

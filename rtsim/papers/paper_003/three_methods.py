@@ -99,7 +99,7 @@ def knee_angles(given: ItemInput) -> ItemResult:
         Comparison(
             "largest residual of the optimality conditions", "m", "below 1e-12",
             float(max(np.nanmax(run.residual) for run in runs)),
-            StatedBound("section 2.2.6, but with 1e-11, because 1e-12 is below the rounding error",
+            StatedBound("section 2.2.6, but 1e-11 instead of 1e-12, which is below the rounding error",
                         high=RESIDUAL),
         ),
         Comparison(
@@ -183,7 +183,7 @@ def ligament_lengthening(given: ItemInput) -> ItemResult:
         Comparison(
             "method zero, largest change of length of ACL, PCL and MCL", "%", 0.0,
             float(np.nanmax(np.nanmax(held, axis=1) - np.nanmin(held, axis=1))),
-            StatedBound("section 3: no change, except for the residual", high=KEPT_PERCENT),
+            StatedBound("section 3: lengths do not change, except for the residual", high=KEPT_PERCENT),
         ),
         Comparison("method minimised, peak lengthening of the ACL",
                    "%", 10.0, float(np.nanmax(acl)), reason=OTHER_SUBJECTS),

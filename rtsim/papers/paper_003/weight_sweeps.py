@@ -204,7 +204,7 @@ def sensitivity(given: ItemInput) -> ItemResult:
         for k, printed in enumerate(STANDARD_DEVIATIONS[name]):
             rows.append(
                 Comparison(
-                    f"{name} has the largest weight: {NAMES[k]}",
+                    f"{NAMES[k]}, standard deviation if {name} has the largest weight",
                     UNITS[k],
                     printed,
                     float(spread[k]),

@@ -116,7 +116,9 @@ def figure_a_6(given: ItemInput) -> ItemResult:
         rows.append(
             Comparison(
                 f"{words(muscle)}: t^PE at theta_1^PE", "1", 1.0, float(ends[0, 2]),
-                StatedBound("appendix A: passes through (theta_1^PE, tau_o)", 1.0 - ROUNDING, 1.0 + ROUNDING),
+                StatedBound(
+                    "appendix A: t^PE passes through (theta_1^PE, tau_o)", 1.0 - ROUNDING, 1.0 + ROUNDING
+                ),
             )
         )  # fmt: skip
     chosen = [one for one in generators_of(SET) if not one.joint.coordinate.endswith("_l")]

@@ -36,7 +36,7 @@ TOO_STIFF_DEG, LARGEST_PASSIVE = 81.4, 1.4
 """Hip flexion beyond which activations are negative (section 3), and t^PE_max of section 2.3."""
 CAPS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 SLACK = 1e-6
-OTHER_LIFT = "from another lift than the paper's; --recording reads the authors' q_stoop2.csv"
+OTHER_LIFT = "from another lift than that of the paper; --recording reads the authors' q_stoop2.csv"
 
 
 @lru_cache(maxsize=1)
@@ -78,7 +78,8 @@ def table_1(given: ItemInput) -> ItemResult:
             None
             if k
             else StatedBound(
-                "at most the minimum reached from the authors' initial guess", high=first.objective + SLACK
+                "no larger than the minimum reached from the authors' initial guess",
+                high=first.objective + SLACK,
             )
         )
         rows.append(
@@ -187,7 +188,7 @@ def explained(first: FittedGenerator, best: FittedGenerator) -> str:
     if best.objective > first.objective - SLACK:
         return "The authors' initial guess leads to the lowest minimum that was found from any initial guess."
     return (
-        "The authors' initial guess leads to a local minimum, with their lift that of table 1: the passive "
+        "The authors' initial guess leads to a local minimum (with their lift, that of table 1): the passive "
         f"torque is blended away (lambda^P {first.x[3]:.2f}), squared distance {first.objective:.4f}; at the "
         f"global minimum the passive torque is shifted by {np.degrees(best.x[2]):.1f} deg (lambda^P "
         f"{best.x[3]:.2f}), squared distance {best.objective:.4f}. The constraints are not linear in the "
@@ -267,7 +268,7 @@ def figure_5(given: ItemInput) -> ItemResult:
         ),
         one_row(
             "greatest activation after the fit", "1", 1.0, float(first.after.activation.max()),
-            StatedBound("section 3: an activation of 1", 1.0 - 1e-3, 1.0 + SLACK), lift,
+            StatedBound("section 3: the greatest activation is 1", 1.0 - 1e-3, 1.0 + SLACK), lift,
         ),
         *feasible_rows("after the fit", first),
     ]  # fmt: skip

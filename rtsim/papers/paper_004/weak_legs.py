@@ -194,7 +194,12 @@ def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
 
 
 ITEMS = (
-    item("figure", "B.7", "the right plantarflexor: as weakened before the fit, and as fitted", figure_b_7),
+    item(
+        "figure",
+        "B.7",
+        "activation of the right plantarflexor, weakened before the fit, and after the fit",
+        figure_b_7,
+    ),
     item(
         "table",
         "B.3",

@@ -25,10 +25,10 @@ def side_warning(report: GaitReport) -> str:
         [short_name(name, 28) for name in few] for few in (doubted, by_axes, by_labels)
     )
     if by_axes and by_labels:
-        by = f"the axes in {name_some(by_axes, 1)}, by the labels in {name_some(by_labels, 1)}"
+        by = f"from the axes in {name_some(by_axes, 1)}, from the labels in {name_some(by_labels, 1)}"
     else:
-        by = "the axes, not by the labels" if by_axes else "the labels"
+        by = "from the axes, not from the labels" if by_axes else "from the labels"
     return (
         f"Check the sides of {name_some(doubted, 2)}: labels exchanged, or axes left-handed? Right "
-        f"and left here go by {by}."
+        f"and left come {by}."
     )

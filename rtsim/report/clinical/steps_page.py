@@ -106,9 +106,9 @@ def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
     if rows:
         flow.table(head, rows, widths)
         n = {side: sum(c.side == side for t in report.now.trials for c in t.cycles) for side in SIDES}
-        words = f"Strides: right {n['right']}, left {n['left']}. Lengths are between the ankles along the "
         flow.words(
-            f"{words}stride, widths across it. Asymmetry: right minus left, in percent of their mean.",
+            f"Strides: right {n['right']}, left {n['left']}. Lengths are between the ankles along the "
+            "stride, widths across it. Asymmetry: right minus left, in percent of their mean.",
             26.0,
             SOFT,
         )

@@ -7,7 +7,7 @@ from streams.messages import Curves
 STATES = ("disarmed", "armed", "falling", "stopped")
 """States of a device, by their numbers in results."""
 TRACKING, CUFF = ("commanded", "delivered", "off"), ("across", "along")
-DELIVERED = Curves("Device: commanded and delivered", "torque", 2, 1.0)
+DELIVERED = Curves("Device: torque commanded and delivered", "torque", 2, 1.0)
 PARASITIC = Curves("Device: forces at the cuff", "force", 2, 1.0)
 MEANINGS: dict[str, tuple[str, Curves | None, str]] = {
     "device_angles": ("rad", Curves("Device: angle", "angle", 2, 0.1), "angle that the device measures"),

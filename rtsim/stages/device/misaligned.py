@@ -46,7 +46,8 @@ def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
     if turning is None:
         raise ConfigError(
             f"{config.coordinate} of {spec.name} has no rotation axis that is fixed in the parent segment",
-            where=where, allowed="a hinge, or a chain of joints from a hinge on, with frames not rotated",
+            where=where, allowed="the coordinate of a hinge, or of a chain of joints that begins with a "
+                "hinge and has no rotated frames",
             remedy="remove misalignment, or choose such a coordinate",
         )  # fmt: skip
     return Misalignment(config.misalignment, turning.axis.tolist(), where)

@@ -197,7 +197,7 @@ def unlike(body: str, off: float, source: str) -> str:
     off : deviation of the markers from their arrangement in the static trial (RMS) [mm]
     """
     return (
-        f"check the static trial: in {source} the markers on {body} lie differently relative to each "
-        f"other, by {off:.0f} mm (RMS; usual: up to {STRETCH:g}), and the landmarks of the foot are "
-        "transferred with these markers"
+        f"check the static trial: in {source} the distances between the markers on {body} differ from those "
+        f"in the trial by {off:.0f} mm (RMS; up to {STRETCH:g} mm is usual), and the landmarks of the foot "
+        "are transferred with these markers"
     )

@@ -78,12 +78,13 @@ class StatedLoads(AppliedLoads):
             return
         if unborne := [name for name in names if name not in self._borne_by]:
             self.sentences.append(
-                f"plates.borne_by gives no body for {name_some(unborne)}: the force of it is not used."
+                f"plates.borne_by gives no body for {name_some(unborne)}: the force of such a plate is not "
+                "used."
             )
         if absent := [name for name in self._borne_by if name not in names]:
             self.sentences.append(
-                f"plates.borne_by names {name_some(absent)}, but these are the plates: "
-                f"{name_some(names)}. The bodies named with it have no load."
+                f"plates.borne_by names {name_some(absent)}, but these are the plates: {name_some(names)}. "
+                "The bodies named for plates that do not exist have no load."
             )
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:

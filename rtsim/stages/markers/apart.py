@@ -14,7 +14,7 @@ from rtsim.subjects.subject import kind_of_segment
 
 APART = "joint_apart"
 SAID = (
-    "The two segments at a joint do not meet as in the calibration: {}. Were all markers of one "
+    "The two segments at a joint do not meet as in the calibration: {joints}. Were all markers of one "
     "segment re-applied elsewhere, or do they slide on the skin? The frames are suspect."
 )
 """Counter of such frames, and sentence on them."""
@@ -79,4 +79,4 @@ class JointsApart:
             for j, (a, b) in enumerate(self._ends.tolist())
             if self._gaps.off[j]
         ]
-        return SAID.format("; ".join(apart))
+        return SAID.format(joints="; ".join(apart))

@@ -15,7 +15,7 @@ from rtsim.subjects.markers.distances import LIMIT, error_of_centre
 MISPLACED = "marker_misplaced"
 SAID = (
     "These markers are not at their calibrated places, judged by the other markers of the segment "
-    "and the adjacent joints: {}. Was a marker re-applied, or was it elsewhere in the static trial? "
+    "and the adjacent joints: {markers}. Was a marker re-applied, or was it elsewhere in the static trial? "
     "The frames are suspect."
 )
 """Message on such frames."""
@@ -70,7 +70,7 @@ class CalibratedMarkers:
         """Return a sentence that names the displaced markers, their segments, and the least distance by which
         each must have moved from its calibrated position.
         """
-        return SAID.format("; ".join(self._named(b) for b in np.flatnonzero(self.off).tolist()))
+        return SAID.format(markers="; ".join(self._named(b) for b in np.flatnonzero(self.off).tolist()))
 
     def _named(self, b: int) -> str:
         """Describe the marker of a body that deviates most: its name, its segment, and its smallest possible

@@ -11,8 +11,8 @@ from rtsim.stages.markers.judged_segments import JudgedSegments, limits_of
 
 LATE = "segment_late"
 SAID = (
-    "The markers of {} are late or early relative to the other segments, by {:.0f} ms or more: do "
-    "they come from another system, or are they filtered differently? The frames are suspect."
+    "The markers of {segment} are late or early relative to the other segments, by {delay_ms:.0f} ms or "
+    "more: do they come from another system, or are they filtered differently? The frames are suspect."
 )
 """Counter of such frames, and sentence on them."""
 LIMITS = {"pelvis": 0.016, "thigh": 0.012, "shank": 0.006, "foot": 0.006}
@@ -32,4 +32,4 @@ class LateSegments(JudgedSegments):
         delay.
         """
         worst = int(np.argmax(self._delays.evidence / self._delays.limit * self.off))
-        return SAID.format(self.names[worst], 1e3 * abs(float(self._delays.delay[worst])))
+        return SAID.format(segment=self.names[worst], delay_ms=1e3 * abs(float(self._delays.delay[worst])))

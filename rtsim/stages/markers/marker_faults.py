@@ -12,14 +12,14 @@ from kernels.markers.marker_health import EXCHANGED, FROZEN, MOVED, OUTLIER, SEG
 KINDS = {
     OUTLIER: (
         "marker_astray",
-        "{} not where the other markers of the segment, the prediction or the model expect it",
+        "{markers} not where the other markers of the segment, the prediction or the model expect it",
     ),
-    FROZEN: ("marker_frozen", "{} frozen while others move"),
-    EXCHANGED: ("labels_exchanged", "Exchanged labels: {}"),
-    SEGMENT: ("segment_suspect", "The markers of a segment do not fit their usual places: {}"),
+    FROZEN: ("marker_frozen", "{markers} frozen while others move"),
+    EXCHANGED: ("labels_exchanged", "Exchanged labels: {markers}"),
+    SEGMENT: ("segment_suspect", "The markers of a segment do not fit their usual places: {markers}"),
     MOVED: (
         "marker_moved",
-        "{} stayed at another place on its segment and is used with that place from now on",
+        "{markers} stayed at another place on its segment and is used with that place from now on",
     ),
 }
 """Fault -> counter, sentence."""
@@ -46,7 +46,7 @@ def faults_in_words(health: Health, names: Sequence[str]) -> Iterator[tuple[str,
     for code, (counter, words) in KINDS.items():
         found = (health.fault == code) & ~certain
         if found.any():
-            yield counter, f"{words.format(listed(found, names))}: suspect."
+            yield counter, f"{words.format(markers=listed(found, names))}: suspect."
 
 
 def listed(found: NDArray[np.bool_], names: Sequence[str]) -> str:

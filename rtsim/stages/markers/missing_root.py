@@ -34,8 +34,11 @@ def beside_missing_root(
     if segment is None or not segment.markers_mm or not segment.markers_mm.keys() <= absent:
         return unknown.reshape(-1), alone
     unknown[model.joints.proximal == 0] = True
-    said = f"No marker of the {name} is in the stream: angles and moments of the joints at it are NaN"
-    return unknown.reshape(-1), [*alone, f"{said}, the others go on."]
+    said = (
+        f"No marker of the {name} is in the stream: angles and moments of the joints at it are NaN, "
+        "those of other joints are computed."
+    )
+    return unknown.reshape(-1), [*alone, said]
 
 
 def angles_of_trunk(model: Model) -> NDArray[np.bool_]:

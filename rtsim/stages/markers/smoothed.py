@@ -11,7 +11,7 @@ from rtsim.stages.markers.judged_segments import JudgedSegments, limits_of
 
 SMOOTHED = "segment_smoothed"
 SAID = (
-    "The markers of {} move less than the motion of the other segments requires: are they filtered "
+    "The markers of {segments} move less than the motion of the other segments requires: are they filtered "
     "more strongly than the rest? The frames are suspect."
 )
 """Counter of such frames, and sentence on them."""
@@ -29,4 +29,4 @@ class SmoothedSegments(JudgedSegments):
 
     def said(self) -> str:
         """Return a sentence that names the smoothed segments."""
-        return SAID.format(", ".join(self.names[b] for b in np.flatnonzero(self.off)))
+        return SAID.format(segments=", ".join(self.names[b] for b in np.flatnonzero(self.off)))

@@ -12,7 +12,7 @@ from rtsim.methods.kinematics.multibody import MultibodyEstimator
 
 STEPPED = "segment_stepped"
 SAID = (
-    "All markers of {} jumped together, faster than a person moves: was a cluster knocked or "
+    "All markers of {segments} jumped together, faster than a person moves: was a cluster knocked or "
     "rotated, or are the data late? Frames are suspect until the markers jump back."
 )
 """Counter of such frames, and sentence on them."""
@@ -63,4 +63,4 @@ class SteppedSegments:
 
     def said(self) -> str:
         """Return a sentence that names the segments that have jumped."""
-        return SAID.format(", ".join(self._names[b] for b in np.flatnonzero(self.off)))
+        return SAID.format(segments=", ".join(self._names[b] for b in np.flatnonzero(self.off)))

@@ -19,11 +19,11 @@ from rtsim.units import DEGREES
 
 MOVED, BESIDE = "marker_turned", "knee_axis_off"
 MOVED_SAID = (
-    "The rotation between thigh and shank differs from that of the static trial: {}. Was a marker re-applied "
-    "or moved? Rotations of hip and knee may be wrong by the same amount. The frames are suspect."
+    "The rotation between thigh and shank differs from that of the static trial: {markers}. Was a marker "
+    "re-applied or moved? Rotations of hip and knee may be wrong by the same amount. The frames are suspect."
 )
 BESIDE_SAID = (
-    "The knee does not bend about the axis of the static trial: {}. Is a marker there too far "
+    "The knee does not bend about the axis of the static trial: {markers}. Is a marker there too far "
     "forwards or backwards? Hip rotation may be wrong by the same amount, and knee adduction may "
     "follow flexion. The frames are suspect."
 )
@@ -94,7 +94,7 @@ class TurnedMarkers:
         ):  # fmt: skip
             of = np.flatnonzero(self._turns.off & bit).tolist()
             if of:
-                yield counter, words.format("; ".join(self._named(k, column) for k in of))
+                yield counter, words.format(markers="; ".join(self._named(k, column) for k in of))
 
     def _named(self, k: int, column: int) -> str:
         """Describe the markers of leg k that are rotated about the bone: names, segments and angle of
@@ -105,7 +105,7 @@ class TurnedMarkers:
         """
         names = (self._legs[k].segments[1],) if column else self._blamed(k)
         angle = DEGREES * abs(float(self._turns.found[k, column]))
-        return f"{' or '.join(self._marker(k, name) for name in names)}, by {angle:.0f} degrees"
+        return f"{' or '.join(self._marker(k, name) for name in names)}, rotated by {angle:.0f} degrees"
 
     def _marker(self, k: int, segment: str) -> str:
         """Return the name of the wand marker on a segment of leg k; if the other markers determine the

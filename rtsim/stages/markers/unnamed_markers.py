@@ -113,7 +113,10 @@ class UnnamedMarkers:
             )
         if not self._disputed.any():
             return ""
-        return f"Identified among markers without names, but not certain yet: {self._listed(self._disputed)}."
+        return (
+            "Identified among the markers without names, but not yet with certainty: "
+            f"{self._listed(self._disputed)}."
+        )
 
     def _listed(self, which: NDArray[np.bool_]) -> str:
         names = [self._names[k] for k in np.flatnonzero(which)]

@@ -162,10 +162,21 @@ class JointStatus:
 
     def quantities(self) -> list[Quantity]:
         """Declare the published status: of the joints, then of the segments."""
-        said = "bits of the frame status that concern this"
         return [
-            Quantity("joint_status", self.joints, "1", self.names, meaning=f"{said} joint; 0 = ok"),
-            Quantity("segment_status", self.segments, "1", self._bodies, meaning=f"{said} segment; 0 = ok"),
+            Quantity(
+                "joint_status",
+                self.joints,
+                "1",
+                self.names,
+                meaning="bits of the frame status that concern this joint; 0 = ok",
+            ),
+            Quantity(
+                "segment_status",
+                self.segments,
+                "1",
+                self._bodies,
+                meaning="bits of the frame status that concern this segment; 0 = ok",
+            ),
         ]
 
 

@@ -216,7 +216,7 @@ class KinematicResults:
             ),
             Quantity(
                 "marker_swap_with", self._told.swap_with, "1", names,
-                meaning="index of the marker at whose position this marker is, in pairs or rings; -1 = none",
+                meaning="exchanged labels: index of the marker at whose position this marker is; -1 = none",
             ),
             Quantity("marker_fault", self._told.fault, "1", names, meaning=MEANING),
             Quantity(

@@ -52,7 +52,8 @@ def unobservable_angles(
     estimator.switch(chosen)
     estimator.restart()
     others = OTHERS if len(said) < len(estimator.methods) else ""
-    why = f"leaves angles uncertain in every frame; {REMEDY}{others} would help"
     return {
-        method: f"With these markers the method {method} {why}: {listed}." for method, listed in said.items()
+        method: f"With these markers the method {method} leaves angles uncertain in every frame; "
+        f"{REMEDY}{others} would help: {listed}."
+        for method, listed in said.items()
     }

@@ -333,7 +333,7 @@ def build_segments(
     for name, placed in markers.items():
         if not placed:
             raise ConfigError(
-                f"the trial has none of the markers by which the map tracks the {name}",
+                f"the trial has none of the markers by which the marker map follows the {name} in movement",
                 where=file_name(trial) if trial is source else f"{file_name(trial)} and {file_name(source)}",
                 allowed=name_some(getattr(table.tracking, name)),
                 remedy="check the lab's marker map",
@@ -366,8 +366,8 @@ def build_segments(
     segments = segment_records(anatomy.Q, parameters, markers)
     if trial is not source and segments["shank"].in_parent_deg is None:
         notes.append(
-            f"the knee is not still and straight in {file_name(source)}: its contacts and ligaments keep the "
-            "positions of the specimen of the model and are not fitted to this person's bones"
+            f"the knee is not still and straight in {file_name(source)}, so its contacts and ligaments keep "
+            "the positions that they have in the model and are not fitted to this person's bones"
         )
     return segments, notes
 
@@ -382,7 +382,7 @@ def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Calibration
     positions = mirror * trial.positions
     lumbosacral = lumbosacral_centre(known["asis"], known["asis_opposite"], back_of(known))
     Q = trunk_coordinates(trial, table.trunk, positions, lumbosacral)
-    told = "trunk markers are placed otherwise in the static trial (raised arms?): calibrated by the movement"
+    told = "trunk markers lie otherwise in the static trial (raised arms?): trunk calibrated by the movement"
     return None if Q is None else CalibrationFrames({TRUNK: Q}, positions, side, (told,))
 
 

@@ -114,13 +114,13 @@ def fitting_frames(
         return good, []
     n, n_odd = int(good.sum()), int((good & ~fits).sum())
     named = ", ".join(f"{name} on {count_of(k, 'frame')}" for name, k in found.most_common())
-    where = f"has another position on its segment than in most frames ({named})"
+    where = f"a marker is elsewhere on its segment than in most frames ({named})"
     if n_odd > MOST_ODD * n:
         return good, [
-            f"check the markers of the calibration: on {n_odd} of {count_of(n, 'frame')} a marker "
-            f"{where}; all frames were used, because in too few of them all markers fit"
+            f"check the markers of the calibration: on {n_odd} of {count_of(n, 'frame')} {where}; all frames "
+            "were used nevertheless, because too few would remain"
         ]
-    return fits, [f"{n_odd} of {count_of(n, 'frame')} left out of the calibration, because a marker {where}"]
+    return fits, [f"{n_odd} of {count_of(n, 'frame')} left out of the calibration, because {where}"]
 
 
 def points_of(

@@ -134,10 +134,9 @@ def told_hip(way: str, n_frame: int) -> str:
         straight leg
     """
     how = {
-        BY_TROCHANTER: "from the marker on the greater trochanter",
-        BY_STRAIGHT_LEG: f"in line with the straight leg in {count_of(n_frame, 'frame')}",
+        BY_TROCHANTER: "hip centre computed from the marker on the greater trochanter",
+        BY_STRAIGHT_LEG: f"hip centre assumed in line with the straight leg in {count_of(n_frame, 'frame')}",
     }[way]
     return (
-        f"the pelvis has no markers: the hip centre was put {how}, which is accurate to about "
-        f"{ACCURACY_MM[way]} mm; {ROOT_IS_THIGH}"
+        f"the pelvis has no markers: {how}, which is accurate to about {ACCURACY_MM[way]} mm; {ROOT_IS_THIGH}"
     )

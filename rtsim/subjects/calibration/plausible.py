@@ -97,7 +97,7 @@ def check_widths(x: Landmarks, where: str, stood_in: Container[str] = ()) -> lis
             raise ConfigError(
                 f"the markers are {1e3 * width:.0f} mm apart across the {name}",
                 where=where,
-                allowed=f"{1e3 * low:.0f} to {1e3 * high:.0f} mm",
+                allowed=f"a distance of {1e3 * low:.0f} to {1e3 * high:.0f} mm",
                 remedy=REMEDY,
             )
         low, high = USUAL_WIDTHS[name]

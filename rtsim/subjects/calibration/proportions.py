@@ -46,7 +46,7 @@ def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
         said = f"the {a} is {1e3 * lengths[a]:.0f} mm long and the {b} {1e3 * lengths[b]:.0f} mm"
         if not possible[0] <= ratio <= possible[1]:
             raise ConfigError(
-                f"{said}, {ratio:.2f} of it", where=where, allowed=f"{possible[0]:g} to {possible[1]:g}",
+                f"{said}, a ratio of {ratio:.2f}", where=where, allowed=f"{possible[0]:g} to {possible[1]:g}",
                 remedy=REMEDY,
             )  # fmt: skip
         if not usual[0] <= ratio <= usual[1]:

@@ -152,7 +152,8 @@ def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TI
         if abs(angle) > largest:
             raise ConfigError(
                 f"the pelvis has a {name} of {angle:.0f} degrees, although the legs are straight",
-                where=where, allowed=f"up to {largest:g} degrees; usual: {low:g} to {high:g}", remedy=REMEDY,
+                where=where, remedy=REMEDY,
+                allowed=f"a {name} of up to {largest:g} degrees; usual in standing: {low:g} to {high:g}",
             )  # fmt: skip
         if not low <= angle <= high:
             notes.append(

@@ -112,9 +112,7 @@ def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[Conventi
     """
     if (names := labels_of(source.table, tracked)) is None:
         lacking = not_followed(source.table, tracked)
-        return None, [
-            f"{NONE_OF} {source.side} leg: {lacking} not among the tracked markers"
-        ] if lacking else []
+        return None, [f"{NONE_OF} {source.side} leg: {lacking}"] if lacking else []
     try:
         return _record(source, names)
     except ConfigError as fault:
@@ -146,8 +144,8 @@ def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
     names = [table.named[own] for role, own in OF_LAB.items() if role not in OPTIONAL]
     lacking = [name for name in names if not find_markers([name], tracked)]
     if not lacking:
-        return "both PSIS, or a sacrum, are"
-    return f"{name_some(lacking)} {'are' if len(lacking) > 1 else 'is'}"
+        return "both PSIS, or a sacrum, are not among the tracked markers"
+    return f"{name_some(lacking)} {'are' if len(lacking) > 1 else 'is'} not among the tracked markers"
 
 
 def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, list[str]]:

@@ -193,7 +193,7 @@ def _check(field: str, value: float | None, said: str, where: str) -> None:
     raise ConfigError(
         f"the {name} of {factor * value:.4g} {unit} is impossible for a person{guess}",
         where=where,
-        allowed=f"{factor * low:g} to {factor * high:g} {unit}",
+        allowed=f"a value of {factor * low:g} to {factor * high:g} {unit}",
         remedy=HOW.get(field, "correct this value in the subject's measures") + ", or remove it",
     )
 

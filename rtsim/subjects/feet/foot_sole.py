@@ -102,7 +102,8 @@ def stand_on(
     if not 0.0 < height < TALLEST:
         raise ConfigError(
             f"{marks[0]} is {1e3 * height:.0f} mm above the ground", where=static.source,
-            allowed=f"0 to {1e3 * TALLEST:.0f} mm", remedy="correct --static, --up or foot.ground_mm",
+            allowed=f"a height of 0 to {1e3 * TALLEST:.0f} mm",
+            remedy="correct --static, --up or foot.ground_mm",
         )  # fmt: skip
     places = np.array([np.full(3, np.nan) if mark is None else mark.place for mark in carried])
     off = max(mark.off for mark in carried if mark is not None)

@@ -65,9 +65,7 @@ def lateral_roles(
                 continue
             best = min(able, key=lambda name: float(np.hypot(able[name][0], able[name][2] - ASIDE)))
             others = sorted(able.keys() - {best})
-            why = (
-                "the name of this marker is not known; it is the only marker on the outside of the " + segment
-            )
+            why = f"its name is not known; no other marker is on the outside of the {segment}"
             if others:
                 why = (
                     f"the name of this marker is not known; {', '.join(others)} on the {segment} might "

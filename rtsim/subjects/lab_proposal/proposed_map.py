@@ -151,7 +151,7 @@ def tracking_of(side: str, followed: Sequence[FollowedMarker]) -> Tracking:
     empty = [segment for segment, names in by_segment.items() if not names]
     if empty:
         raise ConfigError(
-            f"no marker of the {side} {' and '.join(empty)} is tracked in the movement", where="--movement",
+            f"the movement shows no marker of the {side} {' and '.join(empty)}", where="--movement",
             remedy="give a movement in which each segment has markers, or remove the option",
         )  # fmt: skip
     return Tracking(**by_segment)

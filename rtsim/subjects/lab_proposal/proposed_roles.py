@@ -126,7 +126,7 @@ def propose_roles(
             "the markers do not show for certain which way the person faces or how tall the person "
             "is, so every role is unsure"
         )
-        roles = [doubted(role, "how the person stands is not certain") for role in roles]
+        roles = [doubted(role, "the pose of the person is not certain") for role in roles]
     if exchanged:
         told.append(
             "check the sides: the markers named right stand on the left. Either labels are "

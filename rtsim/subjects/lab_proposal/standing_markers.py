@@ -87,7 +87,8 @@ def check_count(n: int, where: str) -> None:
     """Raise ConfigError for too few markers to identify a leg and a pelvis."""
     if n < FEWEST:
         raise ConfigError(
-            f"it has only {count_of(n, 'marker')} with data", where=where, allowed=f"at least {FEWEST}",
+            f"the trial has only {count_of(n, 'marker')} with data",
+            where=where, allowed=f"at least {FEWEST}",
             remedy="give a static trial with the markers of pelvis and legs",
         )  # fmt: skip
 

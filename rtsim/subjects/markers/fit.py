@@ -53,7 +53,7 @@ SIZE = 0.03
 """Part of a length by which persons are said to be larger or smaller."""
 OR_ANYWAY = "or add --anyway to continue"
 SUBJECTS = "give the static trial or the subject that belongs to this person and session"
-MODELS = "scale the model to this person and its markers (`rtsim scale`), correct the labels"
+MODELS = "scale the model to this person and these markers (`rtsim scale`), or correct the labels"
 
 
 class SubjectFit(NamedTuple):
@@ -240,10 +240,11 @@ def fault_of(
         return None
     larger = "larger" if fit.scale > 1.0 else "smaller"
     size = f", and {100.0 * abs(fit.scale - 1.0):.0f} % {larger}" if abs(fit.scale - 1.0) >= SIZE else ""
-    usual, farthest = f"up to {1e3 * LARGEST_MISFIT:.0f} mm", f"{1e3 * FARTHEST:.0f} mm"
+    farthest = f"a difference of up to {1e3 * FARTHEST:.0f} mm"
+    usual = f"a difference of up to {1e3 * LARGEST_MISFIT:.0f} mm"
     return ConfigError(
         f"the distances between its markers differ from those of {whose} by {1e3 * fit.misfit:.0f} mm "
         f"(root mean square){size}; the trial is of another person, or markers were re-applied", where=where,
-        allowed=f"{usual}, or {farthest} if the sizes are the same" if sized else f"up to {farthest}",
+        allowed=f"{usual}; {farthest} if the persons have the same size" if sized else farthest,
         remedy=f"{remedy}, {OR_ANYWAY}",
     )  # fmt: skip

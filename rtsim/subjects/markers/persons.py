@@ -137,7 +137,7 @@ def choose(
     shares = {p: share(bare_names([names[k] for k in rows], p)) for p, rows in largest(persons).items()}
     able = [p for p, x in shares.items() if x >= ENOUGH] or [p for p, x in shares.items() if x > 0.0]
     if len(able) == 1:
-        said = f"{able[0]}, because nobody else has the necessary markers ({OPTION} chooses)"
+        said = f"{able[0]} was used, because nobody else has the necessary markers ({OPTION} chooses)"
         return Choice(able[0], (f"the file contains markers of several persons ({listed}): {said}",))
     able = able or list(persons)
     counts = [f"{p} ({count_of(len(persons[p]), 'marker')})" for p in able]

@@ -135,15 +135,17 @@ def _begun(reader: ByteReader, sized: bool, n_least: int) -> tuple[int, int]:
     at = reader.at
     if sized:
         if at + 8 > reader.end:
-            raise malformed("a part without a count")
+            raise malformed("a part of the frame ends before its number of items")
         n, n_byte = _TWO.unpack_from(reader.data, at)
         at += 8
         stop = at + n_byte
         if stop > reader.end:
-            raise malformed(f"a part of {n_byte} bytes where {reader.end - at} are left")
+            raise malformed(
+                f"a part of {n_byte} bytes is announced, but only {reader.end - at} bytes are left"
+            )
     else:
         if at + 4 > reader.end:
-            raise malformed("a part without a count")
+            raise malformed("a part of the frame ends before its number of items")
         (n,) = _ONE.unpack_from(reader.data, at)
         at, stop = at + 4, -1
     if n * n_least > reader.end - at:

@@ -129,7 +129,7 @@ def opened(packet: bytes) -> tuple[int, int]:
     kind, n_byte = HEADER.unpack_from(packet)
     end = HEADER.size + n_byte
     if end > len(packet):
-        raise malformed(f"a packet of {len(packet)} bytes that announces {end}")
+        raise malformed(f"a packet of {len(packet)} bytes that states a length of {end} bytes")
     return kind, end
 
 
@@ -188,7 +188,9 @@ def decode_definitions(packet: bytes, version: Version) -> Definitions:
             n_byte = reader.u32()
             part = ByteReader(packet, reader.at, reader.at + n_byte) if n_byte <= reader.left else None
             if part is None:
-                raise malformed(f"a description of {n_byte} bytes where {reader.left} are left")
+                raise malformed(
+                    f"a description of {n_byte} bytes is announced, but only {reader.left} bytes are left"
+                )
             reader.skip(n_byte)
         else:
             part = reader

@@ -32,13 +32,13 @@ MOST_BYTES = 1 << 20
 """Longest message that is believed."""
 MOST_SAMPLES = 1024
 EVENTS = {
-    1: "it is connected to its cameras", 2: "its connection to the cameras is closed",
-    3: "the capture has begun", 4: "the capture is over", 5: "the data were fetched",
+    1: "the program is connected to its cameras", 2: "the connection to the cameras is closed",
+    3: "the capture has begun", 4: "the capture is over", 5: "the measured data were fetched",
     6: "a calibration has begun", 7: "the calibration is over",
     8: "real-time output from a file has begun", 9: "real-time output from a file is over",
-    10: "it waits for a trigger", 11: "camera settings were changed", 12: "QTM is shutting down",
+    10: "the capture waits for a trigger", 11: "camera settings were changed", 12: "QTM is shutting down",
     13: "the capture was saved", 14: "reprocessing has begun", 15: "reprocessing is over",
-    16: "there was a trigger",
+    16: "a trigger has come",
 }  # fmt: skip
 
 
@@ -103,10 +103,12 @@ def decode_data(body: memoryview) -> DataPacket:
     start, end = DATA_HEADER.size, len(body)
     while start < end:
         if end - start < HEADER.size:
-            raise MalformedPacketError("a component without a header")
+            raise MalformedPacketError("a component of the packet ends before its header")
         size, kind = HEADER.unpack_from(body, start)
         if not HEADER.size <= size <= end - start:
-            raise MalformedPacketError(f"a component of {size} bytes where there are {end - start}")
+            raise MalformedPacketError(
+                f"a component of {size} bytes is announced, but only {end - start} bytes are left"
+            )
         part = body[start + HEADER.size : start + size]
         if kind in (MARKERS, MARKERS_RES):
             markers, dropped, out_of_sync = decode_markers(part, MARKER_WORDS[kind])
@@ -136,10 +138,10 @@ def decode_markers(part: memoryview, n_word: int) -> tuple[FloatArray, int, int]
     n_word : number of 4-byte words of each marker; the first three are x, y, z
     """
     if len(part) < MARKER_HEADER.size:
-        raise MalformedPacketError("markers without a count")
+        raise MalformedPacketError("the number of markers is missing")
     n, dropped, out_of_sync = MARKER_HEADER.unpack_from(part)
     if n > MOST_MARKERS or len(part) < MARKER_HEADER.size + 4 * n_word * n:
-        raise MalformedPacketError(f"{n} markers in {len(part)} bytes")
+        raise MalformedPacketError(f"{n} markers do not fit into {len(part)} bytes")
     rows = np.frombuffer(part, FLOAT, n * n_word, MARKER_HEADER.size).reshape(n, n_word)[:, :3]
     positions = rows.astype(np.float64)
     if n and not math.isfinite(positions.sum()):
@@ -155,7 +157,7 @@ def decode_forces(part: memoryview, single: bool) -> list[QtmPlateSamples]:
     single : whether each plate has one sample, without a number
     """
     if len(part) < COUNT.size:
-        raise MalformedPacketError("forces without a count")
+        raise MalformedPacketError("the number of force plates is missing")
     (n_plate,) = COUNT.unpack_from(part)
     if not 0 <= n_plate <= MOST_PLATES:
         raise MalformedPacketError(f"{n_plate} force plates")
@@ -163,14 +165,14 @@ def decode_forces(part: memoryview, single: bool) -> list[QtmPlateSamples]:
     head = COUNT if single else THREE
     for _ in range(n_plate):
         if len(part) - start < head.size:
-            raise MalformedPacketError("a force plate without a header")
+            raise MalformedPacketError("the header of a force plate is missing")
         plate, n, number = (
             (*head.unpack_from(part, start), 1, 0)[:3] if single else head.unpack_from(part, start)
         )
         start += head.size
         n_byte = 4 * FORCE_WORDS * n
         if not 0 <= n <= MOST_SAMPLES or len(part) - start < n_byte:
-            raise MalformedPacketError(f"{n} samples of a force plate")
+            raise MalformedPacketError(f"{n} samples of a force plate do not fit into the packet")
         values = np.frombuffer(part, FLOAT, FORCE_WORDS * n, start).reshape(n, FORCE_WORDS)
         plates.append(QtmPlateSamples(plate, number, values.astype(np.float64)))
         start += n_byte
@@ -182,7 +184,7 @@ def decode_timecodes(part: memoryview) -> list[tuple[int, int, int]]:
     32-bit words; type 0 = SMPTE, 1 = IRIG, 2 = camera time.
     """
     if len(part) < COUNT.size:
-        raise MalformedPacketError("time codes without a count")
+        raise MalformedPacketError("the number of time codes is missing")
     (n,) = COUNT.unpack_from(part)
     code = Struct("<iII")
     if not 0 <= n <= 16 or len(part) < COUNT.size + n * code.size:

@@ -41,10 +41,10 @@ SYSTEM = CaptureSystem(
     default_host=ANY,
     usual_up="+Z",
     check=check,
-    silence="does its sender measure?",
-    unseen="does its sender see the markers?",
+    silence="is the sender of the stream measuring?",
+    unseen="does the sender of the stream see the markers?",
     options={
-        "source_id": "which of several streams of one name",
+        "source_id": "identifier of the stream, if several streams have the same name",
         "forces": "name of a stream with channels Fx to Mz of force plates",
     },
 )

@@ -202,7 +202,8 @@ class QtmConnection:
             if self._counters["misfit_frames"]:
                 n_marker = len(packet.markers)
                 self._said.say(
-                    f"QTM sends {n_marker} markers, but names of {n_label}: such frames are not used."
+                    f"QTM sends {n_marker} markers, but the names of {n_label} markers: such frames are not "
+                    "used."
                 )
             return
         self._release(n_label)
@@ -250,7 +251,7 @@ class QtmConnection:
                 settings = read_settings(xml)
             except ValueError as fault:
                 self._counters["refused_packets"] += 1
-                self._said.say(f"What QTM says of its settings was refused: {plain(str(fault), 120)}.")
+                self._said.say(f"The settings that QTM has sent cannot be used: {plain(str(fault), 120)}.")
                 return
             former = self._settings
             self._use(settings, xml)

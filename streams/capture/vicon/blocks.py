@@ -112,7 +112,9 @@ def objects(block: bytes) -> list[tuple[int, int, int]]:
     tag, n_byte = HEADER.unpack_from(block)
     at, end = HEADER.size, HEADER.size + n_byte
     if tag != OBJECTS or end > len(block):
-        raise malformed(f"a block that begins with {tag:#x} and announces {n_byte} of {len(block)} bytes")
+        raise malformed(
+            f"a block of {len(block)} bytes that begins with {tag:#x} and states a length of {n_byte} bytes"
+        )
     found = []
     unpack, size = HEADER.unpack_from, HEADER.size
     while at < end:
@@ -121,7 +123,7 @@ def objects(block: bytes) -> list[tuple[int, int, int]]:
         kind, n_byte = unpack(block, at)
         at += size
         if at + n_byte > end:
-            raise malformed(f"an object of {n_byte} bytes where {end - at} are left")
+            raise malformed(f"an object of {n_byte} bytes is announced, but only {end - at} bytes are left")
         found.append((kind, at, at + n_byte))
         at += n_byte
     return found
@@ -212,7 +214,7 @@ def read_recons(block: bytes, start: int, end: int, kind: np.dtype[Any]) -> NDAr
     view of the block; start, end : offsets of the part
     """
     if end - start < 4:
-        raise malformed("a list of markers without a count")
+        raise malformed("the number of markers is missing in a list")
     n = _COUNT.unpack_from(block, start)[0]
     if n * kind.itemsize > end - start - 4:
         raise malformed(f"{n} markers are announced in {end - start} bytes")

@@ -55,8 +55,8 @@ def test_a_field_can_be_given() -> None:
     ("sizes", "words"),
     [
         ({"n": 1, "name": ""}, r"Whole\.matrix has the size n \+ 2 \* m, and name 'm' is not defined"),
-        ({"n": 1, "m": 1}, r"Whole\.name has no shape beside it: give it by its name"),
-        ({"n": 1, "m": 1, "name": "", "n_row": 3}, r"neither a field nor a size of the name n_row"),
+        ({"n": 1, "m": 1}, r"Whole\.name declares no array shape: pass its value"),
+        ({"n": 1, "m": 1, "name": "", "n_row": 3}, r"neither a field nor an array size named n_row"),
     ],
 )
 def test_what_is_missing_or_not_used_is_named(sizes: dict[str, object], words: str) -> None:

@@ -98,7 +98,7 @@ def test_the_report_stands_beside_the_thesis(gait, capsys):
         (("walk1.trc", "--validate", "foot", "--hops", "2"), "--hops: the option applies only to a fit"),
         (
             ("walk1.trc", "--pressure-as-placed"),
-            "no pressure is given to which the option could apply",
+            "the option applies only to a pressure recording, and none is given",
         ),
         (("walk1.trc", "--pressure", "MDwalk2.apd", "--pressure-delay", "nan"), "nan s is out of range"),
         (("walk1.trc", "--footprint", "none.apd"), "none.apd: no such file"),

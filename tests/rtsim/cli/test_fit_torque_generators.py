@@ -102,7 +102,10 @@ def test_figures_are_drawn(here, motion, tmp_path):
         (["--t-pe-max", "0"], "0 is out of range"),
         (["--measured", f"{KNEE}=200@54"], "the option applies only together with --bounds"),
         (["--bounds", "--measured", f"{KNEE}=strong"], "does not state a torque at an angle"),
-        (["--bounds", "--measured", f"{KNEE}=nan@54"], "is out of range; allowed: above 0 to 2000 N m"),
+        (
+            ["--bounds", "--measured", f"{KNEE}=nan@54"],
+            "is out of range; allowed: a torque above 0, up to 2000 N m",
+        ),
         (["--bounds", "--measured", f"{KNEE}=200@-120"], "at the measured angle of -120 deg"),
         (
             ["--bounds", "--measured", "elbow_flexion_r=20@54"],

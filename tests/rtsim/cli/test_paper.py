@@ -50,7 +50,7 @@ def test_a_missed_bound_ends_with_1(here, monkeypatch):
     done = here("paper", "003")
     assert done.code == 1
     assert "0 of 1 numbers are within their bounds" in done.out
-    assert "1 stated bound is missed: table 7, apples" in done.err
+    assert "1 value is outside the bound stated for the comparison: table 7, apples" in done.err
 
 
 @pytest.mark.parametrize(

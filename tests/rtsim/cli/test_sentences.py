@@ -79,7 +79,7 @@ def test_a_number_that_cannot_be_is_told_by_its_option(refused, option: str, val
         (("hil", "ankle", "--urgent", "--priority", "ordinary"), "runs without --urgent"),
         (
             ("hil", "ankle", "--fast", "--priority", "first"),
-            "new runs in step with the clock (without --fast)",
+            "new runs in real time (without --fast)",
         ),
         (("device", "ankle_orthosis", "--urgent", "--priority", "first"), "runs without --urgent"),
     ],

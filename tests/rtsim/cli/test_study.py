@@ -29,7 +29,7 @@ def test_a_study_makes_a_table(here, study: Path) -> None:
     done = here("study", study.name, "--plan")
     assert done.code == 0, done.err
     assert "2 cases, a grid of 1 parameters: step" in done.out
-    assert "0 done, 2 left" in done.out
+    assert "0 cases done, 2 left" in done.out
     assert not study.with_suffix(".study").exists()
     done = here("study", study.name, "--workers", "0")
     assert done.code == 0, done.err

@@ -265,7 +265,7 @@ def test_every_transition_has_a_reason() -> None:
     arming.disarm("it is off already")
     assert list(arming.told) == [
         "Device: disarmed -> ramping: asked.",
-        "Device: ramping -> armed: the ramp is over.",
+        "Device: ramping -> armed: the torque ramp is over.",
         "Device: armed -> fault: too hot.",
     ]
     assert arming.n_fault == 1

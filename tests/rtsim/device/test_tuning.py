@@ -19,7 +19,7 @@ def made() -> Tuning:
 def test_a_change_is_a_straight_ramp() -> None:
     """Protects whoever wears it from jumps, and others' values from being moved."""
     tuning = made()
-    assert tuning.apply("set", {"stiffness": "10"}) == "Parameters: stiffness 30 -> 10, over 0.1 s."
+    assert tuning.apply("set", {"stiffness": "10"}) == "Parameters change: stiffness 30 -> 10, over 0.1 s."
     found = []
     for _ in range(12):
         tuning.tick(0.01)

@@ -82,7 +82,7 @@ def test_commands_take_a_leg_alone(bare: MarkerTrial, tmp_path: Path) -> None:
     for arguments, said in (
         (
             ["calibrate", path, "--out", person],
-            "the pelvis has no markers: the hip centre was put from the marker",
+            "the pelvis has no markers: hip centre computed from the marker",
         ),
         (["analyse", path, "--static", path, "--out", out], "The person was calibrated without a pelvis"),
     ):

@@ -91,7 +91,8 @@ def hil_or_fault(*arguments: str) -> tuple[int, str]:
         capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
     )  # fmt: skip
     fault = re.search(
-        r"a fault that latched at .*: the stream of motion .--motion. sends nothing", done.stderr
+        r"a fault that latched at .*: the stream of the prescribed motion .--motion. sends nothing",
+        done.stderr,
     )
     assert done.returncode == (1 if fault else 0), done.stderr
     return done.returncode, fault[0] if fault else ""

@@ -249,11 +249,11 @@ def test_the_run_ends_when_its_time_is_up(start):
     """Protects --duration: the reader is told why, the account is whole, nothing compiled or collected."""
     run = start(duration_s=0.1)
     run.finish()
-    assert any("the time is up" in said for said in run.results.events)
+    assert any("the requested duration is over" in said for said in run.results.events)
     assert run.final.counters["compiled"] == run.final.counters["collected"] == 0
     summary = summary_of(run.loop)
     assert summary["frames"] == len(run.frames)
-    assert summary["reason"] == "the time is up"
+    assert summary["reason"] == "the requested duration is over"
     tick = summary["tick_us"]
     assert 0.0 < tick["p50"] <= tick["p99"] <= tick["p99_9"] <= tick["max"]
     assert run.final.gauges["turn_us.p50"] >= run.final.gauges["receive_to_solve_us.p50"] > 0.0
@@ -372,7 +372,7 @@ def test_a_short_run_says_where_it_is_and_how_it_went(simulator, capsys):
     assert first.startswith("knee: results at tcp://127.0.0.1:")
     assert "pause, resume, restart, status, stop" in first
     assert re.fullmatch(
-        r"\d+ time steps, \d+ missed, \d frames published, \d late; the time is up", account
+        r"\d+ time steps, \d+ missed, \d frames published, \d late; the requested duration is over", account
     ), account
     assert re.fullmatch(r"duration of a time step \[us\]: p50 \d+, p99 \d+, p99\.9 \d+, max \d+", times), (
         times

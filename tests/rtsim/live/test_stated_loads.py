@@ -70,7 +70,7 @@ def test_a_plate_that_nothing_bears_is_told(folder: Path) -> None:
     """Protects from a plate that is forgotten in silence."""
     done = analyse(folder, f"{FIRST} = {{ sole_r = 1.0 }}")
     assert done.exit_code == 0, done.output
-    assert f"plates.borne_by gives no body for {SECOND}: the force of it is not used." in done.output
+    assert f"no body for {SECOND}: the force of such a plate is not used." in done.output
 
 
 @pytest.mark.parametrize(

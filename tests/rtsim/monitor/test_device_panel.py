@@ -56,7 +56,7 @@ class Model:
     def handle(self, command: Any) -> tuple[bool, str]:
         """Answer a command, the emergency stop at once."""
         if command.name == "status":
-            return True, "device armed (the ramp is over), 7 frames published."
+            return True, "device armed (the torque ramp is over), 7 frames published."
         self.asked.append((command.name, dict(command.args)))
         if command.name != EMERGENCY:
             self.released.wait(120.0)
@@ -100,7 +100,7 @@ def test_state_reason_and_budget_are_shown(run: Any, sender: Any) -> None:
     panel = run.window.device
     assert panel.isVisible()
     assert panel.state.text() == "ARMED"
-    assert "the ramp is over" in panel.why.text()  # before this window was opened
+    assert "the torque ramp is over" in panel.why.text()  # before this window was opened
     assert list(panel.sliders) == ["stiffness_N_m_rad", "neutral_deg"]
     assert panel.sliders["stiffness_N_m_rad"].value() == 150
     said = "Device: armed -> fault: the device has not answered for 4 ticks."

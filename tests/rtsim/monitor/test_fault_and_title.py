@@ -44,7 +44,7 @@ def test_a_fault_is_red_wherever_the_state_is_told(
     stage.receive(sender, 5, **data(3.0))
     stage.turn(12)
     red = window.theme.bad
-    assert window.status.connection.text() == "receiving, the device is in fault"
+    assert window.status.connection.text() == "receiving, the device reports a fault"
     assert red in window.status._dot.styleSheet()
     assert window.status.chips["status"].value.text() == "device fault"
     assert red in window.status.chips["status"].value.styleSheet()

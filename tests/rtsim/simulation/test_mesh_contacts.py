@@ -67,7 +67,7 @@ def test_a_knee_of_triangles_bends_as_the_smooth_one() -> None:
     ({"surface_b": msgspec.structs.replace(FLOOR, unit="m")}, "surface_b.unit: this key"),
     ({"surface_b": msgspec.structs.replace(FLOOR, flipped=True)}, "surface_b.flipped: this key"),
     ({"surface_a": msgspec.structs.replace(BALL.contacts[0].a, by_vertices=False),
-      "surface_b": msgspec.structs.replace(FLOOR, by_vertices=False)}, "no vertices press"),
+      "surface_b": msgspec.structs.replace(FLOOR, by_vertices=False)}, "neither surface presses"),
     ({"surface_b": msgspec.structs.replace(FLOOR, by_vertices=False, own_normals=True)}, "own_normals: this"),
     ({"surface_b": msgspec.structs.replace(FLOOR, by_vertices=False, area="paper")}, "area: this surface"),
 ])  # fmt: skip

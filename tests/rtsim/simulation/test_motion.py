@@ -158,7 +158,7 @@ def test_what_does_not_fit_together_is_refused(model, write):
     for given, motion, words in (
         (spec, "", "hip: the prescribed motion is missing"),
         (still, "x.mot", "no coordinate of kick is prescribed by a motion"),
-        (spec, "x.c3d", "contains no motion that can be read"),
+        (spec, "x.c3d", "a motion cannot be read from"),
     ):
         with pytest.raises(ConfigError, match=words):
             check_motion(given, motion)
@@ -166,5 +166,5 @@ def test_what_does_not_fit_together_is_refused(model, write):
     for name, words in (("toe", "unknown coordinate 'toe'"), ("kneecap_x", "is already determined by knee")):
         with pytest.raises(ConfigError, match=words):
             with_prescribed(still, (name,))
-    with pytest.raises(ConfigError, match=r"the motion is 0\.1 s long, the simulation 2 s"):
+    with pytest.raises(ConfigError, match=r"the motion lasts 0\.1 s, but the simulation 2 s"):
         load_simulator(model, motion=write(motion_text(np.zeros(11))), duration_s=2.0)

@@ -95,7 +95,7 @@ def test_an_equilibrium_holds_what_is_prescribed(kick):
         (
             '{ name = "hip" }',
             '{ name = "hip", neutral_deg = 3.0 }',
-            "the start of hip is determined by its coupler",
+            "the neutral value of hip is determined by its coupler",
         ),
         ("mass_kg = 4.0\n", "", "knee does not move any mass|an inertia but no mass"),
     ],

@@ -246,7 +246,7 @@ def test_panels_show_what_the_model_has(loose, results):
     simulator, done = loose
     drawn = panels_of(simulator, done, results)
     assert (
-        "angle, angular speed: without swing, as simulation.plot of the model does not name them"
+        "angle, angular speed: without swing, because simulation.plot of the model does not name them"
         in drawn.left_out
     )
     panels = {(panel.title, panel.unit): panel for panel in drawn.panels}

@@ -107,7 +107,7 @@ def test_an_interrupted_study_keeps_what_is_done(tmp_path: Path, undisturbed: by
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130, out
-    assert "interrupted; the same command goes on" in out
+    assert "interrupted; run the same command again" in out
     assert 0 < len(table_of(tmp_path)["case"]) <= 30
     process = begun(tmp_path, "--workers", "0")
     out, _ = process.communicate(timeout=WAIT_S)

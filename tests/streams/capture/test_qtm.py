@@ -125,7 +125,7 @@ def test_forces_are_those_on_the_person(sign, origin):
             np.testing.assert_allclose(data["moment"][0, :5], np.tile(expected, (5, 1)), rtol=1e-4)
             np.testing.assert_allclose(np.diff(data["sample_times"][:5]), 1e-3, atol=1e-9)
             assert run.frames[-1][3] == pytest.approx(data["sample_times"][0], abs=1e-9)
-            assert any("a person standing on" in sentence for sentence in run.said)
+            assert any("A person standing on" in sentence for sentence in run.said)
     finally:
         double.stop()
 

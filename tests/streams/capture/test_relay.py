@@ -216,7 +216,7 @@ def test_nobody_on_the_plates_and_then_somebody(monkeypatch):
     np.testing.assert_array_equal(vertical[0], 3.0)
     assert np.isnan(vertical[1]).all()
     np.testing.assert_array_equal(vertical[3], 700.0)
-    assert sum("standing on them" in sentence for sentence in said) == 1
+    assert sum("standing on the plates" in sentence for sentence in said) == 1
 
 
 def test_more_samples_than_a_message_holds_go_into_several(monkeypatch):

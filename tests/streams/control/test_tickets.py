@@ -277,7 +277,7 @@ def test_a_flood_of_refused_commands_pushes_nothing_out(seconds) -> None:
     told = list(journal.sentences)
     assert len(told) == MOST_A_SECOND + 2
     assert told[-2] == "Command arm by user ada (role arm) at noon: done: yes \\x1b[31m"
-    assert told[-1].startswith(f"And {5000 - MOST_A_SECOND} more such commands")
+    assert told[-1].startswith(f"And {5000 - MOST_A_SECOND} more commands")
     assert journal.counters["commands_refused"] == 5000
 
 

@@ -14,7 +14,7 @@ from rtsim.errors import ConfigError
 def test_a_folder_without_recordings_is_told(tmp_path: Path) -> None:
     """Protects from an empty report with success."""
     with pytest.raises(
-        ConfigError, match=r"none of the 7 recordings was found, such as gait_pycgm/Static_trial.c3d"
+        ConfigError, match=r"none of the 7 recordings was found; the first one is gait_pycgm/Static_trial.c3d"
     ):
         marker_sets.run(tmp_path)
 

@@ -11,7 +11,7 @@ from rtsim.errors import ConfigError
 @pytest.mark.parametrize(
     ("only", "words"),
     [
-        ("*", "none of the 13 recordings was found, such as gait_bmc/walk1.trc"),
+        ("*", "none of the 13 recordings was found; the first one is gait_bmc/walk1.trc"),
         ("x*", "'x\\*'; allowed: bmc.walk1"),
     ],
 )

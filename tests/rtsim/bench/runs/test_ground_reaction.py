@@ -25,5 +25,5 @@ def test_only_what_is_asked_for_has_a_limit(name: str, limit: float | None) -> N
 
 def test_a_folder_without_recordings_is_refused(tmp_path: Path) -> None:
     """Protects a mistyped folder: one sentence, and no figures of nothing."""
-    with pytest.raises(ConfigError, match="no recording was found"):
+    with pytest.raises(ConfigError, match="none of the recordings was found"):
         run(tmp_path)

@@ -6,7 +6,8 @@ import pytest
 
 from rtsim.cli.runs.simulate_live import in_words
 
-RUN = {"ticks": 9, "missed": 0, "frames": 1, "late": 0, "reason": "the time is up", "tick_us": {}}
+OVER = "the requested duration is over"
+RUN = {"ticks": 9, "missed": 0, "frames": 1, "late": 0, "reason": OVER, "tick_us": {}}
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_numbers_of_another_size_are_no_positions(tmp_path, scale, is_of_header)
         with_header(path, 12, -scale)
     else:
         edited(path, lambda section: section.put_number("POINT", "SCALE", -scale))
-    with pytest.raises(ConfigError, match=r"POINT:SCALE means .*export the trial again"):
+    with pytest.raises(ConfigError, match=r"by POINT:SCALE they are .*export the trial again"):
         read_c3d(path)
 
 

@@ -180,7 +180,10 @@ def test_a_session_with_other_entries_than_the_one_before_is_compared(tmp_path):
     b = two_sessions(tmp_path / "b.mcap", [1.0, 2.0, 4.0])
     code, text = told(a, b)
     assert code == 1
-    assert "joint_angles: 1 of 5 values differ, first in frame 0 of session 2 at 0 s (c)" in text
+    assert (
+        "joint_angles: 1 of 5 values differ; the first difference is in frame 0 of session 2 at 0 s (c)"
+        in text
+    )
 
 
 def test_the_same_numbers_in_another_unit_are_not_equal(tmp_path):

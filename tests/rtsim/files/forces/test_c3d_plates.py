@@ -84,7 +84,7 @@ def test_what_is_told_under_an_axis_that_is_doubted(tmp_path):
     odd = [n for n in read_forces(path, up="-Z").notes if "reversed (force" in n or "ORIGIN" in n]
     assert odd
     assert all(
-        note.endswith("or the up axis is wrong, see the note on the up axis of the markers") for note in odd
+        note.endswith("or the up axis is wrong (see the note on the up axis of the markers)") for note in odd
     )
 
 

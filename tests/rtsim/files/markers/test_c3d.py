@@ -106,7 +106,7 @@ def test_markers_that_a_file_lists_as_computed_are_told_where_a_run_is_refused(m
     path = make_c3d(labels, standing(n_point=5), groups={"MODELED_MARKERS": ["RTHI", "RHJC"]})
     trial = read_c3d(path)
     told = with_names_told(ConfigError("RTHI is not there"), trial)
-    assert "left out as POINT:MODELED_MARKERS lists them (1): RTHI" in str(told)
+    assert "left out because POINT:MODELED_MARKERS lists them (1): RTHI" in str(told)
     assert "RHJC" not in str(told)
     assert any("left out (1): RHJC" in note for note in trial.notes)
     kept = read_markers(path, virtual=True)

@@ -71,7 +71,7 @@ def test_nonsense_is_rebuilt_or_refused(column):
     times, rate, notes = settle_times(np.array(column), 100.0, "f")
     np.testing.assert_allclose(np.diff(times), 0.01)
     assert rate == 100.0
-    assert "were computed from the frame rate" in notes[0]
+    assert "were computed from the frame rate 100 Hz" in notes[0]
     with pytest.raises(ConfigError, match="frame rate"):
         settle_times(np.array(column), 0.0, "f")
 
@@ -83,7 +83,7 @@ def test_a_column_with_gaps_is_rebuilt_by_the_rate_of_most_of_its_rows():
     times, rate, notes = settle_times(column, 1000.0, "f")
     np.testing.assert_allclose(times, 0.01 * np.arange(50), atol=1e-12)
     assert rate == pytest.approx(100.0)
-    assert "not from the 1000 Hz in the header" in notes[0]
+    assert "not from the header's rate, 1000 Hz" in notes[0]
     for factor in (1.0, 1e3):
         times, rate, _ = settle_times(factor * column, 100.0, "f")
         np.testing.assert_allclose(times, 0.01 * np.arange(50), atol=1e-12)

@@ -300,5 +300,5 @@ def test_the_command_line_says_what_it_left_out(unarmed: Messages, tmp_path: Pat
     allow_compilation()
     said = capsys.readouterr().err
     assert over.value.code == 0
-    assert "output 71 is not the one after 69: the run ends there" in said
+    assert "message 71 to the device does not follow message 69: the run ends there" in said
     assert "1 message left out, commands without the time step" in said

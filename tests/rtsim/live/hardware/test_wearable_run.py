@@ -220,5 +220,7 @@ def test_markers_and_forces_of_streams_are_one_input():
 
 def test_the_command_tells_what_markers_are_for():
     """Protects from an option that does nothing: --from is for configs with [markers]."""
-    with pytest.raises(ConfigError, match=r"--from: the option applies only to a config with \[markers\]"):
+    with pytest.raises(
+        ConfigError, match=r"--from: the option applies only to configs with a table \[markers\]"
+    ):
         cli(["hil", "ankle", "--from", "walker"], standalone_mode=False)

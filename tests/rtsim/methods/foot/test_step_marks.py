@@ -84,8 +84,8 @@ def test_a_static_trial_of_another_session_lends_nothing():
     found, notes = carried_marks(static_of(moved), lab, "right", whole, "a step")
     assert found == {}
     assert (
-        "hallux not taken from static.trc: the distances between the foot's other markers differ between "
-        "the two trials by" in notes[0]
+        "hallux not taken from static.trc: between the two trials, distances of the foot's other markers "
+        "differ by" in notes[0]
     )
 
 

@@ -61,7 +61,7 @@ def test_turns_are_left_out_of_steps_everywhere() -> None:
     assert gait.values == spatio_temporal(gait.straight, results)
     assert trial_of(results, "walk.c3d").cycles == gait.straight
     assert sum(cycle["averaged"] for cycle in as_figures(gait)["cycles"]) == len(gait.straight)
-    assert sum("strides left out, in which the pelvis turns" in note for note in gait.notes) == 1
+    assert sum("strides left out, because the pelvis turns" in note for note in gait.notes) == 1
     n = sum(cycle.side == "right" for cycle in gait.straight)
     assert any(f"right leg: {n} cycle" in line for line in in_sentences(gait))
 

@@ -32,7 +32,7 @@ def unbounded(stand: Stand, change) -> tuple[Plates, np.ndarray]:
         ("point_unit", "metres read as millimetres", lambda c: 1e-3 * c),
         ("exchanged", "as if X and Z were exchanged", lambda c: c[..., [2, 1, 0]]),
         ("exchanged", "as if Z had the opposite sign", lambda c: c * [1.0, 1.0, -1.0]),
-        ("displaced", "along Z from where it is pressed", lambda c: c + np.array([0.9, 0.0, -0.4])),
+        ("displaced", "along Z from the centre of pressure", lambda c: c + np.array([0.9, 0.0, -0.4])),
     ],
 )
 def test_centres_of_pressure_that_are_elsewhere_are_explained(stand, name, said, change):

@@ -95,14 +95,14 @@ def test_forces_with_z_up_are_turned():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda f: f[1:], "need the fields sample_times, force and moment"),
-        (lambda f: [f[0], f[1]._replace(shape=(1, 3)), f[2]], r"of shape \[n_plate, n_sample, 3\]"),
-        (lambda f: [f[0]._replace(shape=(0,)), f[1], f[2]], r"sample_times of shape \[n_sample\]"),
-        (lambda f: [f[0], f[1], f[2]._replace(shape=(2, 4, 3))], "as many plates"),
+        (lambda f: f[1:], "needs the fields sample_times, force and moment"),
+        (lambda f: [f[0], f[1]._replace(shape=(1, 3)), f[2]], r"the shape \[n_plate, n_sample, 3\]"),
+        (lambda f: [f[0]._replace(shape=(0,)), f[1], f[2]], r"sample_times needs the shape \[n_sample\]"),
+        (lambda f: [f[0], f[1], f[2]._replace(shape=(2, 4, 3))], "the same number of plates"),
         (lambda f: [f[0], f[1]._replace(unit="kN"), f[2]], "need the units s, N, N m, not s, kN, N m"),
         (
             lambda f: [f[0], f[1]._replace(shape=(0, 4, 3)), f[2]._replace(shape=(0, 4, 3))],
-            "and at least one",
+            "one or more",
         ),
     ],
 )

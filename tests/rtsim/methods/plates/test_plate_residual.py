@@ -117,7 +117,7 @@ def test_one_mistake_is_named(change: Callable[[Array], Array], name: str, said:
 
 @pytest.mark.parametrize(
     ("mass", "said"),
-    [(84.0, "the mass is 69.8 kg"), (56.0, "the mass is 69.8 kg"), (154.3, "pounds entered as kilograms")],
+    [(84.0, "the mass is 69.8 kg"), (56.0, "the mass is 69.8 kg"), (154.3, "pounds, but read as kilograms")],
 )
 def test_a_wrong_mass_is_told_with_the_right_one(mass: float, said: str) -> None:
     """Protects the mass as it was entered: 20 % off either way, and in pounds."""

@@ -174,7 +174,7 @@ def test_the_closing_lines_name_plate_and_size() -> None:
     assert figures is not None
     (said,) = [line for line in in_sentences(figures) if line.startswith("warning, plates")]
     assert "of second is shifted by 60 mm from the place that the feet show" in said
-    assert "or the foot on it rolls unusually, or its ankle and toe markers are off" in said
+    assert "an unusual roll-over of the foot on it, or its ankle and toe markers in wrong places" in said
     quiet = kinetic_figures(walk(np.zeros((3, 2))))
     assert quiet is not None
     assert not any(line.startswith("warning, plates") for line in in_sentences(quiet))

@@ -48,7 +48,10 @@ def axes_note() -> str:
 @pytest.mark.parametrize("walks", [True, False])
 def test_exchanged_sides_are_told_on_every_page(walks: bool) -> None:
     """Protects a patient from surgery on the wrong leg: sides that contradict the body stand on page 1."""
-    for notes, by in (([labels_note()], "the labels."), ([labels_note(), axes_note()], "not by the labels.")):
+    for notes, by in (
+        ([labels_note()], "from the labels."),
+        ([labels_note(), axes_note()], "not from the labels."),
+    ):
         results = gait_results(notes=notes)
         report = report_of(results if walks else short(results))
         for k in range(len(pages_of(report))):
@@ -62,7 +65,7 @@ def test_trials_that_go_by_axes_and_by_labels_are_told_apart() -> None:
     """Protects a session in which one trial was mirrored and another was not."""
     report = report_of(gait_results(notes=[labels_note()]), gait_results(notes=[axes_note()]))
     (line,) = [words for words in words_of(report, 0) if words.startswith("Check the sides of")]
-    assert line.endswith("by the axes in walk 2.c3d, by the labels in walk 1.c3d.")
+    assert line.endswith("from the axes in walk 2.c3d, from the labels in walk 1.c3d.")
 
 
 def test_one_leg_alone_has_no_pelvis_of_the_other_side() -> None:

@@ -179,7 +179,9 @@ def test_static_trials_nearby_are_proposed(person: Person, tmp_path: Path) -> No
 def test_segment_without_markers_is_an_error(person: Person) -> None:
     """Protects the run from a segment that nothing follows."""
     gone = ("R.Heel", "R.MT1", "R.MT2", "R.MT5")
-    with pytest.raises(ConfigError, match=r"none of the markers by which the map tracks the foot.*R\.Heel"):
+    with pytest.raises(
+        ConfigError, match=r"none of the markers by which the marker map follows the foot.*R\.Heel"
+    ):
         calibrate(person(without=gone), load_lab("bmc"), static=person())
 
 

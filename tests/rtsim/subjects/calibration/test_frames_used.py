@@ -79,7 +79,7 @@ def test_markers_that_do_not_calibrate_are_named(person: Person) -> None:
     trial = shifted(person(n_frame=30), "R.Heel", slice(0, 10))
     (told,) = subject_for(trial, side="right").notes
     assert told.startswith("10 of 30 frames left out")
-    assert "has another position on its segment than in most frames (R.Heel on 10 frames)" in told
+    assert "is elsewhere on its segment than in most frames (R.Heel on 10 frames)" in told
 
 
 def test_markers_that_are_not_followed_are_held_to_their_places(person: Person) -> None:

@@ -128,7 +128,7 @@ def test_a_person_without_a_pelvis(person: Callable[..., MarkerTrial], tmp_path:
     subject = subject_for(trial, side="")
     assert (list(subject.segments), subject.side) == (["thigh", "shank", "foot"], side)
     assert subject.hip_regression == ""
-    assert any("the pelvis has no markers: the hip centre was put from" in note for note in subject.notes)
+    assert any("the pelvis has no markers: hip centre computed from" in note for note in subject.notes)
     save_subject(tmp_path / "s.toml", subject)
     assert load_subject(tmp_path / "s.toml") == subject
     spec = load_model("lower_limb")
