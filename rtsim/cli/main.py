@@ -167,13 +167,32 @@ SHORT_OF_MEMORY = (
     "there is not enough memory for this command; end other programs, or raise its limit (ulimit -v)"
 )
 
+THREADS = "NUMBA_NUM_THREADS"
+"""Environment variable with the number of threads of Numba, whose import fails if it is below 1."""
+
 SHORT_OF_FILES = (
     "this command may not open as many files and connections as it needs; raise the limit (ulimit -n 1024)"
 )
 
 
+def number_of_threads() -> int:
+    """Return the number of threads that the environment allows the compiled kernels; 1 if it states none, or
+    no number, of which Numba itself gives a warning.
+    """
+    try:
+        return int(os.environ.get(THREADS, "1"))
+    except ValueError:
+        return 1
+
+
 def outcome(args: list[str] | None) -> int:
     """Run a command; return its exit code once everything was printed."""
+    if number_of_threads() < 1:
+        return say_last(
+            f"the environment variable {THREADS} is {os.environ[THREADS]}; allowed: 1 or more; change or "
+            "remove it",
+            1,
+        )
     try:
         from rtsim.cli.terminal.lines import line
         from streams.errors import StreamError

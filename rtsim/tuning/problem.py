@@ -56,7 +56,8 @@ def tuning_of(spec: HilSpec) -> TuningSpec:
 def parameters_of(spec: HilSpec) -> Parameters:
     """Return the tuned parameters of a config; ConfigError if its controller does not allow them."""
     allowed = spec.controller.ranges
-    asked = tuning_of(spec).parameters or allowed
+    stated = tuning_of(spec).parameters
+    asked = stated or allowed
     for name, (low, high) in asked.items():
         if name not in allowed:
             raise ConfigError(
@@ -65,7 +66,7 @@ def parameters_of(spec: HilSpec) -> Parameters:
                 allowed=", ".join(allowed) or "none, as controller.ranges is empty",
             )  # fmt: skip
         least, most = allowed[name]
-        if not least <= low <= high <= most:
+        if not least <= low <= high <= most or (stated and low == high):
             raise ConfigError(
                 f"{name}: {[low, high]}", where=f"{spec.name}: tuning.parameters",
                 allowed=f"[low, high] with low < high, within the {[least, most]} of controller.ranges",

@@ -114,6 +114,16 @@ def test_errors_made_on_purpose_are_sentences(here, monkeypatch, error, code, sa
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize(("threads", "code"), [("0", 1), ("-3", 1), ("1", 0), ("many", 0)])
+def test_a_number_of_threads_that_ends_the_compiler_is_refused(here, monkeypatch, threads, code):
+    """Protects whoever set a variable of Numba: its import would end every command with a traceback."""
+    monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+    done = here("--version")
+    assert done.code == code
+    refused = f"rtsim: the environment variable NUMBA_NUM_THREADS is {threads}; allowed: 1 or more"
+    assert done.err.startswith(refused if code else "")
+
+
 def test_errors_of_ours_are_not_hidden(here, monkeypatch):
     """Protects the developer: what nobody foresaw keeps its traceback."""
     module = importlib.import_module("rtsim.cli.commands.check")

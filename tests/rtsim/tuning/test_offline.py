@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.errors import ConfigError
 from rtsim.tuning.costs import CycleCost
 from rtsim.tuning.offline import OfflineRuns, RunRequest
 from rtsim.tuning.problem import parameters_of, tuning_of
@@ -72,6 +73,16 @@ def test_a_fault_has_no_cost(spec: HilSpec) -> None:
     cost = OfflineRuns(tight).cost(RunRequest({"neutral_deg": -5.0, "stiffness_N_m_rad": 40.0}))
     assert np.isnan(cost.value)
     assert "drives the limb" in cost.why
+
+
+def test_a_stated_range_of_one_value_is_refused(spec: HilSpec) -> None:
+    """Protects the engineer: a parameter that was given to be tuned is not left out in silence."""
+    name, (low, high) = next(iter(spec.controller.ranges.items()))
+    alone = replace(spec, tuning=replace(tuning_of(spec), parameters={name: (low, low)}))
+    with pytest.raises(ConfigError, match=f"{name}: .*low < high"):
+        parameters_of(alone)
+    beside = replace(spec, tuning=replace(tuning_of(spec), parameters={name: (low, high)}))
+    assert parameters_of(beside).names == (name,)
 
 
 def test_ranges_of_the_shipped_run_are_within_the_controllers(spec: HilSpec) -> None:
