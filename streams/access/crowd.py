@@ -45,6 +45,7 @@ class AcceptedConnection:
     Attributes
     ----------
     guilty : reason why it must be closed; written by any check that finds one
+    floods : whether that reason is what it has sent
     heard_ns : time at which the owner read its last message, 0 before the first [ns]
     kept : whether newcomers must not displace it, as it is that of the device in use or of a subscriber
     topics, uid : set by the owner of the socket: its subscriptions, and its user (None = not known)
@@ -61,7 +62,7 @@ class AcceptedConnection:
         self.told: int | None = None
         self.inode = inode_of(wire.fileno())
         self.since_ns = self._seen_ns = self._took_ns = now_ns()
-        self.guilty = ""
+        self.guilty, self.floods = "", False
         self.heard_ns = 0
         self.kept = False
         self.topics: set[bytes] = set()
@@ -104,6 +105,7 @@ class AcceptedConnection:
         if self.traffic.taken != before.taken or not self.traffic.waits:
             self._took_ns = now
         if self.left < 0.0:
+            self.floods = True
             self.guilty = (
                 self.guilty or f"sent {self.traffic.received} bytes to connect, where a few hundred suffice"
             )

@@ -227,7 +227,7 @@ class Guard:
             connection = self._connections.pop(fd)
             self._note_end(fd, connection)
             self._shut[fd] = connection.inode
-            self._last = f"{shut(connection.wire)}, which {connection.guilty}"
+            self._last = f"{shut(connection.wire, connection.floods)}, which {connection.guilty}"
         self.n_cut += len(guilty)
         return len(guilty)
 

@@ -24,8 +24,9 @@ EVENT_FORMAT = struct.Struct("=Hi")
 _STATE, _UNACKED, _BYTES, _UNSENT = (struct.Struct(kind) for kind in ("@B", "@I", "@QQ", "@I"))
 _STATE_AT, _UNACKED_AT, _BYTES_AT, _UNSENT_AT = 0, 24, 120, 144
 _ESTABLISHED = 1
-DISCARDED = 1 << 20
-"""Waiting bytes of a connection to be shut down that are discarded at once [bytes]."""
+DISCARDED = 64 << 20
+"""More than can wait for a connection [bytes]: all of it is discarded in one step, as libzmq's thread would
+read what is left after a part of it as messages."""
 ENOUGH_FILES = 4096
 """Open files that a program with four bound sockets may need: 256 connections to each, with two handles."""
 
@@ -122,19 +123,20 @@ def n_unread(wire: socket.socket) -> int:
     return n
 
 
-def shut(wire: socket.socket) -> str:
+def shut(wire: socket.socket, discard: bool) -> str:
     """Shut down the connection, which libzmq notices; return host and port of its peer as text.
 
-    What waits in the system is discarded: libzmq would still read it, and store it at many times its size.
+    discard : whether what waits in the system is thrown away, as for a connection that floods: libzmq would
+        still read it, and store it at many times its size
     """
     try:
         host, port = wire.getpeername()[:2]
         # Reset when libzmq closes it, or a peer that goes on sending would wait for a minute.
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         wire.shutdown(socket.SHUT_RDWR)
-        with suppress(OSError):
-            while wire.recv(DISCARDED, socket.MSG_DONTWAIT | socket.MSG_TRUNC):
-                pass
+        if discard:
+            with suppress(OSError):
+                wire.recv(DISCARDED, socket.MSG_DONTWAIT | socket.MSG_TRUNC)
     except OSError:
         return "a client that has disconnected"
     finally:

@@ -83,7 +83,7 @@ class Unfinished:
             self._heard = False
             self._mark, self._mark_ns = self._n, now_ns()
         elif doubtful:
-            shut(wire)
+            shut(wire, discard=True)
             self.gone()
             return True
         else:
