@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 import zmq
@@ -28,8 +29,8 @@ _STATE_AFTER = {
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "mismatch",
 }
 _ENDLESS = (
-    "{address} sends messages that do not end or are longer than 1 MiB, {n_cut} so far; cut the connection "
-    "to make a new one."
+    "{address} sends messages that do not end, are longer than 1 MiB or have too many parts, {n_cut} so far; "
+    "cut the connection to make a new one."
 )
 _ATTEMPTS = (zmq.EVENT_CONNECT_DELAYED, zmq.EVENT_CONNECT_RETRIED)
 _SENTENCES = {
@@ -74,7 +75,7 @@ class ClientLink:
         self._start_ns = now_ns()
         self._abandoned_ns: int | None = None
         self._unfinished = Unfinished(address)
-        self._n_cut, self._cut_said_ns = 0, 0
+        self._n_cut = self._n_cut_said = self._cut_said_ns = 0
         self.n_ended = self.n_lost = 0
 
     def wait_ms(self, idle_ms: int) -> int:
@@ -85,9 +86,14 @@ class ClientLink:
             return 0
         return min(FILLING_MS, idle_ms) if self._unfinished.grows else idle_ms
 
-    def heard(self) -> None:
-        """Record that a complete message was received."""
-        self._unfinished.heard()
+    def heard(self, parts: Sequence[bytes]) -> None:
+        """Record that a complete message was received, with these parts of it."""
+        self._unfinished.heard(parts)
+
+    def cut(self) -> None:
+        """Close the connection, because a message has more parts than any; the next `check` reports it."""
+        self._follow_events()
+        self._n_cut += self._unfinished.close()
 
     def check(self, over: bool = False) -> str | None:
         """Check the connection; return a sentence if something changed since the last call.
@@ -97,14 +103,12 @@ class ClientLink:
         over : whether the other side has ended its session; the end of the connection is then expected and
           not reported
         """
-        while self._monitor.poll(0):
-            self._follow(*EVENT_FORMAT.unpack(self._monitor.recv_multipart()[0]))
+        self._follow_events()
         now = now_ns()
-        if self._unfinished.cut():
-            self._n_cut += 1
-            if is_over(self._cut_said_ns, PATIENCE_NS, now):
-                self._cut_said_ns = now
-                return _ENDLESS.format(address=self.address, n_cut=self._n_cut)
+        self._n_cut += self._unfinished.cut()
+        if self._n_cut > self._n_cut_said and is_over(self._cut_said_ns, PATIENCE_NS, now):
+            self._cut_said_ns, self._n_cut_said = now, self._n_cut
+            return _ENDLESS.format(address=self.address, n_cut=self._n_cut)
         if self._abandoned_ns is not None and is_over(self._abandoned_ns, ATTEMPT_NS, now):
             self._socket.disconnect(self.address)
             self._socket.connect(self.address)
@@ -120,7 +124,7 @@ class ClientLink:
 
     def trouble(self) -> str:
         """Return as a sentence why nothing can arrive over this connection; "" if data can arrive."""
-        self.check()
+        self._follow_events()
         return _SENTENCES[self._state].format(address=self.address) if self._state in _UNUSED else ""
 
     def close(self) -> None:
@@ -128,6 +132,10 @@ class ClientLink:
         with suppress(zmq.ZMQError):  # the context may be on its way down already
             self._socket.disable_monitor()
         self._monitor.close(0)
+
+    def _follow_events(self) -> None:
+        while self._monitor.poll(0):
+            self._follow(*EVENT_FORMAT.unpack(self._monitor.recv_multipart()[0]))
 
     def _follow(self, event: int, value: int) -> None:
         if event == zmq.EVENT_CONNECTED:
