@@ -115,7 +115,7 @@ def command(
             check_of_use(
                 f"--{option}",
                 value is None,
-                "models of a person, not to a mandible, which is built with --scan",
+                "the calibration of a person, but with --scan the model of a mandible is built",
             )
         file = Path(trial)
         path = out or file.with_suffix(".mandible.toml")

@@ -96,8 +96,9 @@ def _address(name: str, what: str) -> Any:
     "source",
     type=MarkerSource(),
     metavar="SOURCE",
-    help="Markers, if the config has [markers]: walker (the built-in simulated gait), a file, or "
-    "tcp://HOST:PORT (default: the source of its run config).",
+    help="Where the person's markers come from, if CONFIG has a table [markers]: walker (the built-in "
+    "simulated gait), a file, or tcp://HOST:PORT (default: the source that the run config in [markers] "
+    "states).",
 )
 @bind_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
