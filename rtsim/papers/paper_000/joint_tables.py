@@ -114,13 +114,13 @@ def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
     return [
         Comparison(f"{task}: POP, largest ML displacement of the midpoint of both condyles", "mm", 0.0,
                    float(np.abs(middle).max()),
-                   StatedBound("bound stated by Andersen et al. (2017): no movement along the "
+                   StatedBound("stated by Andersen et al. (2017): no movement along the "
                                "medial-lateral axis", high=1e3 * ROUNDING)),
         Comparison(f"{task}: number of frames without equilibrium", "1", 0.0, float(lost),
-                   StatedBound("bound stated by Andersen et al. (2017): alpha is found such that the "
+                   StatedBound("stated by Andersen et al. (2017): alpha is found such that the "
                                "residual force f is zero", high=0.0)),
         Comparison(f"{task}: FDK, largest residual force", "N", 0.0, left,
-                   StatedBound("bound stated by Andersen et al. (2017): the residual force f is zero; here "
+                   StatedBound("stated by Andersen et al. (2017): the residual force f is zero; here "
                                "to the tolerance of a run", high=TOLERANCE_N)),
     ]  # fmt: skip
 
@@ -139,10 +139,10 @@ def force_bounds(task: str, own: JawTask) -> list[Comparison]:
         Comparison(f"{task}: POP, largest activation of the contact elements", "%", "below 0.5",
                    100.0 * float(pressed.max()) / STRENGTH_N, StatedBound("POP model", high=MOST_ACTIVE)),
         Comparison(f"{task}: POP, largest pulling force of the contact elements", "N", 0.0,
-                   max(0.0, -float(pressed.min())), StatedBound("bound stated by Andersen et al. (2017): "
+                   max(0.0, -float(pressed.min())), StatedBound("stated by Andersen et al. (2017): "
                                                                 "contact elements can only push", high=0.0)),
         Comparison(f"{task}: POP, angle between the slope of the force and that of the planes", "deg", 0.0,
-                   float(np.abs(slope - SLOPE_DEG).max()), StatedBound("bound stated by Andersen et al. "
+                   float(np.abs(slope - SLOPE_DEG).max()), StatedBound("stated by Andersen et al. "
                                                                        "(2017): planes slope by 30 "
                                                                        "deg", high=1e-2)),
     ]  # fmt: skip

@@ -127,7 +127,7 @@ def error_row(name: str, printed: float, ours: float, source: str, is_left_out: 
     bound = (
         None
         if is_left_out
-        else StatedBound(f"bound: no larger than the error of Brown (2017) in {source}", high=printed)
+        else StatedBound(f"required: no larger than the error of Brown (2017) in {source}", high=printed)
     )
     reason = NOT_SOUGHT if is_left_out else ""
     return Comparison(name, "%", printed, PERCENT * ours, bound, reason=reason)
@@ -224,7 +224,7 @@ def table_5_8(given: ItemInput) -> ItemResult:
             unit,
             printed,
             value,
-            StatedBound("bound: no more than the error in table 5.8 of Brown (2017)", high=printed),
+            StatedBound("required: no more than the error in table 5.8 of Brown (2017)", high=printed),
         )
         for (name, (printed, unit)), value in zip(TABLE_5_8.items(), ours, strict=True)
     ]
@@ -259,7 +259,7 @@ def table_5_9(given: ItemInput) -> ItemResult:
             "pressure error of the fit without pressure in its cost, divided by that of the fit with "
             "it", "1",
             70.2 / 33.9, without / own,
-            StatedBound("bound stated by Brown (2017), section 5.3.5: without pressure in the cost of the "
+            StatedBound("stated by Brown (2017), section 5.3.5: without pressure in the cost of the "
                         "fit, pressure matches poorly", low=1.0),
         )
     )  # fmt: skip
@@ -316,7 +316,7 @@ def figure_5_10(given: ItemInput) -> ItemResult:
         Comparison("mu_d", "1", 0.14, mu_d, reason=f"{OTHER_FOOT}: {case.known.parameters[2]:.3g}"),
         Comparison(
             "greatest friction, as a fraction of mu_d F_n", "1", "at most 1", float(share.max()),
-            StatedBound("bound stated by Brown (2017), figure 5.10: mu_d F_n is the maximum possible "
+            StatedBound("stated by Brown (2017), figure 5.10: mu_d F_n is the maximum possible "
                         "friction", high=1.0 + 1e-3),
         ),
         Comparison("friction as a fraction of mu_d F_n, median", "1", "about 1", float(np.median(share)),
@@ -335,7 +335,7 @@ def figure_5_11(given: ItemInput) -> ItemResult:
     at = float(np.interp(10.0, curve.x, y)) / mu_d
     rows = [
         Comparison("friction at v_t = 10 mm/s divided by mu_d F_n", "1", "about 1", at,
-                   StatedBound("bound stated by Brown (2017), section 4.2: friction at v_t is within 0.1 % "
+                   StatedBound("stated by Brown (2017), section 4.2: friction at v_t is within 0.1 % "
                                "of mu_d F_n", low=1.0 - 1e-3, high=1.0)),
     ]  # fmt: skip
     return ItemResult(rows, [curve])

@@ -85,7 +85,7 @@ def figure_4_1(given: ItemInput) -> ItemResult:
     """Compute figure 4.1: friction over velocity by the law of Andersson, which never reaches static
     friction."""
     highest, _ = peak("andersson")
-    below = StatedBound("bound by Brown (2017), section 4.1.1: friction never reaches mu_s F_n",
+    below = StatedBound("stated by Brown (2017), section 4.1.1: friction never reaches mu_s F_n",
                         high=STATIC * LOAD_N * (1.0 - THOUSANDTH))  # fmt: skip
     rows = [Comparison("greatest friction (mu_s F_n is 1.962)", "N", "below mu_s F_n", highest, below)]
     rough = np.sign(GRID) * LOAD_N * (DYNAMIC + (STATIC - DYNAMIC) * np.exp(-((GRID / V_T) ** 2)))
@@ -99,7 +99,7 @@ def figure_4_1(given: ItemInput) -> ItemResult:
 def figure_4_2(given: ItemInput) -> ItemResult:
     """Compute figure 4.2: friction over velocity by Hollars' law, which reaches static friction at v_t."""
     at = float(force("hollars", np.array([V_T]))[0])
-    exactly = StatedBound("bound by Brown (2017), section 4.1.2: friction is mu_s F_n at v_t",
+    exactly = StatedBound("stated by Brown (2017), section 4.1.2: friction is mu_s F_n at v_t",
                           STATIC * LOAD_N - ROUNDING, STATIC * LOAD_N + ROUNDING)  # fmt: skip
     rows = [Comparison("friction at v_t", "N", STATIC * LOAD_N, at, exactly)]
     return ItemResult(rows, [curve_panel("Hollars", {"eq. 4.2": force("hollars", GRID)})])
@@ -122,7 +122,7 @@ def figure_4_4(given: ItemInput) -> ItemResult:
         Comparison(
             "|peak - mu_s F_n| with v_t = 4 v_d, divided by that with v_t = 2 v_d", "1", "below 1",
             less[0] / less[1],
-            StatedBound("bound by Brown (2017), section 4.1.3: the peak is closer to mu_s F_n", high=1.0),
+            StatedBound("stated by Brown (2017), section 4.1.3: the peak is closer to mu_s F_n", high=1.0),
         )
     )  # fmt: skip
     curves = {"v_t = 2 v_d": specker(0.5), "v_t = 4 v_d": specker(0.25)}
@@ -161,12 +161,12 @@ def figure_4_5(given: ItemInput) -> ItemResult:
     least = 1.0 - THOUSANDTH
     rows = [
         Comparison("dynamic friction at v_t as a fraction of mu_d F_n", "1", "within 0.1 %", settled,
-                   StatedBound("bound by Brown (2017), section 4.2", low=least, high=1.0)),
+                   StatedBound("stated by Brown (2017), section 4.2", low=least, high=1.0)),
         Comparison("greatest static friction", "N", (STATIC - DYNAMIC) * LOAD_N, float(static[k]),
-                   StatedBound("bound by Brown (2017), section 4.2: the peak is F_n (mu_s - mu_d)",
+                   StatedBound("stated by Brown (2017), section 4.2: the peak is F_n (mu_s - mu_d)",
                                *around((STATIC - DYNAMIC) * LOAD_N))),
         Comparison("sliding velocity at which friction is greatest", "v_t", 1.0, float(GRID[k] / V_T),
-                   StatedBound("bound by Brown (2017), section 4.2", *around(1.0))),
+                   StatedBound("stated by Brown (2017), section 4.2", *around(1.0))),
         Comparison("velocity at which the sum of all terms is greatest", "v_t", 1.0, peak("brown_mcphee")[1],
                    reason="eq. 4.4 peaks slightly above v_t, as its tanh is 0.9993 there and still rises"),
     ]  # fmt: skip
@@ -195,9 +195,9 @@ def figure_4_6(given: ItemInput) -> ItemResult:
     at = float(np.interp(F_NT, loads, viscous)) / (VISCOUS * 0.5)
     rows = [
         Comparison("viscous friction at F_nt divided by mu_v v", "1", "within 0.1 %", at,
-                   StatedBound("bound by Brown (2017), section 4.2", low=1.0 - THOUSANDTH, high=1.0)),
+                   StatedBound("stated by Brown (2017), section 4.2", low=1.0 - THOUSANDTH, high=1.0)),
         Comparison("viscous friction without contact", "N", 0.0, float(viscous[0]),
-                   StatedBound("bound by Brown (2017), section 4.2: it has no discontinuity", *around(0.0))),
+                   StatedBound("stated by Brown (2017), section 4.2: it has no discontinuity", *around(0.0))),
     ]  # fmt: skip
     panel = FigurePanel(
         title="proposed law at 0.5 m/s", unit="N", x_title="normal force divided by F_nt", x=loads / F_NT,
@@ -268,7 +268,7 @@ def figure_4_8(given: ItemInput) -> ItemResult:
             "time by which the first slip with the law of Andersson precedes the first slip with all "
             "other laws", "s", "earlier",
             latest - slips["andersson"],
-            StatedBound("bound by Brown (2017), section 4.3.1: the block slips earlier", low=0.0),
+            StatedBound("stated by Brown (2017), section 4.3.1: the block slips earlier", low=0.0),
         )
     )  # fmt: skip
     usual = [run_of("stick_slip", law).v[:, 0] for law in LAWS if law != "andersson"]
@@ -340,7 +340,7 @@ def figure_4_9(given: ItemInput) -> ItemResult:
     rows.append(
         Comparison(
             "duration of the contact", "ms", CONTACT_MS, 1e3 * float(ends),
-            StatedBound("bound by Brown (2017), section 4.3.2: the contact lasts about 6.94 ms",
+            StatedBound("stated by Brown (2017), section 4.3.2: the contact lasts about 6.94 ms",
                         CONTACT_MS - 0.005, CONTACT_MS + 0.005),
         )
     )  # fmt: skip

@@ -71,7 +71,7 @@ def figure_3_4(given: ItemInput) -> ItemResult:
             ("lateral lift-off", "deg", found.lift_off, pulse.lift_off),
         ):
             near = StatedBound(
-                "bound required in advance: within 1 % of the result of an independent program for the same "
+                "required in advance: within 1 % of the result of an independent program for the same "
                 "model",
                 (1.0 - AGREEMENT) * independent, (1.0 + AGREEMENT) * independent,
             )  # fmt: skip
@@ -173,7 +173,7 @@ def table_3_2(given: ItemInput) -> ItemResult:
         rows.append(
             Comparison(
                 f"{own.name.replace('_', ' ')}: slack length by eq. 3.2", "mm", printed, slack,
-                StatedBound("bound: the slack length in table 3.2 of Brown (2017), as rounded "
+                StatedBound("required: the slack length in table 3.2 of Brown (2017), as rounded "
                             "there", printed - 0.0051, printed + 0.0051),
             )
         )  # fmt: skip

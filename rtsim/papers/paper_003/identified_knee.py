@@ -89,7 +89,7 @@ def recovered_geometry(given: ItemInput) -> ItemResult:
             unit,
             0.0,
             error,
-            StatedBound("bound: equal to table 1 of Sancisi et al. (2017) in all digits", high=DECIMAL),
+            StatedBound("required: equal to table 1 of Sancisi et al. (2017) in all digits", high=DECIMAL),
         )
         if name != OF_LCL
         else Comparison(name, unit, 0.0, error, reason=OF_AREA)

@@ -101,14 +101,14 @@ def knee_angles(given: ItemInput) -> ItemResult:
         Comparison(
             "largest residual of the optimality conditions", "m", "below 1e-12",
             float(max(np.nanmax(run.residual) for run in runs)),
-            StatedBound("bound stated by Sancisi et al. (2017), section 2.2.6; here 1e-11 instead of their "
+            StatedBound("stated by Sancisi et al. (2017), section 2.2.6; here 1e-11 instead of their "
                         "1e-12, which is below the rounding error",
                         high=RESIDUAL),
         ),
         Comparison(
             "number of frames without a solution", "1", 0.0,
             float(sum(np.isnan(run.angles[:, 0]).sum() for run in runs)),
-            StatedBound("bound stated by Sancisi et al. (2017), section 3: no numerical problems", 0.0, 0.0),
+            StatedBound("stated by Sancisi et al. (2017), section 3: no numerical problems", 0.0, 0.0),
         ),
         Comparison(
             "longest computing time for a cycle", "s", "below 5", max(run.seconds for run in runs),
@@ -191,7 +191,7 @@ def ligament_lengthening(given: ItemInput) -> ItemResult:
             "method zero (lengths of ligaments constant), largest change of length of ACL, PCL and "
             "MCL", "%", 0.0,
             float(np.nanmax(np.nanmax(held, axis=1) - np.nanmin(held, axis=1))),
-            StatedBound("bound stated by Sancisi et al. (2017), section 3: lengths do not change, except "
+            StatedBound("stated by Sancisi et al. (2017), section 3: lengths do not change, except "
                         "for the residual", high=KEPT_PERCENT),
         ),
         Comparison("method minimised, peak lengthening of the ACL",

@@ -98,7 +98,7 @@ def unsolved(runs: WeightRuns) -> Comparison:
     return Comparison(
         f"number of frames without a solution, over all {len(runs.weights)} runs", "1", 0.0,
         float(sum(np.isnan(v[:, :, 0]).sum() for v in runs.values)),
-        StatedBound("bound stated by Sancisi et al. (2017), section 3: no numerical problems", 0.0, 0.0),
+        StatedBound("stated by Sancisi et al. (2017), section 3: no numerical problems", 0.0, 0.0),
     )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def counted(quantity: str, printed: float, ours: float) -> Comparison:
         "1",
         printed,
         ours,
-        StatedBound("bound stated by Millard et al. (2019), sections 2.1 and 2.3", printed, printed),
+        StatedBound("stated by Millard et al. (2019), sections 2.1 and 2.3", printed, printed),
     )
 
 

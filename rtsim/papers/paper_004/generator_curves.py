@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 SET, SHOWN = "planar", "hip_flexion_r_extensor"
 ROUNDING = 1e-9
 HALF_SPEED = 0.005
-PROGRAM = "bound by the program of Millard et al. (2019): the spline is within 0.005 of its parameter there"
+PROGRAM = "given by the program of Millard et al. (2019): the spline is within 0.005 of its parameter there"
 TABLE_A_2 = {
     "hip_extension": (176, -61, 61, 517, 1.10, 0.16, -45, -90),
     "hip_flexion": (157, -42, 70, 526, 1.12, 0.25, 5, 30),
@@ -118,7 +118,7 @@ def figure_a_6(given: ItemInput) -> ItemResult:
             Comparison(
                 f"{words(muscle)}: t^PE at theta_1^PE", "1", 1.0, float(ends[0, 2]),
                 StatedBound(
-                    "bound stated by Millard et al. (2019), appendix A: t^PE passes through (theta_1^PE, "
+                    "stated by Millard et al. (2019), appendix A: t^PE passes through (theta_1^PE, "
                     "tau_o)", 1.0 - ROUNDING, 1.0 + ROUNDING
                 ),
             )
@@ -151,7 +151,7 @@ def table_a_2(given: ItemInput) -> ItemResult:
             rows.append(
                 Comparison(
                     f"{words(muscle)}: {name}", unit, value, sign * float(getattr(own[muscle], key)),
-                    StatedBound("bound: the value in table A.2 of Millard et al. (2019), as rounded "
+                    StatedBound("required: the value in table A.2 of Millard et al. (2019), as rounded "
                                 "there", value - half, value + half),
                 )
             )  # fmt: skip

@@ -64,7 +64,9 @@ def table_1(given: ItemInput) -> ItemResult:
     rows = []
     for (name, unit, printed, digit), value in zip(TABLE_1, shown(first.x), strict=True):
         bound = StatedBound(
-            "bound: the value printed in table 1 of Millard et al. (2019)", printed - digit, printed + digit
+            "required: the value printed in table 1 of Millard et al. (2019)",
+            printed - digit,
+            printed + digit,
         )
         rows.append(
             one_row(
@@ -91,7 +93,7 @@ def table_1(given: ItemInput) -> ItemResult:
             None
             if k
             else StatedBound(
-                "bound: no larger than the minimum reached from the initial guess of Millard et al. (2019)",
+                "required: at most the minimum reached from the initial guess of Millard et al. (2019)",
                 high=first.objective + SLACK,
             )
         )
@@ -260,7 +262,7 @@ def figure_4(given: ItemInput) -> ItemResult:
     angle, active = np.degrees(first.flexion), first.before.activation
     below = np.flatnonzero(active < 0.0)
     crossing = (
-        "bound stated by Millard et al. (2019), section 3: activation is negative beyond 81.4 deg of hip "
+        "stated by Millard et al. (2019), section 3: activation is negative beyond 81.4 deg of hip "
         "flexion, which lies between two samples"
     )
     before, after = (
@@ -297,7 +299,7 @@ def figure_5(given: ItemInput) -> ItemResult:
         ),
         one_row(
             "greatest activation after the fit", "1", 1.0, float(first.after.activation.max()),
-            StatedBound("bound stated by Millard et al. (2019), section 3: after the fit the greatest "
+            StatedBound("stated by Millard et al. (2019), section 3: after the fit the greatest "
                         "activation is 1", 1.0 - 1e-3, 1.0 + SLACK), lift,
         ),
         *feasible_rows("after the fit", first),

@@ -50,7 +50,7 @@ QUANTITIES = (
 )
 SLACK, ROUNDING = 1e-6, 1e-9
 STRONGER = StatedBound(
-    "bound stated by Millard et al. (2019), appendix B: the extensors were weakened so far that the fit has "
+    "stated by Millard et al. (2019), appendix B: the extensors were weakened so far that the fit has "
     "to raise their strength, by a factor s^tau above 1",
     low=1.0 + ROUNDING,
 )
@@ -123,7 +123,7 @@ def table_b_3(given: ItemInput) -> ItemResult:
                 f"{words}: largest activation, after its torque generator was fitted to the "
                 "walk", "1", "at most 1",
                 float(fit.after.activation.max()),
-                StatedBound("bound stated by Millard et al. (2019), eq. 10, with a_max = "
+                StatedBound("stated by Millard et al. (2019), eq. 10, with a_max = "
                             "1", high=1.0 + SLACK),
             )
         )  # fmt: skip
@@ -159,7 +159,7 @@ def table_b_4(given: ItemInput) -> ItemResult:
                 f"{flexor.replace('_', ' ')}: strength before the fit, divided by that of the extensor", "1",
                 ratio,
                 begun,
-                StatedBound("bound stated by Millard et al. (2019), appendix B, from Anderson et al. "
+                StatedBound("stated by Millard et al. (2019), appendix B, from Anderson et al. "
                             "(2007)", ratio - ROUNDING, ratio + ROUNDING),
             )
         )  # fmt: skip
@@ -175,11 +175,11 @@ def figure_b_7(given: ItemInput) -> ItemResult:
     assert fit.after is not None
     rows = [
         Comparison("greatest activation before the fit", "1", "above 1: too weak",
-                   float(fit.before.activation.max()), StatedBound("bound stated by Millard et al. (2019), "
+                   float(fit.before.activation.max()), StatedBound("stated by Millard et al. (2019), "
                                                                    "figure B.7: before the fit the muscle "
                                                                    "is too weak", low=1.0)),
         Comparison("greatest activation after the fit", "1", 1.0, float(fit.after.activation.max()),
-                   StatedBound("bound stated by Millard et al. (2019), eq. 10, with a_max = "
+                   StatedBound("stated by Millard et al. (2019), eq. 10, with a_max = "
                                "1", high=1.0 + SLACK)),
         Comparison("least activation after the fit", "1", "at least 0", float(fit.after.activation.min()),
                    StatedBound("eq. 11", low=-SLACK)),
