@@ -152,9 +152,10 @@ def start_of(start: dict[str, Any]) -> str:
         return "start: the neutral pose"
     held = f", with {', '.join(start['held'])} held fixed" if start["held"] else ""
     n = start["iterations"]
-    weight = "without weight and loads" if start["equilibrium"] == "weightless" else "under its weight"
+    loads = "without weight and loads" if start["equilibrium"] == "weightless" else "under weight and loads"
     unstable = "" if start["stable"] else "; it is unstable: a small deviation grows"
-    return f"start: static equilibrium {weight} after {n} iteration{'' if n == 1 else 's'}{held}{unstable}"
+    found = f"found after {n} iteration{'' if n == 1 else 's'}"
+    return f"start: static equilibrium of the model {loads}, {found}{held}{unstable}"
 
 
 def held_of(held: dict[str, Any] | None) -> list[str]:

@@ -80,8 +80,8 @@ def _address(name: str, what: str) -> Any:
     "urgently",
     is_flag=True,
     help=(
-        "Run before other programs like --priority first, but without its limit on processor time, and on "
-        "a processor kept awake."
+        "Run before other programs as with --priority first, but without limit on processor time, and on "
+        "a processor that never sleeps."
     ),
 )
 @PRIORITY_OPTION

@@ -44,7 +44,8 @@ def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
     return ConfigError(
         f"none of {summary['frames']} frames gave usable results ({words})" + (f": {why}" if why else ""),
         where=source,
-        remedy="check that the markers of the person are in the stream, and that the subject is theirs",
+        remedy="check that the markers of the person are in the stream, and that the subject file belongs to "
+        "this person",
     )
 
 

@@ -287,7 +287,8 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
     for key in ("config", "method", "seed", "parameters", "cost", "together"):
         if getattr(kept, key) != getattr(new, key):
             raise ConfigError(
-                f"{key} is {getattr(kept, key)!r} in the file and {getattr(new, key)!r} by these options",
+                f"the search in the file has {key} = {getattr(kept, key)!r}, but the options have "
+                f"{getattr(new, key)!r}",
                 where=str(asking.file),
                 remedy="give the same options, or the name of a new file",
             )  # fmt: skip

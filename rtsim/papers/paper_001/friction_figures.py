@@ -162,9 +162,9 @@ def figure_4_5(given: ItemInput) -> ItemResult:
     rows = [
         Comparison("dynamic friction at v_t as a fraction of mu_d F_n", "1", "within 0.1 %", settled,
                    StatedBound("stated by Brown (2017), section 4.2", low=least, high=1.0)),
-        Comparison("greatest static friction", "N", (STATIC - DYNAMIC) * LOAD_N, float(static[k]),
-                   StatedBound("stated by Brown (2017), section 4.2: the peak is F_n (mu_s - mu_d)",
-                               *around((STATIC - DYNAMIC) * LOAD_N))),
+        Comparison("peak of the static friction term", "N", (STATIC - DYNAMIC) * LOAD_N, float(static[k]),
+                   StatedBound("stated by Brown (2017), section 4.2: the static friction term "
+                               "peaks at F_n (mu_s - mu_d)", *around((STATIC - DYNAMIC) * LOAD_N))),
         Comparison("sliding velocity at which friction is greatest", "v_t", 1.0, float(GRID[k] / V_T),
                    StatedBound("stated by Brown (2017), section 4.2", *around(1.0))),
         Comparison("velocity at which the sum of all terms is greatest", "v_t", 1.0, peak("brown_mcphee")[1],
@@ -173,7 +173,7 @@ def figure_4_5(given: ItemInput) -> ItemResult:
     scale = LOAD_N / (100.0 * F_NT)
     curves = {
         "dynamic": dynamic, "static": static, "viscous": viscous,
-        "all three": (whole - viscous) * scale + viscous,
+        "sum of all three": (whole - viscous) * scale + viscous,
     }  # fmt: skip
     return ItemResult(
         rows, [curve_panel("proposed friction law, F_n far above the transition force F_nt", curves)]

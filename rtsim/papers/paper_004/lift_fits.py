@@ -108,7 +108,7 @@ def table_1(given: ItemInput) -> ItemResult:
     for (name, unit, *_), value in zip(TABLE_1, shown(best.x), strict=True):
         rows.append(
             Comparison(
-                f"{name}, at the global minimum",
+                f"{name}, at the global minimum of the fit",
                 unit,
                 None,
                 value,
@@ -245,13 +245,15 @@ def over_caps(lift: LiftMotion) -> list[FigurePanel]:
     scales = ("s^A", "s^V", "lambda^P", "s^tau")
     return [
         panel(
-            "squared distance from the default parameters",
+            "squared distance of the fitted parameters from the defaults",
             "1",
             ("least", "start"),
             ("all initial guesses", "authors' initial guess"),
         ),
-        panel("scales and blend at the global minimum", "1", scales, scales),
-        panel("shift of the passive torque at the global minimum", "deg", ("Delta^P",), ("Delta^P",)),
+        panel("scales and blend of the torque curves in the best fit", "1", scales, scales),
+        panel(
+            "angle by which the passive torque is shifted in the best fit", "deg", ("Delta^P",), ("Delta^P",)
+        ),
     ]
 
 
@@ -306,8 +308,7 @@ def figure_5(given: ItemInput) -> ItemResult:
     ]  # fmt: skip
     panels = [panel._replace(row=f"row {k // 2}") for k, panel in enumerate(panels_of_fit(first)[:4])]
     least = [
-        panel._replace(title=f"{panel.title}, global minimum", row="least")
-        for panel in panels_of_fit(best)[2:4]
+        panel._replace(title=f"{panel.title}, best fit", row="least") for panel in panels_of_fit(best)[2:4]
     ]
     return of_lift(rows, [*panels, *least], lift)
 

@@ -25,7 +25,7 @@ RECRUITMENT_USE = TableUse(
 )
 FDK_USE = TableUse(
     unnamed=(
-        "the table has no effect, because no stage computes joint equilibrium",
+        "the table has no effect, because no stage computes the balance of forces at a joint",
         'give stages = ["kinematics", "fdk"], or remove [fdk]',
     )
 )
@@ -137,7 +137,7 @@ def of_person_otherwise() -> ConfigError:
     """
     return ConfigError(
         "for a calibrated person muscles are recruited by the stage fdk (force-dependent kinematics), "
-        "together with the joint equilibrium",
+        "together with the balance of forces at the joints",
         where="stages",
         remedy='put "fdk" in place of "recruitment", or leave the key `stages` out',
     )  # fmt: skip

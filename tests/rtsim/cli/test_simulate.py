@@ -40,7 +40,7 @@ def test_the_summary_of_the_knee(here):
         "knee: finished at 0.27 s, 270 steps of 1 ms by ros34pw2 (kinks of forces: secant)"
     )
     assert "real time" in lines[1]
-    assert "static equilibrium without weight and loads after" in lines[2]
+    assert "static equilibrium of the model without weight and loads, found after" in lines[2]
     assert "flexion held" in lines[2]
     assert lines[3].startswith("time steps with a large estimated error: 0")
     ends = {line.split()[0]: line.split()[1:] for line in lines if line.endswith((" deg", " mm"))}
