@@ -46,7 +46,10 @@ class EmgRelay:
 
     def __init__(self, name: str, publisher: Publisher, rate: float, say: Callable[[str], None]) -> None:
         if "'" in name:
-            raise ConfigError(f"{name!r}", where="NAME", allowed="names without a quotation mark")
+            raise ConfigError(
+                f"the stream name {name!r} contains a single quotation mark", where="NAME",
+                allowed="the name of a stream of electromyograms, without single quotation marks",
+            )  # fmt: skip
         self._name, self._publisher, self._rate, self._say = name, publisher, rate, say
         self._clock = ClockMap()
         self._session: Session | None = None

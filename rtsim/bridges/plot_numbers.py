@@ -75,7 +75,8 @@ class PlotNumbers:
         for name in self._wanted:
             if name not in there:
                 self._say(
-                    f"the results have no field {name!r} of named numbers; they have {', '.join(there)}"
+                    f"the results have no field {name!r} that contains pairs of name and number; the "
+                    f"fields with such pairs are {', '.join(there)}"
                 )
         for name, spec in there.items():
             if not (name in self._wanted if self._wanted else spec.role in ROLES):

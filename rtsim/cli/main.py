@@ -20,8 +20,8 @@ from rtsim.live.processes.children import CHILD
 from rtsim.live.processes.signals import CLOSED_PIPE, answer_requests, exit_code
 
 COMMANDS = {
-    "live": "Estimate joint angles and loads live from a simulated gait, a file or a stream; table in the "
-    "terminal.",
+    "live": "Estimate joint angles and loads live from a simulated gait, a file or a stream, and show a "
+    "table.",
     "estimate": "Estimate from a marker stream and publish the results, without a table (`live` starts "
     "this command).",
     "analyse": "Solve a recording offline with the same stages as a live run; write files and figures.",
@@ -47,7 +47,7 @@ COMMANDS = {
     "study": "Repeat an analysis, a simulation or a fit over many values of its keys, and collect the "
     "results in one table.",
     "hil": "Let a simulated limb and a device exchange motion and torque, with hardware in the loop.",
-    "tune": "Change parameters of a run with a device while it runs, within their ranges; undo, snapshots.",
+    "tune": "Change parameters of a hardware-in-the-loop run while it runs; undo changes, keep snapshots.",
     "device": "Simulate an orthosis as a device for hardware-in-the-loop runs, in its own process.",
     "show": "List the configs that come with rtsim; print one, or copy it for changes.",
     "check": "Check configs: models, marker maps, runs, subjects.",
@@ -164,7 +164,7 @@ def open_closed() -> None:
 
 
 SHORT_OF_MEMORY = (
-    "there is not enough memory for this command; end other programs, or raise its limit (ulimit -v)"
+    "there is not enough memory for this command; end other programs, or raise the memory limit (ulimit -v)"
 )
 
 THREADS = "NUMBA_NUM_THREADS"

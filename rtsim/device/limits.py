@@ -150,7 +150,7 @@ def too_weak(message: Device, limits: DeviceLimits) -> str:
     if most >= limits.torque_max_Nm:
         return ""
     return (
-        f"the device applies {most:g} N m at the most, but limits.torque_max_Nm is {limits.torque_max_Nm:g}; "
+        f"the device can apply {most:g} N m at most, but limits.torque_max_Nm is {limits.torque_max_Nm:g}; "
         f"lower this limit to {most:g} or less"
     )
 
@@ -160,7 +160,7 @@ def check_fit(spec: HilSpec, device: DeviceSpec) -> None:
     limit, most = spec.limits.torque_max_Nm, device.actuator.torque_max_Nm
     if limit > most:
         raise ConfigError(
-            f"{limit:g} N m is more than the actuator of {device.name} applies, {most:g} N m",
+            f"{limit:g} N m is more than the actuator of {device.name} can apply, {most:g} N m",
             where=f"{spec.name}: limits.torque_max_Nm", allowed=f"at most {most:g}",
             remedy="lower the limit, or name a stronger device",
         )  # fmt: skip

@@ -103,7 +103,7 @@ class Tuning:
         for key in changed:
             self._left_s[key] = max(over_s, least_s)
         told = ", ".join(f"{key} {before[key]:g} -> {self.targets[key]:g}" for key in changed)
-        least = f", extended to the shortest allowed time of {least_s:g} s" if over_s < least_s else ""
+        least = f"; this time was extended to {least_s:g} s, the shortest allowed" if over_s < least_s else ""
         return f"Parameters change: {told}, over {over_s:g} s{least}."
 
     def tick(self, tick_s: float) -> None:

@@ -304,7 +304,14 @@ class Loop:
 
     def _status_text(self) -> str:
         spent = self.times.stages["receive_to_publish"]
-        p50 = f", receive to publish: {spent.percentile_us(50.0):.0f} us (median)" if spent.n else ""
+        p50 = (
+            (
+                ", median time from receiving a frame to publishing its results (receive to publish): "
+                f"{spent.percentile_us(50.0):.0f} us"
+            )
+            if spent.n
+            else ""
+        )
         words = ["Holding"] if self.source.holds else [stage.status_text() for stage in self.stages]
         counted = [f"{self.counters[name]} {name}" for name in ("late", "degraded")]
         said = [*filter(None, words), f"{self.counters['published']} frames published", *counted]

@@ -94,8 +94,8 @@ class FramePace:
         due = rate * (LEAST_COME * long_s - self._gap_s)
         if window.n < due:
             return (
-                f"only {window.n} frames of markers came in {long_s:.2g} s, but their session states "
-                f"{rate:g} Hz"
+                f"only {window.n} frames of markers came in {long_s:.2g} s, but the rate declared for "
+                f"them is {rate:g} Hz"
             )
         if self._last is None:
             return ""
@@ -103,7 +103,7 @@ class FramePace:
         if abs(slower) > CLOCK_OFF:
             return (
                 f"the markers come at {rate * max(0.0, 1.0 - slower):.3g} Hz by this computer's "
-                f"clock, but their session states {rate:g} Hz"
+                f"clock, but the rate declared for them is {rate:g} Hz"
             )
         if abs(behind) > CLOCK_OFF:
             return (

@@ -105,7 +105,7 @@ DARK = Theme(
 
 COLOURS = {
     "ligament": "model", "spring": "model", "contact": "residual", "muscle": "warning", "device": "accent",
-    "plate: 1 m = 1 kN": "good", "foot contact: 1 m = 1 kN": "residual",
+    "plate force (arrow of 1 m: 1 kN)": "good", "foot contact force (arrow of 1 m: 1 kN)": "residual",
 }  # fmt: skip
 """Symbol of the stick figure -> name of its colour in a theme, where the two names differ."""
 DASHES = {"left": (1.6, 0.7)}

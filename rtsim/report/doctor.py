@@ -24,7 +24,9 @@ from streams.recording.player import MarkerFrames, play
 
 NEEDED = ("numba", "numpy", "scipy", "pyzmq", "msgspec", "msgpack", "mcap", "ezc3d", "rich", "click")
 OPTIONAL = (("pyqtgraph", "pyqtgraph"), ("PySide6", "PySide6-Essentials"))
-SILENCE_REMEDY = "start the sender, check host and port, and check that a firewall lets them through"
+SILENCE_REMEDY = (
+    "start the program that sends; check its host and port, and whether a firewall blocks its data"
+)
 # what a subscriber says of a stream that is in order
 HARMLESS = ("The stream ended", "A new session", "Connected to")
 

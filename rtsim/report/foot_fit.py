@@ -20,15 +20,18 @@ from rtsim.methods.foot.foot_trial import FootTrial
 Array = NDArray[np.float64]
 
 THESIS = (
-    ("thesis, with friction (table 5.5)", 0.115, 0.050, 0.517, 0.265, 0.142),
-    ("thesis, calibration step (table 5.7)", 0.034, 0.032, 0.339, None, None),
-    ("thesis, other steps, same cadence", 0.042, 0.042, 0.381, None, None),
-    ("thesis, other steps, higher cadence", 0.049, 0.066, 0.441, None, None),
-    ("thesis, other steps, lower cadence", 0.044, 0.050, 0.400, None, None),
-    ("thesis, without pressure (table 5.9)", 0.027, 0.018, 0.702, None, None),
+    ("Brown (2017), table 5.5: fitted with friction", 0.115, 0.050, 0.517, 0.265, 0.142),
+    ("Brown (2017), table 5.7: calibration step (fitted)", 0.034, 0.032, 0.339, None, None),
+    ("Brown (2017), table 5.7: steps not fitted, same cadence", 0.042, 0.042, 0.381, None, None),
+    ("Brown (2017), table 5.7: steps not fitted, higher cadence", 0.049, 0.066, 0.441, None, None),
+    ("Brown (2017), table 5.7: steps not fitted, lower cadence", 0.044, 0.050, 0.400, None, None),
+    ("Brown (2017), table 5.9: fitted without pressure", 0.027, 0.018, 0.702, None, None),
 )
 """Normal force, centre of pressure, pressure, friction, spinning: of other data, a man of 70 kg."""
-THESIS_MM = "thesis (table 5.8): normal force 28.8 N, centre of pressure 8.0 mm along, 2.4 mm across"
+THESIS_MM = (
+    "RMS errors of Brown (2017), table 5.8: normal force 28.8 N, centre of pressure 8.0 mm along, 2.4 mm "
+    "across"
+)
 MM, DEGREES = 1e3, 180.0 / np.pi
 FASTEST = 5.0
 """Greatest velocity of the friction's curve, in transition velocities."""
@@ -105,7 +108,8 @@ def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[st
     left : names of steps that were not reached before an interruption
     """
     lines = [
-        "RMS errors of the simulation (eqs 5.53-5.57) in percent of the scales of table 5.3 of the thesis:"
+        "RMS errors of the simulation (eqs 5.53-5.57 of Brown, 2017) in percent of the scales in table 5.3 "
+        "there:"
     ]
     rows: list[tuple[Any, ...]] = []
     for step in steps:
@@ -116,8 +120,8 @@ def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[st
     lines += [f"{'':{wide}s} {HEAD}", *(_row(wide, *row) for row in rows)]
     lines += [f"left out, because the fit was interrupted: {name}" for name in left]
     lines.append(
-        "* friction and spin (free moment) are not validated: a prescribed motion hardly "
-        "determines them (5.3.3)"
+        "* friction and spin (free moment) are not validated: a prescribed motion hardly determines them "
+        "(Brown 2017, section 5.3.3)"
     )
     for step in steps:
         e = step.errors
@@ -163,8 +167,8 @@ def _parameters(fit: FootFit) -> list[str]:
     5.6).
     """
     lines = [
-        "Fitted parameters and those of table 5.6 (X medial, Y forward, Z up; the toe in the frame of "
-        "the toes):"
+        "Fitted parameters and those of table 5.6 of Brown (2017) (X medial, Y forward, Z up; the toe in "
+        "the frame of the toes):"
     ]
     for k, name in enumerate(NAMES):
         bound = "  at its bound" if name in fit.at_bound else "  not fitted" if name in fit.held else ""
@@ -186,7 +190,8 @@ def _weak(fit: FootFit) -> list[str]:
     if not fit.weak:
         return ["The data determine all parameters that are not at a bound."]
     lines = [
-        f"The data hardly determine {len(fit.weak)} combinations of parameters (singular value: shares):"
+        f"The data hardly determine {len(fit.weak)} combinations of parameters (each line: singular value, "
+        "then the share of each parameter):"
     ]
     for weak in fit.weak:
         parts = ", ".join(f"{share:+.2f} {name}" for name, share in weak.parts)

@@ -152,9 +152,10 @@ def start_of(start: dict[str, Any]) -> str:
         return "start: the neutral pose"
     held = f", with {', '.join(start['held'])} held fixed" if start["held"] else ""
     n = start["iterations"]
-    weight = "without weight and loads" if start["equilibrium"] == "weightless" else "under its weight"
+    loads = "without weight and loads" if start["equilibrium"] == "weightless" else "under weight and loads"
     unstable = "" if start["stable"] else "; it is unstable: a small deviation grows"
-    return f"start: static equilibrium {weight} after {n} iteration{'' if n == 1 else 's'}{held}{unstable}"
+    found = f"found after {n} iteration{'' if n == 1 else 's'}"
+    return f"start: static equilibrium of the model {loads}, {found}{held}{unstable}"
 
 
 def held_of(held: dict[str, Any] | None) -> list[str]:
@@ -172,12 +173,12 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
         said += f"{'ies' if spare == 1 else 'y'} no force: {some_of(held['left_out'])}"
     if held["slight"]:
         part = max(held["slight"].values())
-        said += f"\n{some_of(list(held['slight']))}: almost redundant, as the direction that is locked is at "
-        said += f"most {part:.1g} of a unit motion away from those that other constraints lock; if axes or "
         said += (
-            "positions of the model are rounded, this blocks a motion that should be free: give them with "
+            f"\n{some_of(list(held['slight']))}: almost redundant, because the direction that it locks "
+            f"differs by at most {part:.1g} of a unit vector from directions that other constraints lock; "
+            "if axes or positions of the model are rounded, a motion that should be free is locked: give "
+            "them with more digits, so that the axes lie exactly in one plane"
         )
-        said += "more digits, so that the axes lie exactly in one plane"
     if held["gap_m"] > LOST:
         turned, shifted = math.degrees(held["turned_rad"]), MM * held["shifted_m"]
         moved = (
@@ -187,8 +188,8 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
         said += f"\n{moved} at most {turned:.3g} deg and shifted by at most {shifted:.3g} mm"
     if held["parting_m_s"] > LOST:
         parting = f"{MM * held['parting_m_s']:.3g} mm/s"
-        said += f"\nthe stated speeds would separate constrained points at {parting}; "
-        said += "the other speeds were fitted to them"
+        said += f"\nthe speeds stated for the start would separate constrained points at {parting}; "
+        said += "the other speeds were changed so that the points stay together"
     return [said]
 
 
@@ -203,8 +204,8 @@ def steps_of(told: dict[str, Any]) -> str:
     added by splitting; told : the summary of the simulation
     """
     large, more = told["steps_large_error"], told["steps_parts"] - told["steps"]
-    said = f"steps with a large error: {large}"
-    return f"{said}; splitting steps added {more} shorter steps" if more > 0 else said
+    said = f"time steps with a large estimated error: {large}"
+    return f"{said}; splitting time steps added {more} shorter ones" if more > 0 else said
 
 
 def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:
@@ -223,7 +224,7 @@ def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:
             f"  {len(acting) - N_SHOWN} smaller forces of the kind {kind} are in the output of --json"
         )
     idle = len(peaks) - len(acting)
-    return [*lines, f"  {kind}: {idle} of {len(peaks)} without force"] if idle else lines
+    return [*lines, f"  {kind}: {idle} of {len(peaks)} elements bear no force at any time"] if idle else lines
 
 
 def number(value: float | None, scale: float = 1.0) -> str:

@@ -74,7 +74,7 @@ def story(fit: FittedGenerator) -> list[str]:
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
     origin = "the default parameters" if fit.placed.fit == UNFITTED else "the parameters of the base set"
-    said.append(f"distance from {origin} {away}; limited by: {held}")
+    said.append(f"distance of the fitted parameters from {origin}: {away}; limited by: {held}")
     if len(fit.basins) > 1:
         others = ", ".join(f"{basin.objective:.4f} ({basin.n_start} starts)" for basin in fit.basins[1:])
         where = (
@@ -106,10 +106,13 @@ def lacked(fit: FittedGenerator) -> list[str]:
     if before.too_stiff.any():
         below = "below the EMG" if before.driven else "below 0"
         first, least = angle[before.too_stiff][0], before.activation.min()
-        parts.append(f"activation {below} first at {first:.1f} deg of flexion; the minimum is {least:.3f}")
+        parts.append(
+            f"the required activation is {below}, first at {first:.1f} deg of flexion; its minimum is "
+            f"{least:.3f}"
+        )
     if before.too_weak.any():
         first = angle[before.too_weak][0]
-        parts.append(f"too weak first at {first:.1f} deg of flexion")
+        parts.append(f"the generator is too weak, first at {first:.1f} deg of flexion")
     parts.append(f"greatest activation {before.activation.max():.3f}")
     return ["before the fit: " + "; ".join(parts)]
 

@@ -77,8 +77,8 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
     return ModelError(
         f"the neutral pose cannot be assembled{held}: a gap of {1e3 * gaps[k, GAP]:.3g} mm is left",
         where=f"{model.name}: {model.names.holds[k]}",
-        remedy="correct points and lengths of the constraints, or give neutral values nearer to a closed "
-        "pose",
+        remedy="correct the points of the constraints and the distances that they keep, or give neutral "
+        "values nearer to a closed pose",
     )
 
 

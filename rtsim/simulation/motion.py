@@ -90,7 +90,7 @@ def read_motion(
     bad = table.columns[0].lower() != "time" or len(times) < FEWEST_ROWS or not (np.diff(times) > 0.0).all()
     if bad or not np.isfinite(times).all() or not float(times[-1]) - float(times[0]) <= LONGEST_S:
         raise ConfigError(
-            "the times cannot be those of a motion", where=str(path),
+            "the times of the motion are missing, too few, not increasing or too long", where=str(path),
             allowed=f"a first column `time` that increases, at least {FEWEST_ROWS} rows, and at most "
                 f"{LONGEST_S:g} s",
         )  # fmt: skip

@@ -133,9 +133,8 @@ class MotionFeed:
         if (np.abs(found) > LIMITS).any():
             self.counters["motion_unusable"] += 1
             self._say(
-                f"Frames of the motion are left out: they exceed {FARTHEST:g} rad or m, {FASTEST:g} rad/s "
-                "or m/s, or "
-                f"{STRONGEST:g} rad/s^2 or m/s^2."
+                f"Frames of the prescribed motion are left out: they exceed {FARTHEST:g} rad or m, "
+                f"{FASTEST:g} rad/s or m/s, or {STRONGEST:g} rad/s^2 or m/s^2."
             )
             return
         self._time = message.time
@@ -173,7 +172,9 @@ class MotionFeed:
                 return Status.DEGRADED
         elif self._following and time - self._heard > SILENT_S:
             self._halt()
-            self._say("No more frames of the motion arrive; the coordinates that it moves come to rest.")
+            self._say(
+                "No more frames of the prescribed motion arrive; the coordinates that it moves come to rest."
+            )
         if self._following:
             return Status.OK
         self.counters["motion_missing"] += 1
@@ -212,8 +213,8 @@ class MotionFeed:
         self._slots = [slot for slot in slots if slot is not None] if not lacking else []
         if lacking:
             self._say(
-                f"The stream lacks {' and '.join(lacking)} with speeds: the sender must be a run with the "
-                "stage `rates`, or a simulation with this coordinate."
+                f"The stream of the prescribed motion lacks {' and '.join(lacking)} with speeds: its sender "
+                "must be a run with the stage `rates`, or a simulation with this coordinate."
             )
         self._find_scales(fields)
         self._begin(1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S)
@@ -229,8 +230,8 @@ class MotionFeed:
                     self._scale[row, k] = streamed_scale(unit, bool(self._turns[k]), row)
                     if not self._scale[row, k]:
                         self._say(
-                            f"The stream gives {self.names[k]} in {unit!r} ({place[0]}), which is not "
-                            f"a unit of this coordinate: declare {DECLARED[row]}."
+                            f"The stream gives {self.names[k]} in {unit!r} ({place[0]}), which is not a unit "
+                            f"of this coordinate: its descriptor must state {DECLARED[row]}."
                         )
         if not self._scale.all():
             self._slots = []
@@ -265,7 +266,10 @@ class MotionFeed:
         jumped = self._following and bool((np.abs(self._state[0] - left - value) > JUMP).any())
         if jumped:
             self.counters["motion_jumps"] += 1
-            self._say("The motion jumps: its coordinates move to the position at which it continues.")
+            self._say(
+                f"The stream of the prescribed motion jumps: within {RAMP_S:g} s its coordinates are "
+                "moved to the position of the newest frame."
+            )
         if jumped or not self._following:
             self._following, self._joined = True, time + RAMP_S
             apart = self._state - (value, speed, acceleration)

@@ -67,12 +67,12 @@ def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: 
         there = [fields[name] for name in names if name in fields]
         every = {key: y for spec in there for key, y in curves_of(spec, results.fields[spec.name]).items()}
         if only is None:
-            out, why = small_of(every), "negligible compared with the others"
+            out, why = small_of(every), "whose values are negligible compared with the others"
         else:
             wanted = {words_of(name) for name in only}
             out, why = [name for name in every if name not in wanted], why_left_out(simulator, title, over)
         if out:
-            left_out.setdefault(f"without {', '.join(out)}, {why}", []).append(title)
+            left_out.setdefault(f"drawn without {', '.join(out)}, {why}", []).append(title)
         curves = {name: y for name, y in every.items() if name not in out}
         if curves:
             unit, _ = face_of(there[0].unit, ON_PAPER)
@@ -88,9 +88,9 @@ def why_left_out(simulator: Simulator, title: str, over: str) -> str:
     if title in ("muscle force", "activation"):
         return f"whose forces are smaller than those of the {N_MUSCLE} muscles that are drawn"
     if simulator.settings.plot:
-        return "because simulation.plot of the model does not name them"
+        return "which simulation.plot of the model does not name"
     beside = f", and {words_of(over)} is the horizontal axis" if over else ""
-    return f"because simulation.plot names none, and then only the first {N_COORDINATE} are drawn{beside}"
+    return f"because simulation.plot names none, so that only the first {N_COORDINATE} are drawn{beside}"
 
 
 def drawn(simulator: Simulator) -> list[str]:

@@ -159,16 +159,16 @@ def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
     """
     if status == UNHELD:
         return (
-            f"the constraint {simulator.widest} can no longer be satisfied: the mechanism locks or has "
+            f"the constraint {simulator.widest} can no longer be satisfied: the mechanism is locked or has "
             "come apart",
-            "check the lengths of the constraints and the prescribed motions",
+            "check the distances that constraints keep between points, and the prescribed motions",
         )
     what = (
         "the state is no longer a finite number"
         if status == NON_FINITE
         else "the integration step has no solution"
     )
-    return what, "look for forces that grow without end"
+    return what, "look for forces of the model that grow without limit"
 
 
 def check_run(done: SimulatedRun, simulator: Simulator, kept: str = "") -> None:
@@ -186,8 +186,8 @@ def check_run(done: SimulatedRun, simulator: Simulator, kept: str = "") -> None:
         )
     if done.too_large:
         raise ModelError(
-            f"{done.n_large} of {done.n_done} steps have a large error",
+            f"{done.n_large} of {done.n_done} time steps have a large estimated error",
             where=name,
-            allowed=f"{LARGE_PART:.0%} of the steps",
+            allowed=f"a large error in at most {LARGE_PART:.0%} of the time steps",
             remedy=shorter + kept,
         )

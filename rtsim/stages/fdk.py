@@ -97,7 +97,7 @@ class BalancedJoint(Balance):
             self._filter = RateEstimator(self._spec, plain(self._weight.size * 3), time_rate(session))
         except ConfigError as fault:
             self.sentences.append(
-                f"Speeds, accelerations and the joint equilibrium are not computed: {fault}"
+                f"Speeds, accelerations and the balance of forces at the joint are not computed: {fault}"
             )
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:

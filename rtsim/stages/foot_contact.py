@@ -44,7 +44,7 @@ COMPARED_N = 50.0
 LEVELLED = "foot_not_level"
 UNCOVERED = "The pressure grid is smaller than a foot and cuts off pressure at its edge: enlarge foot.grid."
 BEYOND_REACH = (
-    "The contact model of this foot cannot carry the load on the foot: its contact results are NaN."
+    "The contact model of this foot cannot carry the load on the foot, so the contact results are NaN."
 )
 IN_THE_AIR = "foot_not_found"
 NO_FOOT = (

@@ -205,9 +205,9 @@ class ModelLoads(JointLoads):
             for told, axes, frame in FRAMES_TOLD
             for what, values, deviations, unit, said in (
                 ("forces", dynamics.force, dynamics.force_deviation, "N",
-                 "reaction of the joint including its actuators, on the child body"),
+                 "reaction force of the joint, with its actuators, on the child body"),
                 ("moments", dynamics.moment, dynamics.moment_deviation, "N m",
-                 "the same reaction, about the joint centre on the child body"),
+                 "reaction moment of the joint, with its actuators, about the joint centre on the child"),
             )
         ]  # fmt: skip
         return [

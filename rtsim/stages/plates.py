@@ -130,7 +130,7 @@ class FootLoads(AppliedLoads):
         """
         return Quantity(
             "plate_shares", self._told.share, "1", plates, SIDES,
-            meaning="0 = the foot does not load the plate, 1 = it loads it, 2 = it might load it",
+            meaning="0 = the foot does not load the plate, 1 = the foot loads it, 2 = the foot might load it",
         )  # fmt: skip
 
     def begin(self, session: Session, anew: bool) -> None:

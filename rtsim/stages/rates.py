@@ -119,9 +119,9 @@ class FilteredMotion(Stage):
         names = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
         meanings = (
             "generalized coordinates, filtered, at the time of the frame minus the delay of the filter",
-            "time derivatives of the coordinates at the same time; for rotations without angles, in "
+            "time derivatives of coordinates, at the same instant; for rotations without angles, in "
             "the axes of the kernels",
-            "time derivatives of coordinate_speeds at the same time",
+            "time derivatives of coordinate_speeds, at the same instant",
         )
         labels, of = (places, motions, motions), self.deviations
         deviations = (None, None, None) if of is None else (of.q, of.v, of.v_dot)

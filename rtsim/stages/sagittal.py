@@ -72,9 +72,9 @@ class SagittalMotion(Stage):
                      meaning="pelvis position forwards and up, backward tilt of the pelvis, and hip "
                          f"angles {plane}"),
             Quantity("sagittal_speeds", self._values[1], "rad/s, m/s", self.labels,
-                     meaning="time derivatives of these coordinates at the same time"),
+                     meaning="time derivatives of sagittal_coordinates, at the same instant"),
             Quantity("sagittal_accelerations", self._values[2], "rad/s^2, m/s^2", self.labels,
-                     meaning="time derivatives of sagittal_speeds at the same time"),
+                     meaning="time derivatives of sagittal_speeds, at the same instant"),
         ]  # fmt: skip
 
     def _place(self, time: float) -> None:

@@ -269,8 +269,8 @@ def notes_on_pelvis(measures: ConventionalMeasures, side: str, apart: float) -> 
         if abs(stored - usual) > MOST_OFF_TROCHANTER:
             notes.append(
                 f"check the {side} distance from the ASIS to the trochanter: the stored value is "
-                f"{stored:.3g} mm, but for a leg of {1e3 * own.leg_length:.4g} mm {usual:.0f} mm is "
-                "usual; is the value in another unit?"
+                f"{stored:.3g} mm, but {usual:.0f} mm is usual if the leg is {1e3 * own.leg_length:.4g} mm "
+                "long; is the value in another unit?"
             )
     if measures.inter_asis is not None and np.isfinite(apart):
         low, high = USUAL_INTER_ASIS

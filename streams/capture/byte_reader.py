@@ -100,7 +100,7 @@ class ByteReader:
         """Read a name that ends with a byte of zero."""
         stop = self.data.find(b"\0", self.at, self.end)
         if stop < 0:
-            raise malformed("a name has no terminating zero byte")
+            raise malformed("a name in the packet has no zero byte at its end")
         text = as_text(self.data[self.at : stop])
         self.at = stop + 1
         return text

@@ -22,7 +22,9 @@ def check_host(source: str, host: str) -> None:
     except ValueError:
         labels = host.removesuffix(".").split(".")
         if re.fullmatch(r"[0-9.]+", host):
-            fault = f"{host} is no address: four numbers of 0 to 255 with dots between them are"
+            fault = (
+                f"{host} is not an IPv4 address; it needs four numbers from 0 to 255 with dots between them"
+            )
         elif len(host) > LONGEST or not all(LABEL.fullmatch(label) for label in labels):
             fault = f"{host!r} cannot be the name of a computer"
         else:
@@ -33,4 +35,6 @@ def check_host(source: str, host: str) -> None:
             "address", f"{source!r}: {host} is a multicast group; give the address of the server's computer"
         )
     if number.is_unspecified or host == "255.255.255.255":
-        raise CaptureError("address", f"{source!r}: {host} is no computer's address; give the server's")
+        raise CaptureError(
+            "address", f"{source!r}: {host} is not the address of a single computer; give that of the server"
+        )

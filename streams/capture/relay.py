@@ -221,9 +221,9 @@ class Relay:
         if n:
             self.counters["postponed_sessions"] += n
             self._tell(
-                f"{self._address.text} describes its markers or plates again too often ({n} times beyond the "
-                "two new sessions a second that are allowed): markers that keep their names go on, others "
-                "are left out."
+                f"{self._address.text} sends new descriptions of its markers or plates too often ({n} more "
+                "than the two per second that are allowed): only markers whose names stay the same are "
+                "still relayed."
             )
 
     def _take(self, news: CaptureFrame | CaptureDescription | ClockPair | None) -> None:
@@ -265,7 +265,9 @@ class Relay:
         if before is not None:
             if allowed:
                 change = words_of_change(before, description)
-                self._tell(f"{self._address.text} describes its markers or plates again: {change}.")
+                self._tell(
+                    f"{self._address.text} has sent a new description of its markers or plates: {change}."
+                )
             kept = rows_kept(self._waiting, before, description)
             self.counters["frames_not_kept"] += len(self._waiting) - len(kept)
             self._waiting = kept
@@ -328,7 +330,9 @@ class Relay:
                 self._publisher.announce(self._session.forces)
         except StreamError as fault:  # as more than a message holds
             self._session, self._unfit = None, True
-            self._tell(f"{self._address.text}: its description cannot be published: {fault}")
+            self._tell(
+                f"{self._address.text}: its description of markers and plates cannot be published: {fault}"
+            )
             return
         self.counters["sessions"] += 1
         self._times.begin()

@@ -152,7 +152,7 @@ SENTENCES = {
     "clock_jump": "{frames} with a jump in the sender's clock; {detail}.",
     "unknown_session": "{frames} without a known descriptor and dropped; {detail}.",
     "unknown_end": "The end of a session without a known descriptor was ignored: {detail}.",
-    "put_off": "{frames} put off or left unread, as {detail}.",
+    "put_off": "{frames} processed late or skipped, because {detail}.",
     "other_device": "{frames} of a second device, dropped: {detail}; only one device may connect at a time.",
     "other_user": "{frames} of a device of another user of this machine, dropped: {detail}.",
     "session": "A new session {detail} began.",

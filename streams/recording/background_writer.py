@@ -201,7 +201,9 @@ class BackgroundWriter:
         """Close a file that cannot be written any more, and count the messages lost if it was removed."""
         n, gone = self._file.n_message, self._file.is_gone()
         self._tell(
-            f"{self.paths[-1]} {'was removed' if gone else 'cannot be reached'} with {n} messages in it"
+            f"{self.paths[-1]} was removed with {n} messages in it, which are lost"
+            if gone
+            else f"{self.paths[-1]} cannot be reached any more; {n} messages were written to it"
         )
         if gone:
             self.n_lost += n

@@ -114,7 +114,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
             self.n_damaged += 1
             self._named.append(
                 f"the search for the next valid record of {self.path} was given up at byte {self._scan.at}, "
-                "as too much there only looks like records"
+                "because too many bytes there look like records and are none"
             )
         self.cut = not self._scan.ended
 

@@ -44,6 +44,7 @@ N_BUILT = 8
 LAPS = 3
 LIGAMENTS = ("ACL", "PCL", "MCL", "LCL")
 STUDY = """
+# ranges of knee adduction and anterior displacement over one gait cycle
 name = "weights_of_ligaments"
 [analyse.run]
 source = "walker"
@@ -61,6 +62,7 @@ column = "knee_displacements.anterior"
 take = "range"
 """
 PARAMETER = """
+# weight with which the solution method `minimised` keeps the length of the ligament {0} [1/m^2]
 [[parameters]]
 name = "{0}"
 key = "model.methods.minimised.soft.{0}"
@@ -135,14 +137,14 @@ def run() -> list[BenchFigure]:
     """Solve the study on one process and on two, and return the benchmark results."""
     plan = plan_of(STUDY + "".join(map(PARAMETER.format, LIGAMENTS)), ".", "bench study")
     solve_case(plan, 0)  # kernels are compiled and read
-    say("study: in one process")
+    say("study: solving all cases in one process")
     with gc_paused():
         batch = timed(plan, in_this_process())
     laps = []
     for lap in range(LAPS):
-        say(f"study: on two processes, then on one, repetition {lap + 1} of {LAPS}")
+        say(f"study: solving all cases by two processes, then by one; repetition {lap + 1} of {LAPS}")
         laps.append((timed(plan, in_processes(2)), timed(plan, in_processes(1))))
-    say("study: each case with a model of its own")
+    say("study: timing cases for each of which the model is built anew")
     built = built_seconds(plan)
     n = len(batch.rows)
     in_place = float(np.median([row.seconds for row in batch.rows]))

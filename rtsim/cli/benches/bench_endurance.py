@@ -15,7 +15,7 @@ from rtsim.cli.terminal.types import NumberWithin
 @command.command("soak")
 @AS_JSON
 @click.option("--minutes", type=NumberWithin(0.1, 1440.0), default=60.0, show_default=True,
-              help="Length of the run.")  # fmt: skip
+              help="Duration of the run [min].")  # fmt: skip
 def soak(as_json: bool, minutes: float) -> None:
     """Run markers at 200 Hz and forces at 1 kHz through estimator, recorder, monitor window and browser page,
     with subscribers that never read. Reported are lost and late frames, and the memory growth of each

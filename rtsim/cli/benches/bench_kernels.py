@@ -20,7 +20,7 @@ from rtsim.cli.terminal.types import Config, MethodName
 @click.option(
     "--subject", default="", help="Subject of the trial (default: calibrated from the trial itself)."
 )
-@click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each measurement.")
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="Duration of each measurement.")
 def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
     """Measure the speed of the solution methods zero, minimised and prescribed: the kernel alone, and whole
     frames.

@@ -15,7 +15,7 @@ from rtsim.files.output import check_free, write_text
 @command.command("latency")
 @AS_JSON
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Frame rate [Hz].")
-@click.option("--seconds", type=float, default=30.0, show_default=True, help="Length of the run.")
+@click.option("--seconds", type=float, default=30.0, show_default=True, help="Duration of the run [s].")
 @click.option(
     "--method", type=MethodName(), default="minimised", show_default=True, help="Method of the model."
 )
@@ -49,15 +49,15 @@ def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool)
 
     for scheme in only:
         check_of_use(
-            "--only", scheme in doubled_schemes(), f"{', '.join(doubled_schemes())}", "give one of them"
+            "--only", scheme in doubled_schemes(), f"{', '.join(doubled_schemes())}", "give one of these"
         )
-    check_of_use("--quick", not (quick and endurance), "runs without --endurance", "leave out one of them")
+    check_of_use("--quick", not (quick and endurance), "runs without --endurance", "leave out one option")
     click.echo(figures.report("adapters", restarts.run(only) if endurance else run.run(quick, only), as_json))
 
 
 @command.command("paced")
 @AS_JSON
-@click.option("--seconds", type=float, default=60.0, show_default=True, help="Length of the run.")
+@click.option("--seconds", type=float, default=60.0, show_default=True, help="Duration of the run [s].")
 @click.option(
     "--model",
     type=Config("models"),
@@ -80,9 +80,9 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(8.0), default=30.0, show_default=True, help="Duration of a run.")
 @click.option("--frozen", type=NumberWithin(1.0), metavar="SECONDS",
-              help="Instead, measure memory of a window that has stopped, and of its sender.")  # fmt: skip
+              help="Instead, measure the memory of a stopped window, and of its sender.")  # fmt: skip
 @click.option("--replay", type=NumberWithin(0.01), metavar="HOURS",
-              help="Instead, replay hours of walking fast in the window; measure its memory.")  # fmt: skip
+              help="Instead, measure the window's memory in a fast replay of hours of walking.")  # fmt: skip
 @click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="Real-time factor of --replay.")
 def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float | None, speed: float) -> None:
     """Measure the monitor window off screen: redraws, CPU, memory, and its effect on the estimator's loop."""
@@ -166,7 +166,7 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
 @command.command("hostile")
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(0.1, 3600.0), default=10.0, show_default=True,
-              help="Length of each attack.")  # fmt: skip
+              help="Duration of each attack [s].")  # fmt: skip
 @click.option(
     "--only", default="", help="Run only attacks whose name begins with this, such as 3 or 1d; 0: no attack."
 )

@@ -115,7 +115,7 @@ def command(
             check_of_use(
                 f"--{option}",
                 value is None,
-                "models of a person, not to a mandible, which is built with --scan",
+                "the calibration of a person, but with --scan the model of a mandible is built",
             )
         file = Path(trial)
         path = out or file.with_suffix(".mandible.toml")
@@ -169,7 +169,9 @@ def subject_path(trial: str, out: Path | None, live: bool, force: bool) -> Path:
         )
     path = out or Path(trial).with_suffix(".subject.toml")
     if path.suffix != ".toml":
-        raise ConfigError(f"{path} cannot be a subject", where="--out", allowed="a name that ends in .toml")
+        raise ConfigError(
+            f"{path} cannot be the name of a subject file", where="--out", allowed="a name that ends in .toml"
+        )
     check_free(path, overwrite=force)
     return path
 
@@ -308,10 +310,12 @@ def on_surfaces(
 def check_names(path: Path, scan_path: Path) -> None:
     """Raise ConfigError for an impossible name of the model or of the scan."""
     if path.suffix != ".toml":
-        raise ConfigError(f"{path} cannot be a model", where="--out", allowed="a name that ends in .toml")
+        raise ConfigError(
+            f"{path} cannot be the name of a model file", where="--out", allowed="a name that ends in .toml"
+        )
     if scan_path.suffix != ".toml":
         raise ConfigError(
-            f"{scan_path} cannot be a scan", where="--scan",
+            f"{scan_path} cannot be the file of a scan", where="--scan",
             allowed="a .toml file with tables [landmarks] and [markers] (docs/fdk.md)",
             remedy="copy points from other files into this file as NAME = [x, y, z]",
         )  # fmt: skip

@@ -31,7 +31,7 @@ from streams.sockets import DEVICE_ADDRESS
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Run before other programs like --priority first, but without its limit on processor time.",
+    help="Run before other programs as with --priority first, but without limit on processor time.",
 )
 @PRIORITY_OPTION
 @click.option(

@@ -111,7 +111,7 @@ def settings_of_journals(one: Path, other: Path) -> list[str]:
         return []
     settings = [flat(msgspec.to_builtins(run.request.run)) for run in runs]
     told = [
-        f"build of the second file, compared with that of the first: {words}"
+        f"the second file was written by another build of rtsim than the first: {words}"
         for words in differences_of_builds(runs[0].build, runs[1].build)
     ]
     for key in settings[0].keys() | settings[1].keys():

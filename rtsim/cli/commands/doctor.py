@@ -37,9 +37,9 @@ def command(
 
     if subject and not address:
         raise ConfigError(
-            "this option applies to a stream, with which the subject is compared",
+            "a subject can only be compared with a marker stream, and no stream is given",
             where="--subject",
-            remedy="give its ADDRESS",
+            remedy="give the ADDRESS of the stream",
         )
     if subject:
         load_subject(find_config(subject, "subjects"))  # a wrong one is told before listening

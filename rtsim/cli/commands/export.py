@@ -230,7 +230,9 @@ def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, nam
     first, last = float(results.times[0]), float(results.times[-1])
     for t in instants:
         if not first <= t <= last:
-            raise ConfigError(f"{t:g} s", where="--at", allowed=f"{first:g} to {last:g} s of {recording}")
+            raise ConfigError(
+                f"{t:g} s is out of range", where="--at", allowed=f"{first:g} to {last:g} s of {recording}"
+            )
     chosen = instants or np.linspace(first, last, min(N_PICTURE, len(results.times))).tolist()
     meta = results.session.meta
     leg = f"{meta['side']} leg" if meta.get("side") in SIDES else ""

@@ -80,8 +80,8 @@ def _address(name: str, what: str) -> Any:
     "urgently",
     is_flag=True,
     help=(
-        "Run before other programs like --priority first, but without its limit on processor time, and on "
-        "a processor kept awake."
+        "Run before other programs as with --priority first, but without limit on processor time, and on "
+        "a processor that never sleeps."
     ),
 )
 @PRIORITY_OPTION
@@ -96,8 +96,9 @@ def _address(name: str, what: str) -> Any:
     "source",
     type=MarkerSource(),
     metavar="SOURCE",
-    help="Markers, if the config has [markers]: walker (the built-in simulated gait), a file, or "
-    "tcp://HOST:PORT (default: the source of its run config).",
+    help="Where the person's markers come from, if CONFIG has a table [markers]: walker (the built-in "
+    "simulated gait), a file, or tcp://HOST:PORT (default: the source that the run config in [markers] "
+    "states).",
 )
 @bind_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")

@@ -63,7 +63,11 @@ def command() -> None:
 @click.option("--no-plot", is_flag=True, help="Draw no picture.")
 @PERSON_OPTION
 @file_options
-@click.option("--force", is_flag=True, help="Replace a map or a picture that already exists.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Replace the files of the marker map and of its picture if they exist already.",
+)
 def new(
     static: Path,
     out: Path | None,
@@ -87,7 +91,7 @@ def new(
     path = out or static.with_suffix(SUFFIX)
     if path.suffix != ".toml":
         raise ConfigError(
-            f"{path} cannot be written as a marker map", where="--out", allowed="a name that ends in .toml"
+            f"{path} cannot be the name of a marker map", where="--out", allowed="a name that ends in .toml"
         )
     check_free(path, overwrite=force)
     paper = paper_of_map(path, plot, no_plot, force)
@@ -219,8 +223,9 @@ def draw(paper: Paper, static: Path, found: LabProposal) -> None:
         kind = role.certainty if role else "followed" if name in followed else "none"
         markers.append(DrawnMarker(name, role.role if role else "", side, place, kind))
     colours = {
-        CERTAIN: ("good", "name and position agree"), BY_PLACE: ("accent", "by position or name alone"),
-        UNSURE: ("bad", "unsure"), "followed": ("text_dim", "marker without a role, followed in motion"),
+        CERTAIN: ("good", "role by name and position"),
+        BY_PLACE: ("accent", "role by position or name alone"),
+        UNSURE: ("bad", "role unsure"), "followed": ("text_dim", "marker without a role, followed in motion"),
         "none": ("occluded", "not used"),
     }  # fmt: skip
     save_markers(paper, f"{static.name}: proposed roles of markers", markers, colours)

@@ -258,8 +258,8 @@ def check_captured_forces(run: RunConfig) -> None:
     if is_capture(run.forces) and run.forces != run.source:
         raise ConfigError(
             f"{run.forces!r} is not the same capture system as the source {run.source!r}", where="--forces",
-            remedy="give the same address for both, or relay the second system with `rtsim connect` and "
-                "give the address of the relay",
+            remedy="give the same address for both, or start `rtsim connect` for the system of the forces, "
+                   "which publishes its data as a stream, and give the address of this stream",
         )  # fmt: skip
 
 

@@ -82,7 +82,7 @@ def check_toml(out: Path) -> None:
     """Raise ConfigError for a file name with the suffix of another format than TOML."""
     if out.suffix.lower() != ".toml":
         raise ConfigError(
-            f"{out.name} cannot be written as a file of norms",
+            f"{out.name} cannot be the name of a file of norms",
             where="--out",
             allowed="a name that ends in .toml",
         )

@@ -33,7 +33,8 @@ FORMATS = ("png", "svg", "pdf")
 @click.option(
     "--recording",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Markers (.mcap, .c3d, .trc), or the joints of a lift (paper 004), instead of the data of rtsim.",
+    help="Measured data, in place of those that rtsim contains or generates: markers (.mcap, .c3d, .trc), or "
+    "for paper 004 joint angles and moments of a lifting movement (.mcap, .mot, .sto, .csv).",
 )
 @click.option(
     "--static",

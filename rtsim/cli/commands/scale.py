@@ -33,11 +33,13 @@ STATURES_MM, PER_SQUARE = (500.0, 2500.0), (8.0, 120.0)
 )
 @PERSON_OPTION
 @click.option("--mass", "mass_kg", type=float, help="Mass of the person [kg], instead of the setup's.")
-@click.option("--stature", "stature_mm", type=float, help="Stature of the person [mm], for planar_body.")
+@click.option(
+    "--stature", "stature_mm", type=float, help="Stature of the person [mm], for the model planar_body."
+)
 @click.option(
     "--sex",
     type=click.Choice(["male", "female"]),
-    help="Sex of the person, for the proportions of planar_body.",
+    help="Sex of the person, for the body proportions of the model planar_body.",
 )
 @click.option(
     "--out",
@@ -76,7 +78,9 @@ def command(
     suffix = out.suffix.lower()
     if suffix not in SUFFIXES:
         raise ConfigError(
-            f"{out} cannot be written as a model", where="--out", allowed="a name that ends in .osim or .toml"
+            f"{out} cannot be the name of a model file",
+            where="--out",
+            allowed="a name that ends in .osim or .toml",
         )
     if suffix == OPENSIM and model.suffix.lower() != OPENSIM:
         raise ConfigError(
@@ -143,7 +147,7 @@ def body_of(
         raise ConfigError(
             f"{NAME} is made from the sex, mass and stature of a person",
             where=lacking[0],
-            remedy="give all three",
+            remedy="give --sex, --mass and --stature",
         )
     if static is not None:
         raise ConfigError(f"{NAME} does not use markers", where="--static", remedy="leave it out")

@@ -49,7 +49,7 @@ def command(name: str | None, out: Path | None, force: bool) -> None:
         return
     if out.suffix != ".toml":
         raise ConfigError(
-            f"{out} cannot be written as a config", where="--out", allowed="a name that ends in .toml"
+            f"{out} cannot be the name of a config file", where="--out", allowed="a name that ends in .toml"
         )
     check_free(out, overwrite=force)
     write_text(out, text)

@@ -61,8 +61,8 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
     "--forces",
     multiple=True,
     type=FILE,
-    help="Force plates, one file for each trial (default: its C3D file, or a file with the name of the "
-    "trial).",
+    help="Force plates, one file for each trial (default: the C3D file of the trial, or a file with the "
+    "name of the trial).",
 )
 @click.option(
     "--plate",
@@ -258,7 +258,9 @@ def check_options(
     if out is not None:
         if out.suffix.lower() != ".toml":
             raise ConfigError(
-                f"{out} cannot be written as a model", where="--out", allowed="a name that ends in .toml"
+                f"{out} cannot be the name of a model file",
+                where="--out",
+                allowed="a name that ends in .toml",
             )
         check_free(out, overwrite=force)
 

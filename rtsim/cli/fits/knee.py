@@ -70,7 +70,9 @@ def command(
     if out is not None:
         if out.suffix.lower() != ".toml":
             raise ConfigError(
-                f"{out} cannot be written as a model", where="--out", allowed="a name that ends in .toml"
+                f"{out} cannot be the name of a model file",
+                where="--out",
+                allowed="a name that ends in .toml",
             )
         check_free(out, overwrite=force)
     elif force:

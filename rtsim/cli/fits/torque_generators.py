@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     "within",
     type=float,
     metavar="PART",
-    help="Keep activations within this distance of the EMG in every frame, instead of below its peaks; "
-    "antagonists with EMG can then co-contract.",
+    help="Largest deviation of activations from the EMG in every frame (1 = a maximum contraction), instead "
+    "of the limit by the peaks of the EMG; antagonists with EMG can then co-contract.",
 )
 @click.option(
     "--t-pe-max",

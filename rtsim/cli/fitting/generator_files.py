@@ -98,7 +98,7 @@ def check_config_name(out: Path) -> None:
     """Raise ConfigError for a name of the output file that no command could read as a config."""
     if out.suffix.lower() != ".toml":
         raise ConfigError(
-            f"{out} cannot be written as a set of generators",
+            f"{out} cannot be the name of a file of torque generators",
             where="--out",
             allowed="a name that ends in .toml",
         )

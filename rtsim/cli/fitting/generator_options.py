@@ -180,8 +180,9 @@ def check_together(said: Said) -> None:
             raise ConfigError(f"this option contradicts {other}: {why}", where=option, remedy="leave one out")
     if said.within is not None and not 0.0 < said.within <= 1.0:
         raise ConfigError(
-            f"{said.within:g} is out of range", where="--emg-within", allowed="a distance above 0, up to 1"
-        )
+            f"{said.within:g} is out of range", where="--emg-within",
+            allowed="a deviation from the EMG above 0, up to 1 (1 = a maximum contraction)",
+        )  # fmt: skip
 
 
 def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> dict[str, IsometricTorque]:

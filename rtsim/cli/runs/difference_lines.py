@@ -33,7 +33,7 @@ def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: s
             words += f" ({found.most.label}, {found.most.time:.6g} s)" if found.most.label else ""
             words += f", RMS difference {found.rms:.3g}{unit}, peak of the quantity {found.peak:.3g}{unit}"
         if found.n_lacking:
-            words += f"; {found.n_lacking} values exist in only one of the two"
+            words += f"; {found.n_lacking} values exist in only one of the two files"
         lines.append(words)
     if len(differing) > MOST_LINES:
         lines.append(f"  and {len(differing) - MOST_LINES} more quantities")

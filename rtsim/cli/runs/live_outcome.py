@@ -21,8 +21,8 @@ def check_recorded(record: Path | None) -> None:
         raise ConfigError(
             "the run is over and there is no recording: its recorder had not begun, or could not write",
             where=str(record),
-            remedy="read the messages of the recorder; on a busy machine keep a core free for it, or "
-            "`rtsim record` the results from the start",
+            remedy="read the messages of the recorder; on a busy machine keep a processor core free for it, "
+            "or record the results with `rtsim record`, started before the run",
         )
 
 
@@ -44,7 +44,8 @@ def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
     return ConfigError(
         f"none of {summary['frames']} frames gave usable results ({words})" + (f": {why}" if why else ""),
         where=source,
-        remedy="check that the markers of the person are in the stream, and that the subject is theirs",
+        remedy="check that the markers of the person are in the stream, and that the subject file belongs to "
+        "this person",
     )
 
 

@@ -159,10 +159,12 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
     """
     wrong = {
         "--operator": (asking.operator and (asking.offline or not asking.method),
-                       "an operator can judge runs with the device only, not simulations or the "
+                       "an operator can judge runs with the device only, not simulations (--offline) or the "
                        "numbers of --validate"),
-        "--auto dial": (asking.method == "dial" and asking.offline, "settings that the operator dials can "
-                                                                    "only be tried with the device"),
+        "--auto dial": (asking.method == "dial" and asking.offline, "with dial an operator sets the "
+                                                                    "parameters by hand on the running "
+                                                                    "device, which --offline (simulation "
+                                                                    "alone) does not have"),
         "--processes, --together": ((options["processes"] or options["together"]) and not asking.offline,
                                     "only with --offline can several settings be tried at the same time"),
         "--blocks": (options["blocks"] and asking.method, "the option applies only to --validate"),
@@ -170,8 +172,9 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
         "--plot": (options["plot"] and (not asking.method or len(parameters.names) < 2),
                    "the figure shows the cost over two parameters and needs --auto"),
         "--file": (not asking.method and (asking.file is None or not asking.file.exists()),
-                   f"there is no {asking.file}; --validate needs the file of a search" if asking.file
-                   else "--validate needs --file, the file of a search"),
+                   f"there is no file {asking.file}; --validate needs the result file of a tuning search "
+                   "(--auto)" if asking.file
+                   else "--validate needs --file, the result file of a tuning search (--auto)"),
         "--over": (over_s is not None and (asking.offline or not 0.0 <= over_s <= LONGEST_RAMP_S),
                    f"parameters of a running model can change over 0 to {LONGEST_RAMP_S:g} s"),
     }  # fmt: skip
@@ -284,7 +287,8 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
     for key in ("config", "method", "seed", "parameters", "cost", "together"):
         if getattr(kept, key) != getattr(new, key):
             raise ConfigError(
-                f"{key} is {getattr(kept, key)!r} in the file and {getattr(new, key)!r} by these options",
+                f"the search in the file has {key} = {getattr(kept, key)!r}, but the options have "
+                f"{getattr(new, key)!r}",
                 where=str(asking.file),
                 remedy="give the same options, or the name of a new file",
             )  # fmt: skip

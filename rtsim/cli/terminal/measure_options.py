@@ -44,16 +44,22 @@ MEASURE_OPTIONS = (
         help="Measures of the person that the recording does not store: .toml, or .vsk and .mp of Vicon.",
     ),
     click.option(
-        "--knee-width", "knee_width_mm", type=BothLegs(), help="Width of the knee between the epicondyles."
+        "--knee-width",
+        "knee_width_mm",
+        type=BothLegs(),
+        help="Width of the knee between the epicondyles [mm].",
     ),
     click.option(
-        "--ankle-width", "ankle_width_mm", type=BothLegs(), help="Width of the ankle between the malleoli."
+        "--ankle-width",
+        "ankle_width_mm",
+        type=BothLegs(),
+        help="Width of the ankle between the malleoli [mm].",
     ),
     click.option(
         "--leg-length",
         "leg_length_mm",
         type=BothLegs(),
-        help="Length of the leg from the ASIS to the medial malleolus.",
+        help="Length of the leg from the ASIS to the medial malleolus [mm].",
     ),
     click.option(
         "--marker-diameter",

@@ -42,14 +42,14 @@ OF_NAME = "a .toml file, or the name of one that comes with rtsim"
 FILE_OPTIONS = (
     click.option(
         "--units",
-        help="Unit of length of files that state it wrongly (markers, static trial, plates; points of "
-        "--forces, unless the feet show another): m, cm, mm, dm, in, ft. After a comma, the unit of the "
-        "plates' moments: Nm, Ncm, Ndm, Nmm, kNm (mm,Nm, or ,Nm alone).",
+        help="True unit of length of files that state a wrong one (markers, static trial, plates; points of "
+        "--forces, unless the feet show another unit): m, cm, mm, dm, in, ft. After a comma, the unit of the "
+        "plates' moments: Nm, Ncm, Ndm, Nmm, kNm (such as mm,Nm, or ,Nm alone).",
     ),
     click.option(
         "--up",
-        help="Axis that points up in files that state it wrongly: X, Y, Z, -X, -Y, -Z; for --forces, "
-        "the axis along which they act.",
+        help="Axis that points up, for files that state a wrong one: X, Y, Z, -X, -Y, -Z; for --forces, "
+        "the axis along which the vertical forces act.",
     ),
 )
 
@@ -177,9 +177,8 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(COLUMNS),
         default=COLUMNS[0],
         show_default=True,
-        help="Columns of tables: all (in a .mot file motion, moments and powers), the motion, or only "
-        "moments "
-        "and powers of both legs or of one, in the frames in which they are known.",
+        help="Columns of tables: all, motion, or kinetics (moments and powers of both legs or of one, in the "
+        "frames in which they are known). In a .mot file, `all` writes motion, moments and powers.",
     )(function)
     return click.option(
         "--frames",
@@ -313,7 +312,8 @@ def pressed_as_loads_say(run: RunConfig) -> RunConfig:
     loads = read_external_loads(run.forces)
     if not is_file(loads.forces):
         raise ConfigError(
-            f"the datafile {str(loads.forces)!r} that it names does not exist", where=run.forces,
+            f"these external loads name the datafile {str(loads.forces)!r}, which does not exist",
+            where=run.forces,
             remedy="put that file there, or correct the name",
         )  # fmt: skip
     if run.plates.feet or not brings_markers(run, load_model(run.model)):

@@ -22,8 +22,9 @@ Command = TypeVar("Command", bound=Callable)
 CURVES_OPTION = click.option(
     "--curves", metavar="NAMES", default="",
     callback=lambda context, _option, names: named_curves(context, names),
-    help="Curves of the figure: fields (joint_moments), kinds (angles,moments,powers), joints (knee), "
-    "quantities (knee_flexion), one side of them (knee_flexion_r), or all; separated by commas.",
+    help="Names of the curves to draw, separated by commas: all, a result field (joint_moments), a kind of "
+    "quantity (angles, moments, powers), a joint (knee), a quantity (knee_flexion), or a quantity of one "
+    "side (knee_flexion_r).",
 )  # fmt: skip
 
 
@@ -87,7 +88,9 @@ def draw_results(paper: Paper, results: Results, name: str, chosen: str = "") ->
     meta = results.session.meta
     drawn = panels_of_results(results, chosen)
     if not drawn.panels:
-        raise ConfigError("no curve has a value", where=paper.option, remedy="choose others with --curves")
+        raise ConfigError(
+            "no curve has a value", where=paper.option, remedy="choose other curves by --curves"
+        )
     title = f"{name}: {in_full(meta.get('method'), meta.get('chosen', ()))}{legs_of(results, drawn)}"
     draw_panels(paper, title, drawn)
     for note in drawn.left_out:
@@ -103,7 +106,7 @@ def draw_panels(paper: Paper, title: str, drawn: FigureContent) -> None:
     for path in written:
         click.echo(f"wrote {path}", err=True)
     if len(written) and (after := page_path(paper.path, len(written))).exists():
-        tell(f"{after} is not a page of this figure: it remains from an earlier one")
+        tell(f"{after} is not a page of this figure: it remains from an earlier figure")
 
 
 def legs_of(results: Results, drawn: FigureContent) -> str:

@@ -100,7 +100,9 @@ def check_twins(addresses: Mapping[str, str]) -> None:
         twins = [other for other in options[:k] if addresses[other] == address]
         if twins and not address.endswith((":0", ":*")):
             raise ConfigError(
-                f"{address} is taken by {twins[0]} already", where=option, remedy="give it a port of its own"
+                f"{address} is taken by {twins[0]} already",
+                where=option,
+                remedy=f"give {option} another port",
             )
 
 

@@ -98,15 +98,16 @@ class Station(Place, forbid_unknown_fields=True, frozen=True):
     def __post_init__(self) -> None:
         if self.over and (self.segment or self.within or self.moving or self.of_subject):
             raise ValueError(
-                f"a station of the path goes over the surface {self.over} and also has a position; split it "
-                "into two stations"
+                f"a station of the muscle path has both a position and `over` (the surface {self.over}, "
+                "round which the muscle goes); split it into two stations"
             )
         if self.moving and (self.within or self.of_subject or any(self.offset_mm)):
             raise ValueError("a moving point has only the keys segment and moving; remove the other keys")
         if self.side is not None and not (self.over and any(self.side)):
             raise ValueError(
-                "`side` applies only to a station of the path that goes over a surface, and cannot be [0, "
-                "0, 0]; remove the key, or correct it"
+                "`side` (a vector to that side of a surface on which the muscle goes round it) applies only "
+                "to a station of the path with `over`, and cannot be [0, 0, 0]; remove the key, or correct "
+                "it"
             )
         if (self.yields or self.passing) and not self.over:
             raise ValueError(

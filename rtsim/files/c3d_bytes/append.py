@@ -63,8 +63,8 @@ def widened_file(
     """
     if layout.n_point + len(points) > MOST_POINTS:
         raise ConfigError(
-            f"the file would contain {layout.n_point + len(points)} points", where=section.where,
-            allowed=f"up to {MOST_POINTS}",
+            f"with the results the file would contain {layout.n_point + len(points)} points",
+            where=section.where, allowed=f"up to {MOST_POINTS}",
         )  # fmt: skip
     order = ">" if section.words.code == MIPS else "<"
     (data_start,) = struct.unpack_from(f"{order}H", data, 16)

@@ -179,7 +179,7 @@ def _moment(stems: Sequence[str], by_plain: dict[str, str], axes: str, name: str
     if lacking:
         raise ConfigError(
             f"the moment of {name!r} lacks a component: {', '.join(lacking)}", where=where,
-            allowed="three components or none", remedy="export the file again, or remove the others",
+            allowed="three components or none", remedy="export again, or remove the other components",
         )  # fmt: skip
     if len(there) > 1:
         raise ConfigError(
@@ -201,7 +201,7 @@ def _named(columns: Sequence[str], named: Sequence[ForceColumns], where: str) ->
             if begins and len(found[what]) != 3:
                 raise ConfigError(
                     f"{len(found[what])} columns begin with {begins!r}, a {what}_identifier",
-                    where=where, allowed="three: x, y, z", remedy="correct the identifier or the columns",
+                    where=where, allowed="three columns: x, y, z", remedy="correct identifier or columns",
                 )  # fmt: skip
         plain = re.sub(r"_?v?$", "", wanted.force) or "force"
         flat = re.fullmatch(r"f(\d+)", plain, re.IGNORECASE)
@@ -328,8 +328,8 @@ def _moments(
         factor = newton_metres_per_unit(asked) or 1.0
         if factor * arm > LONGEST_ARM:
             raise ConfigError(
-                f"in the unit {asked} of --units, the moments would correspond to lever arms of the "
-                f"forces of {factor * arm:.4g} m", where=where, allowed=f"up to {LONGEST_ARM:g} m",
+                f"the unit {asked} of moments in --units is probably wrong: the forces would have lever "
+                f"arms of {factor * arm:.4g} m", where=where, allowed=f"up to {LONGEST_ARM:g} m",
                 remedy="leave out the unit of moments in --units, or give the correct unit, such as ,Nmm",
             )  # fmt: skip
         return factor, [f"unit of the moments: {asked}, as requested by --units"]

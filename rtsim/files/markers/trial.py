@@ -118,8 +118,8 @@ def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequen
         return f"{said}; a later marker of this name was renamed {renamed}"
     has = f"has data in {count_of(seen[index], 'frame')}" if seen[index] else "has no data"
     return (
-        f"{said}; the marker with data in {count_of(seen[keeper], 'frame')} kept the name, and another "
-        f"marker, which {has}, was renamed {renamed}"
+        f"{said}; the one with data in {count_of(seen[keeper], 'frame')} kept it, and another marker of this "
+        f"name, which {has}, was renamed {renamed}"
     )
 
 

@@ -128,9 +128,9 @@ def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collec
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:
             joint.node.fail(
-                f"the coordinate {coordinate.name} of this joint is locked, prescribed or used elsewhere in "
-                "the model, but rtsim describes the rotation of an ellipsoidal joint by a quaternion instead "
-                "of these coordinates, so it can apply neither a lock nor another use of one of them",
+                f"the coordinate {coordinate.name} of this ellipsoidal joint is locked, prescribed or used "
+                "by another element of the model; rtsim supports none of this, because it describes the "
+                "rotation of such a joint by a quaternion, without these coordinates",
                 remedy="unlock the coordinate, and remove the constraints and path points that refer to it",
             )
     turned = ", and the joint starts without a rotation" if any(c.default for c in joint.coordinates) else ""

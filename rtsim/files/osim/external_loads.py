@@ -49,7 +49,7 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
     if forces is None:
         loads.fail(
             "the file does not name a datafile",
-            remedy="write there the name of the file that contains the forces (.mot, .sto)",
+            remedy="write the name of the file with the forces (.mot, .sto) into the element datafile",
         )
     holder = loads.child("objects")
     bodies: dict[str, None] = {}

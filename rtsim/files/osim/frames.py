@@ -95,7 +95,7 @@ class OsimFrames:
         bodies: dict[str, Node] = {}
         for body in model.members("BodySet"):
             if body.name in bodies:
-                body.fail("there is a second body of this name", remedy="rename one of them")
+                body.fail("there is a second body of this name", remedy="rename one of the two bodies")
             bodies[body.name] = body
         bodies.pop(GROUND, None)
         self = cls(bodies)

@@ -23,9 +23,9 @@ def read_markers(nodes: Sequence[Node], frames: OsimFrames) -> list[Table]:
             node.document.note(f"{node.label}: this element is not a marker and was left out")
             continue
         if not node.name:
-            node.fail("a marker without name", remedy="give it one")
+            node.fail("a marker has no name", remedy="give the marker a name")
         if node.name in seen:
-            node.fail("there is a second marker of this name", remedy="rename one of them")
+            node.fail("there is a second marker of this name", remedy="rename one of the two markers")
         seen.add(node.name)
         frame = frames.named(
             node, f"/markerset/{node.name}", "socket_parent_frame", "socket_parent", "parent_frame", "body"

@@ -98,7 +98,10 @@ def read_measurement(node: Node) -> Measurement:
     for pair in node.members("MarkerPairSet"):
         names = pair.text("markers").split()
         if len(names) != 2 or names[0] == names[1]:
-            pair.fail(f"the pair has the markers {' '.join(names) or 'none'}", allowed="two different names")
+            pair.fail(
+                f"this pair consists of the markers {' '.join(names) or 'none'}",
+                allowed="two different names",
+            )
         pairs.append((names[0], names[1]))
     bodies = []
     for body in node.members("BodyScaleSet"):

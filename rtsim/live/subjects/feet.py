@@ -45,7 +45,8 @@ def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
         raise ConfigError(
             f"gravity in the model is along ({x:g}, {y:g}, {z:g}), but force plates need a ground "
             "whose Y axis is up",
-            where=f"model {spec.name}", remedy="remove the forces, or rotate the model",
+            where=f"model {spec.name}", remedy="leave the force plates out, or rotate the model so that its "
+                                               "gravity is along -Y",
         )  # fmt: skip
     if run.plates.borne_by:
         check_bodies(run.plates.borne_by, spec)

@@ -251,7 +251,8 @@ def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = Fal
     if not so_far.n_wanted:
         return ConfigError(
             "no frame has arrived", where=where,
-            remedy="start the sender, check host and port, and that a firewall lets them through",
+            remedy="start the program that sends the markers; check its host and port, and whether a "
+                "firewall blocks its data",
         )  # fmt: skip
     if so_far.missing:
         what = f"{name_some(list(so_far.missing))} not seen"

@@ -109,7 +109,11 @@ def _cut(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> list[s
             if at == end:
                 faults.append(f"the forces {said} at {loads.times[at]:.2f} s {bears}")
             else:
-                faults.append(f"the force is not known at {loads.times[before]:.2f} s {bears}")
+                faults.append(
+                    f"the force is not known at {loads.times[before]:.2f} s, one frame "
+                    f"{'before' if before < at else 'after'} a frame in which {name} bears "
+                    f"{normal[at]:.0f} N, so the footstep is incomplete"
+                )
     return faults
 
 

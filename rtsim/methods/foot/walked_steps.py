@@ -126,9 +126,11 @@ def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
     """
     found = sorted(set(sides))
     if len({label for label, _ in found}) < len(found) or len({side for _, side in found}) < len(found):
-        said = ", ".join(f"the foot labelled {label} was used as a {side} foot" for label, side in found)
+        said = ", ".join(
+            f"markers of the foot labelled {label} lie as on a {side} foot" for label, side in found
+        )
         raise ConfigError(
-            f"successive steps disagree on the side of a foot: {said}", where=where,
+            f"the steps disagree on which foot is the left and which the right: {said}", where=where,
             remedy="check medial and lateral, and right and left, of the labels of the feet",
         )  # fmt: skip
 

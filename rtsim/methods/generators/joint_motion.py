@@ -170,7 +170,7 @@ def gathered(
     steps = np.diff(times)
     if len(times) < FEWEST or not ((steps >= SHORTEST_S) & np.isfinite(steps)).all():
         raise ConfigError(
-            "the times cannot be those of a motion", where=str(path),
+            "the times of the motion are too few or do not increase", where=str(path),
             allowed=f"times that increase, and at least {FEWEST} rows",
         )  # fmt: skip
     found, rows, told = [], [], list(notes)

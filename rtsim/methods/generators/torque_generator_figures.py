@@ -33,8 +33,8 @@ def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
     of Millard et al. 2019), and activation over angle (as figure 4).
     """
     found = []
-    for words, x in (("before", np.array(fit.placed.fit)), ("after", fit.x)):
-        found += [angle_plane(fit, x, words), speed_plane(fit, x, words)]
+    for when, x in (("before", np.array(fit.placed.fit)), ("after", fit.x)):
+        found += [angle_plane(fit, x, when), speed_plane(fit, x, when)]
     assert fit.before is not None
     assert fit.after is not None
     theta = np.degrees(fit.flexion)
@@ -42,7 +42,7 @@ def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
     return [
         *found,
         FigurePanel(
-            title="activation needed",
+            title="activation that the motion needs",
             unit="1",
             x_title="flexion [deg]",
             x=theta,
@@ -82,12 +82,12 @@ def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion
     return x, curves
 
 
-def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
+def angle_plane(fit: FittedGenerator, x: Array, when: str) -> FigurePanel:
     """Return the panel of torque over the angle of the joint: the greatest torque of the generator, at rest
     and while lengthening, its passive torque, and the torque that the motion demands.
 
     x : (5,) parameters with which the curves are drawn
-    words : end of the title, "before" or "after" (the fit)
+    when : "before" or "after" the fit, for the title
     """
     span = MARGIN * max(np.ptp(fit.theta), 0.1)
     grid = np.linspace(fit.theta.min() - span, fit.theta.max() + span, N_GRID)
@@ -98,14 +98,14 @@ def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     most = max(MOST_SHOWN, float(fit.demand.max()) / strength)
     passive = strength * np.where(still[:, 2] <= most, still[:, 2], np.nan)
     on_grid = {
-        "active plus passive torque, speed 0": strength * still[:, 0] * still[:, 1] + passive,
-        f"active plus passive torque, {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
+        "active plus passive torque at speed 0": strength * still[:, 0] * still[:, 1] + passive,
+        f"active plus passive torque while {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
         "passive": passive,
     }
     of_joint = np.degrees(fit.placed.joint.flexion_of(grid))
     along, curves = side_by_side(of_joint, np.degrees(fit.flexion), on_grid, {"motion": fit.demand})
     return FigurePanel(
-        title=f"{fit.placed.name.replace('_', ' ')}, {words} the fit",
+        title=f"{fit.placed.name.replace('_', ' ')} torque {when} the fit",
         unit="N m",
         x_title="flexion [deg]",
         x=along,
@@ -114,12 +114,12 @@ def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     )
 
 
-def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
+def speed_plane(fit: FittedGenerator, x: Array, when: str) -> FigurePanel:
     """Return the panel of active torque over speed, relative to the strength tau_o: that of the motion
     (Millard et al. 2019, eq. 13), and the greatest possible.
 
     x : (5,) parameters with which the curves are drawn
-    words : end of the title, "before" or "after" (the fit)
+    when : "before" or "after" the fit, for the title
     """
     strength = fit.placed.spec.strength_Nm * float(x[4])
     parts = parts_at(fit.placed, x, fit.theta, fit.omega)
@@ -132,10 +132,10 @@ def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     along, curves = side_by_side(
         of_joint,
         of_motion,
-        {"greatest torque, at the optimal angle": able[:, 0] * able[:, 1]},
+        {"greatest active torque, at the optimal angle": able[:, 0] * able[:, 1]},
         {"motion": active},
     )
-    title = f"active torque, {words} the fit"
+    title = f"active torque {when} the fit"
     return FigurePanel(
         title=title,
         unit="fraction of the isometric torque",

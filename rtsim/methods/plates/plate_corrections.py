@@ -45,12 +45,24 @@ LENGTHS = {
 }
 """Factor that corrects lengths -> their true unit, and the unit as which they were read."""
 ARRANGED = (
-    ([2, 1, 0], (1.0, 1.0, 1.0), "as if X and Z were exchanged"),
-    ([0, 1, 2], (-1.0, 1.0, 1.0), "as if X had the opposite sign"),
-    ([0, 1, 2], (1.0, 1.0, -1.0), "as if Z had the opposite sign"),
-    ([0, 1, 2], (-1.0, 1.0, -1.0), "rotated by 180 degrees about the vertical"),
-    ([2, 1, 0], (1.0, 1.0, -1.0), "rotated by 90 degrees about the vertical"),
-    ([2, 1, 0], (-1.0, 1.0, 1.0), "rotated by 270 degrees about the vertical"),
+    ([2, 1, 0], (1.0, 1.0, 1.0), "the centres of pressure seem to have X and Z exchanged"),
+    ([0, 1, 2], (-1.0, 1.0, 1.0), "the centres of pressure seem to have the wrong sign of X"),
+    ([0, 1, 2], (1.0, 1.0, -1.0), "the centres of pressure seem to have the wrong sign of Z"),
+    (
+        [0, 1, 2],
+        (-1.0, 1.0, -1.0),
+        "the centres of pressure seem to be rotated by 180 degrees about the vertical",
+    ),
+    (
+        [2, 1, 0],
+        (1.0, 1.0, -1.0),
+        "the centres of pressure seem to be rotated by 90 degrees about the vertical",
+    ),
+    (
+        [2, 1, 0],
+        (-1.0, 1.0, 1.0),
+        "the centres of pressure seem to be rotated by 270 degrees about the vertical",
+    ),
 )
 """Order and signs of the components X, Y, Z that correct points, and description of the mistake."""
 
@@ -291,7 +303,7 @@ def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float
         points = contact.centre[:, p][:, order] * signs
         yield (
             contact.under(p, *moved(contact, p, points)), "exchanged",
-            f"The centres of pressure of {name} look {said}: correct them where the file is made.",
+            f"Force plate data of {name}: {said}. Correct them where the file is made.",
         )  # fmt: skip
 
 

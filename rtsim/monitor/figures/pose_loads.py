@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-MUSCLE, PLATE, FOOT, DEVICE = "muscle", "plate: 1 m = 1 kN", "foot contact: 1 m = 1 kN", "device"
+MUSCLE, DEVICE = "muscle", "device"
+PLATE, FOOT = "plate force (arrow of 1 m: 1 kN)", "foot contact force (arrow of 1 m: 1 kN)"
 """Names of the loads in the key of the figure."""
 ARROWS = (
     (PLATE, "plate_centres", "plate_forces"),

@@ -20,7 +20,10 @@ from rtsim.papers.paper_000.jaw_runs import JawTask, task_of
 from rtsim.papers.paper_000.printed_tables import AXES, METRICS, TABLE_1, TABLE_2, TASKS
 from streams.messages import Status
 
-OTHER_SUBJECT = "from the synthetic jaw: the scan and the motion of the paper's subject are not public"
+OTHER_SUBJECT = (
+    "the values of rtsim are from the synthetic jaw: the scan and the motion of the subject of Andersen et "
+    "al. (2017) are not public"
+)
 JAW_DATA = (
     "motion of the built-in synthetic jaw, which neither model generated, filtered as in a live run; five "
     "cycles"
@@ -111,11 +114,14 @@ def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
     return [
         Comparison(f"{task}: POP, largest ML displacement of the midpoint of both condyles", "mm", 0.0,
                    float(np.abs(middle).max()),
-                   StatedBound("no movement along the medial-lateral axis", high=1e3 * ROUNDING)),
+                   StatedBound("stated by Andersen et al. (2017): no movement along the "
+                               "medial-lateral axis", high=1e3 * ROUNDING)),
         Comparison(f"{task}: number of frames without equilibrium", "1", 0.0, float(lost),
-                   StatedBound("the paper finds alpha such that the residual force f is zero", high=0.0)),
+                   StatedBound("stated by Andersen et al. (2017): alpha is found such that the "
+                               "residual force f is zero", high=0.0)),
         Comparison(f"{task}: FDK, largest residual force", "N", 0.0, left,
-                   StatedBound("the residual force f is zero, to the tolerance of a run", high=TOLERANCE_N)),
+                   StatedBound("stated by Andersen et al. (2017): the residual force f is zero; here "
+                               "to the tolerance of a run", high=TOLERANCE_N)),
     ]  # fmt: skip
 
 
@@ -133,9 +139,12 @@ def force_bounds(task: str, own: JawTask) -> list[Comparison]:
         Comparison(f"{task}: POP, largest activation of the contact elements", "%", "below 0.5",
                    100.0 * float(pressed.max()) / STRENGTH_N, StatedBound("POP model", high=MOST_ACTIVE)),
         Comparison(f"{task}: POP, largest pulling force of the contact elements", "N", 0.0,
-                   max(0.0, -float(pressed.min())), StatedBound("contact elements can only push", high=0.0)),
+                   max(0.0, -float(pressed.min())), StatedBound("stated by Andersen et al. (2017): "
+                                                                "contact elements can only push", high=0.0)),
         Comparison(f"{task}: POP, angle between the slope of the force and that of the planes", "deg", 0.0,
-                   float(np.abs(slope - SLOPE_DEG).max()), StatedBound("planes slope by 30 deg", high=1e-2)),
+                   float(np.abs(slope - SLOPE_DEG).max()), StatedBound("stated by Andersen et al. "
+                                                                       "(2017): planes slope by 30 "
+                                                                       "deg", high=1e-2)),
     ]  # fmt: skip
 
 
@@ -180,7 +189,11 @@ ITEMS = tuple(
         kernels=KERNELS,
     )
     for number, title, compute in (
-        ("1", "joint kinematics of both models, compared with the measurement", table_1),
+        (
+            "1",
+            "joint kinematics of the point-on-plane and the FDK model, compared with the measurement",
+            table_1,
+        ),
         ("2", "forces of the point-on-plane model, compared with force-dependent kinematics", table_2),
     )
 )

@@ -55,11 +55,17 @@ SECONDS = {"friction": 180.0, "pressure": 164.0, "force": 10.0, "validation": 82
 QUANTITIES = {"normal": "normal force", "friction": "friction force", "spin": "free moment",
               "cop": "COP", "pressure": "pressure"}  # fmt: skip
 PERCENT = 100.0
-OTHER_FOOT = "from a synthetic foot, whose parameters differ from those of the thesis' subject"
-MACHINE = "from another machine and method; `rtsim bench foot-fit` compares rtsim's times with targets"
-ENDS = "the thesis used the best of ten initial guesses and does not say where the other searches ended"
+OTHER_FOOT = (
+    "the value of rtsim is from a synthetic foot, whose parameters differ from those of the subject of Brown "
+    "(2017)"
+)
+MACHINE = (
+    "times of Brown (2017) are from another machine and method; `rtsim bench foot-fit` compares rtsim's "
+    "times with targets"
+)
+ENDS = "Brown (2017) used the best of ten initial guesses and does not say where the other searches ended"
 NOT_SOUGHT = (
-    "pressure was not fitted, so its error depends on the footstep; the thesis states only a poor match"
+    "pressure was not fitted, so its error depends on the footstep; Brown (2017) states only a poor match"
 )
 STEP_DATA = (
     "from a synthetic footstep with known parameters and 1 % noise; `rtsim fit foot` accepts "
@@ -118,7 +124,11 @@ def error_row(name: str, printed: float, ours: float, source: str, is_left_out: 
     source : table with this error; is_left_out : whether this quantity was not fitted, so that it has no
         bound
     """
-    bound = None if is_left_out else StatedBound(f"no larger than the error in {source}", high=printed)
+    bound = (
+        None
+        if is_left_out
+        else StatedBound(f"required: no larger than the error of Brown (2017) in {source}", high=printed)
+    )
     reason = NOT_SOUGHT if is_left_out else ""
     return Comparison(name, "%", printed, PERCENT * ours, bound, reason=reason)
 
@@ -154,7 +164,8 @@ def start_rows(case: FootCase) -> list[Comparison]:
     costs = case.fit.costs
     near = int(np.sum(costs < 1.01 * np.nanmin(costs)))
     return [
-        Comparison("searches, of 10 initial guesses, that end within 1 % of the lowest cost",
+        Comparison("number of searches, out of those from 10 initial guesses, that end within 1 % of the "
+                   "lowest cost",
                    "1", None, float(near),
                    reason=ENDS),
         Comparison("greatest final cost of a search divided by the lowest one", "1", None,
@@ -213,7 +224,7 @@ def table_5_8(given: ItemInput) -> ItemResult:
             unit,
             printed,
             value,
-            StatedBound("no more than the error in table 5.8 of the thesis", high=printed),
+            StatedBound("required: no more than the error in table 5.8 of Brown (2017)", high=printed),
         )
         for (name, (printed, unit)), value in zip(TABLE_5_8.items(), ours, strict=True)
     ]
@@ -228,7 +239,7 @@ def table_5_9(given: ItemInput) -> ItemResult:
         for key, value in zip(("normal", "cop", "pressure"), printed, strict=True):
             rows.append(
                 error_row(
-                    f"{words} pressure in the cost: {QUANTITIES[key]}",
+                    f"fit {words} pressure in its cost: {QUANTITIES[key]}",
                     value,
                     getattr(errors, key),
                     "table 5.9",
@@ -237,7 +248,7 @@ def table_5_9(given: ItemInput) -> ItemResult:
             )
         rows.append(
             time_row(
-                f"{words} pressure in the cost: computing time of a search from one initial guess",
+                f"fit {words} pressure in its cost: computing time of a search from one initial guess",
                 kind,
                 case_of(kind).seconds,
             )
@@ -245,9 +256,11 @@ def table_5_9(given: ItemInput) -> ItemResult:
     own, without = (case_of(kind).fit.errors[0].pressure for kind in ("pressure", "force"))
     rows.append(
         Comparison(
-            "pressure error without pressure in the cost, divided by the error with pressure", "1",
+            "pressure error of the fit without pressure in its cost, divided by that of the fit with "
+            "it", "1",
             70.2 / 33.9, without / own,
-            StatedBound("section 5.3.5: pressure matches poorly", low=1.0),
+            StatedBound("stated by Brown (2017), section 5.3.5: without pressure in the cost of the "
+                        "fit, pressure matches poorly", low=1.0),
         )
     )  # fmt: skip
     return ItemResult(rows)
@@ -282,7 +295,7 @@ def draw_foot(case: FootCase, shapes: bool, paper: Paper, title: str, notes: obj
     from rtsim.monitor.figures.foot_figure import FootFigureContent, save_foot
 
     content = drawn(case.step, case.fit.parameters)
-    content["title"] = f"{title} (synthetic step, not that of the thesis)"
+    content["title"] = f"{title}: synthetic step, not that of Brown (2017)"
     if shapes:
         content |= {"panels": [], "maps": {}}
     save_foot(paper, FootFigureContent(**content))
@@ -303,10 +316,12 @@ def figure_5_10(given: ItemInput) -> ItemResult:
         Comparison("mu_d", "1", 0.14, mu_d, reason=f"{OTHER_FOOT}: {case.known.parameters[2]:.3g}"),
         Comparison(
             "greatest friction, as a fraction of mu_d F_n", "1", "at most 1", float(share.max()),
-            StatedBound("figure 5.10: mu_d F_n is the maximum possible friction", high=1.0 + 1e-3),
+            StatedBound("stated by Brown (2017), figure 5.10: mu_d F_n is the maximum possible "
+                        "friction", high=1.0 + 1e-3),
         ),
         Comparison("friction as a fraction of mu_d F_n, median", "1", "about 1", float(np.median(share)),
-                   reason="the thesis found its foot slipping most of the time; how long is not printed"),
+                   reason="Brown (2017) found the foot slipping most of the time, but does not print for "
+                          "how long"),
     ]  # fmt: skip
     return ItemResult(rows, [shear._replace(enlarged=True)])
 
@@ -320,7 +335,8 @@ def figure_5_11(given: ItemInput) -> ItemResult:
     at = float(np.interp(10.0, curve.x, y)) / mu_d
     rows = [
         Comparison("friction at v_t = 10 mm/s divided by mu_d F_n", "1", "about 1", at,
-                   StatedBound("section 4.2: within 0.1 %", low=1.0 - 1e-3, high=1.0)),
+                   StatedBound("stated by Brown (2017), section 4.2: friction at v_t is within 0.1 % "
+                               "of mu_d F_n", low=1.0 - 1e-3, high=1.0)),
     ]  # fmt: skip
     return ItemResult(rows, [curve])
 
@@ -342,8 +358,8 @@ ITEMS = (
     item(
         "figure", "5.9", "forces and pressures, fitted with friction", partial(foot_item, "friction", False)
     ),
-    item("figure", "5.10", "friction and the greatest friction that is possible", figure_5_10),
-    item("figure", "5.11", "friction over sliding velocity", figure_5_11),
+    item("figure", "5.10", "friction of the foot, and its limit mu_d F_n", figure_5_10),
+    item("figure", "5.11", "friction of the foot over its sliding velocity", figure_5_11),
     item("figure", "5.12", "ellipsoids, fitted without friction", partial(foot_item, "pressure", True)),
     item(
         "figure",
@@ -359,5 +375,5 @@ ITEMS = (
     item("table", "5.6", "fitted parameters of the foot contact", table_5_6),
     item("table", "5.7", "errors in the calibration footstep and at other cadences", table_5_7),
     item("table", "5.8", "errors of predicted footsteps in newtons and millimetres", table_5_8),
-    item("table", "5.9", "errors of fits with and without pressure in the cost", table_5_9),
+    item("table", "5.9", "errors of fits with and without pressure in their cost function", table_5_9),
 )

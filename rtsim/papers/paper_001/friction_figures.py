@@ -42,9 +42,9 @@ FASTER = {
 }
 """Times faster than real time (sections 4.3.1, 4.3.2)."""
 MACHINE = (
-    "from another machine and method, at a tolerance of 1e-6; rtsim's solution is within 1e-6 m/s of "
-    "a solution with tight tolerance with the proposed law, and other items might run at the same "
-    "time"
+    "times of Brown (2017) are from another machine and method, at a tolerance of 1e-6; rtsim's solution is "
+    "within 1e-6 m/s of a solution with tight tolerance with the proposed law, and other items might run at "
+    "the same time"
 )
 DRAWN_MS = {"stick_slip": 0.5, "impact": 0.02}
 """Steps of what is drawn [ms]; the time is that of the shipped ones."""
@@ -85,9 +85,8 @@ def figure_4_1(given: ItemInput) -> ItemResult:
     """Compute figure 4.1: friction over velocity by the law of Andersson, which never reaches static
     friction."""
     highest, _ = peak("andersson")
-    below = StatedBound(
-        "section 4.1.1: friction never reaches mu_s F_n", high=STATIC * LOAD_N * (1.0 - THOUSANDTH)
-    )
+    below = StatedBound("stated by Brown (2017), section 4.1.1: friction never reaches mu_s F_n",
+                        high=STATIC * LOAD_N * (1.0 - THOUSANDTH))  # fmt: skip
     rows = [Comparison("greatest friction (mu_s F_n is 1.962)", "N", "below mu_s F_n", highest, below)]
     rough = np.sign(GRID) * LOAD_N * (DYNAMIC + (STATIC - DYNAMIC) * np.exp(-((GRID / V_T) ** 2)))
     curves = {
@@ -100,9 +99,8 @@ def figure_4_1(given: ItemInput) -> ItemResult:
 def figure_4_2(given: ItemInput) -> ItemResult:
     """Compute figure 4.2: friction over velocity by Hollars' law, which reaches static friction at v_t."""
     at = float(force("hollars", np.array([V_T]))[0])
-    exactly = StatedBound(
-        "section 4.1.2: friction is mu_s F_n at v_t", STATIC * LOAD_N - ROUNDING, STATIC * LOAD_N + ROUNDING
-    )
+    exactly = StatedBound("stated by Brown (2017), section 4.1.2: friction is mu_s F_n at v_t",
+                          STATIC * LOAD_N - ROUNDING, STATIC * LOAD_N + ROUNDING)  # fmt: skip
     rows = [Comparison("friction at v_t", "N", STATIC * LOAD_N, at, exactly)]
     return ItemResult(rows, [curve_panel("Hollars", {"eq. 4.2": force("hollars", GRID)})])
 
@@ -124,7 +122,7 @@ def figure_4_4(given: ItemInput) -> ItemResult:
         Comparison(
             "|peak - mu_s F_n| with v_t = 4 v_d, divided by that with v_t = 2 v_d", "1", "below 1",
             less[0] / less[1],
-            StatedBound("section 4.1.3: the peak is closer to mu_s F_n", high=1.0),
+            StatedBound("stated by Brown (2017), section 4.1.3: the peak is closer to mu_s F_n", high=1.0),
         )
     )  # fmt: skip
     curves = {"v_t = 2 v_d": specker(0.5), "v_t = 4 v_d": specker(0.25)}
@@ -163,18 +161,19 @@ def figure_4_5(given: ItemInput) -> ItemResult:
     least = 1.0 - THOUSANDTH
     rows = [
         Comparison("dynamic friction at v_t as a fraction of mu_d F_n", "1", "within 0.1 %", settled,
-                   StatedBound("section 4.2", low=least, high=1.0)),
-        Comparison("greatest static friction", "N", (STATIC - DYNAMIC) * LOAD_N, float(static[k]),
-                   StatedBound("section 4.2: F_n (mu_s - mu_d)", *around((STATIC - DYNAMIC) * LOAD_N))),
+                   StatedBound("stated by Brown (2017), section 4.2", low=least, high=1.0)),
+        Comparison("peak of the static friction term", "N", (STATIC - DYNAMIC) * LOAD_N, float(static[k]),
+                   StatedBound("stated by Brown (2017), section 4.2: the static friction term "
+                               "peaks at F_n (mu_s - mu_d)", *around((STATIC - DYNAMIC) * LOAD_N))),
         Comparison("sliding velocity at which friction is greatest", "v_t", 1.0, float(GRID[k] / V_T),
-                   StatedBound("section 4.2", *around(1.0))),
+                   StatedBound("stated by Brown (2017), section 4.2", *around(1.0))),
         Comparison("velocity at which the sum of all terms is greatest", "v_t", 1.0, peak("brown_mcphee")[1],
                    reason="eq. 4.4 peaks slightly above v_t, as its tanh is 0.9993 there and still rises"),
     ]  # fmt: skip
     scale = LOAD_N / (100.0 * F_NT)
     curves = {
         "dynamic": dynamic, "static": static, "viscous": viscous,
-        "all three": (whole - viscous) * scale + viscous,
+        "sum of all three": (whole - viscous) * scale + viscous,
     }  # fmt: skip
     return ItemResult(
         rows, [curve_panel("proposed friction law, F_n far above the transition force F_nt", curves)]
@@ -196,9 +195,9 @@ def figure_4_6(given: ItemInput) -> ItemResult:
     at = float(np.interp(F_NT, loads, viscous)) / (VISCOUS * 0.5)
     rows = [
         Comparison("viscous friction at F_nt divided by mu_v v", "1", "within 0.1 %", at,
-                   StatedBound("section 4.2", low=1.0 - THOUSANDTH, high=1.0)),
+                   StatedBound("stated by Brown (2017), section 4.2", low=1.0 - THOUSANDTH, high=1.0)),
         Comparison("viscous friction without contact", "N", 0.0, float(viscous[0]),
-                   StatedBound("section 4.2: the force has no discontinuity", *around(0.0))),
+                   StatedBound("stated by Brown (2017), section 4.2: it has no discontinuity", *around(0.0))),
     ]  # fmt: skip
     panel = FigurePanel(
         title="proposed law at 0.5 m/s", unit="N", x_title="normal force divided by F_nt", x=loads / F_NT,
@@ -268,7 +267,8 @@ def figure_4_8(given: ItemInput) -> ItemResult:
         Comparison(
             "time by which the first slip with the law of Andersson precedes the first slip with all "
             "other laws", "s", "earlier",
-            latest - slips["andersson"], StatedBound("section 4.3.1: the block slips earlier", low=0.0),
+            latest - slips["andersson"],
+            StatedBound("stated by Brown (2017), section 4.3.1: the block slips earlier", low=0.0),
         )
     )  # fmt: skip
     usual = [run_of("stick_slip", law).v[:, 0] for law in LAWS if law != "andersson"]
@@ -276,12 +276,12 @@ def figure_4_8(given: ItemInput) -> ItemResult:
         Comparison(
             "RMS difference between the velocities with the other three laws", "m/s", "almost identical",
             float(np.sqrt(np.mean(np.ptp(usual, axis=0) ** 2))),
-            reason="the thesis shows a figure but states no number",
+            reason="Brown (2017) shows a figure but states no number",
         ),
         Comparison(
             "stick-slip period, proposed law", "s", PERIOD_S, period_of(run_of("stick_slip", "brown_mcphee")),
-            reason="section 4.4 says about 2.5; with friction that jumps from mu_s to mu_d the block sticks "
-            "for 0.98 s and slides for 1.36 s (by hand); the law's static friction decays more slowly",
+            reason="Brown (2017) says about 2.5 s; if friction jumps from mu_s to mu_d, the block sticks for "
+            "0.98 s and slides for 1.36 s (computed by hand); the law's static friction decays more slowly",
         ),
     ]  # fmt: skip
     velocity = {WORDS[law]: run_of("stick_slip", law).v[:, 0] for law in LAWS}
@@ -340,16 +340,17 @@ def figure_4_9(given: ItemInput) -> ItemResult:
     rows.append(
         Comparison(
             "duration of the contact", "ms", CONTACT_MS, 1e3 * float(ends),
-            StatedBound("section 4.3.2: about 6.94 ms", CONTACT_MS - 0.005, CONTACT_MS + 0.005),
+            StatedBound("stated by Brown (2017), section 4.3.2: the contact lasts about 6.94 ms",
+                        CONTACT_MS - 0.005, CONTACT_MS + 0.005),
         )
     )  # fmt: skip
     stops = [1e3 * end_of_slip(run) for run in runs.values()]
     rows.append(
         Comparison(
-            "end of slipping: difference between the latest and the earliest law", "ms", "the same time",
+            "end of slipping: by the law with the latest minus that with the earliest", "ms", "the same time",
             float(np.ptp(stops)),
-            reason="the thesis chose the coefficient k_v of Hollars so that the laws agree, and does not "
-                "say how closely",
+            reason="Brown (2017) chose the coefficient k_v of the law of Hollars so that the laws agree, "
+                   "and does not say how closely",
         )
     )  # fmt: skip
     t = 1e3 * own.times
@@ -376,7 +377,7 @@ def slide_of(run: FrictionRun) -> Array:
     return np.asarray(run.v[:, 0] + RADIUS * run.v[:, 2])
 
 
-LAW_DATA = "eqs 4.1 to 4.4 with the coefficients of section 4.3; F_nt = 10 N is chosen by rtsim"
+LAW_DATA = "eqs 4.1 to 4.4 of Brown (2017), coefficients of section 4.3; F_nt = 10 N is chosen by rtsim"
 
 
 def item(number: str, title: str, compute: Computed, kernels: tuple[str, ...] = ()) -> PaperItem:

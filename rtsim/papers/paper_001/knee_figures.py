@@ -41,10 +41,12 @@ N_LAP, N_SHOWN = 20, 8
 ROTATIONS = ("flexion", "adduction", "internal rotation")
 """The first coordinates of the knee."""
 PULSE = (
-    "the thesis states neither the push on the shank nor the positions of its spheres and planes; these are "
-    "quoted from Abdel-Rahman, Hefzy (1998)"
+    "Brown (2017) states neither the push on the shank nor the positions of the knee's spheres and planes; "
+    "these are quoted from Abdel-Rahman, Hefzy (1998)"
 )
-KNEE = "shipped model knee: table 3.2, spheres and planes quoted from Abdel-Rahman, Hefzy (1998)"
+KNEE = (
+    "shipped model knee: table 3.2 of Brown (2017), spheres and planes quoted from Abdel-Rahman, Hefzy (1998)"
+)
 
 
 def run_of(spec: ModelSpec, pulse: Pulse) -> Trace:
@@ -64,16 +66,17 @@ def figure_3_4(given: ItemInput) -> ItemResult:
         found, words = pulse_run(spec, pulse), push(pulse)
         traces[words] = run_of(spec, pulse)
         for name, unit, ours, independent in (
-            ("time to 90 deg", "s", found.t90, pulse.t90),
+            ("time until the knee is flexed by 90 deg", "s", found.t90, pulse.t90),
             ("peak medial force", "N", found.peak_medial, pulse.peak_medial),
             ("lateral lift-off", "deg", found.lift_off, pulse.lift_off),
         ):
             near = StatedBound(
-                "within 1 % of the result of an independent program for the same model",
+                "required in advance: within 1 % of the result of an independent program for the same "
+                "model",
                 (1.0 - AGREEMENT) * independent, (1.0 + AGREEMENT) * independent,
             )  # fmt: skip
             printed = LIFT_OFF_DEG if unit == "deg" else None
-            reason = PULSE if printed else "the thesis shows a curve but states no number"
+            reason = PULSE if printed else "Brown (2017) shows a curve but states no number"
             rows.append(Comparison(f"{words}: {name}", unit, printed, ours, near, reason=reason))
     simulator = Simulator(build(spec), spec.simulation)
     n_step = round(spec.simulation.duration_s / simulator.options.step)
@@ -81,7 +84,8 @@ def figure_3_4(given: ItemInput) -> ItemResult:
     rows.append(
         Comparison(
             "times faster than real time", "1", REAL_TIME, factor,
-            reason="from another machine and method; `rtsim bench knee` compares rtsim's value with a target",
+            reason="the time of Brown (2017) is from another machine and method; `rtsim bench knee` "
+                   "compares rtsim's value with a target",
         )
     )  # fmt: skip
     return ItemResult(rows, motion_panels(spec, traces))
@@ -142,7 +146,7 @@ def figure_3_5(given: ItemInput) -> ItemResult:
             Comparison(
                 f"{name}: peak force while the weight of the shank alone moves the knee", "N",
                 None, float(force[flexion <= 90.0].max()),
-                reason=f"the thesis has curves and no numbers, and {PULSE}",
+                reason=f"Brown (2017) has curves and no numbers, and {PULSE}",
             )
         )  # fmt: skip
     for title, curves in groups.items():
@@ -169,12 +173,13 @@ def table_3_2(given: ItemInput) -> ItemResult:
         rows.append(
             Comparison(
                 f"{own.name.replace('_', ' ')}: slack length by eq. 3.2", "mm", printed, slack,
-                StatedBound("table 3.2, as rounded there", printed - 0.0051, printed + 0.0051),
+                StatedBound("required: the slack length in table 3.2 of Brown (2017), as rounded "
+                            "there", printed - 0.0051, printed + 0.0051),
             )
         )  # fmt: skip
     found = sensitivity(N_BASE, given.progress)
     why = (
-        "the thesis calls knees very sensitive and gives no sensitivity index; the "
+        "Brown (2017) calls knees very sensitive and gives no sensitivity index; the "
         f"{100.0 * CONFIDENCE:.0f} % confidence intervals of rtsim's indices are "
         f"{np.median(widths(found)):.2f} wide in the median, {max(widths(found)):.2f} at most"
     )

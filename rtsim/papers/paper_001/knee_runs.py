@@ -244,5 +244,5 @@ def in_processes(cases: Array, progress: Callable[[str], None]) -> Array:
         for k, part in enumerate(pool.map(rows_of, parts), 1):
             found.append(part)
             if k % TOLD == 0:
-                progress(f"knee: {sum(map(len, found))} of {len(cases)} runs")
+                progress(f"knee: {sum(map(len, found))} of {len(cases)} simulations are done")
     return np.concatenate(found)

@@ -27,14 +27,14 @@ from rtsim.papers.paper_002.methods_compared import (
 ROUNDING_MM, DIFFERENCES_MM, ROUNDING = 1e-9, 1e-5, 1e-10
 """Tolerances of equality in numbers of 16 digits: of exact methods, of a difference quotient whose step
 costs half of the digits, and of a torque in parts of the largest one."""
-EQUAL = "eqs 11, 15, 18: the same moment arm r, except for rounding"
+EQUAL = "stated by Sherman et al. (2010), eqs 11, 15, 18: the same moment arm r, here except for rounding"
 EQUATIONS = {
     "force": "force, eq. 18",
     "partial-velocity": "partial velocity, eq. 15",
     "velocity": "velocity, eq. 11",
     "differences": "differences, eq. 10",
 }
-MADE_UP = "shipped model {}, with the layout of the paper and dimensions chosen by rtsim"
+MADE_UP = "shipped model {}, with the layout of Sherman et al. (2010) and dimensions chosen by rtsim"
 
 
 def figure_1(given: ItemInput) -> ItemResult:
@@ -48,7 +48,8 @@ def figure_1(given: ItemInput) -> ItemResult:
         Comparison(
             "largest difference between the moment arm and the distance of the line of action from "
             "the pin", "mm", "0 (figure 1)", apart,
-            StatedBound("figure 1: the moment arm is the distance of the line of action", high=ROUNDING_MM),
+            StatedBound("stated by Sherman et al. (2010), figure 1: the moment arm is the distance of "
+                        "the line of action from the pin", high=ROUNDING_MM),
         ),
         *range_rows("", found),
     ]  # fmt: skip
@@ -84,7 +85,8 @@ def figure_3(given: ItemInput) -> ItemResult:
     alphas = [0.4 * shares["theta_total"], *(shares[f"theta_{k}"] for k in (2, 3, 4))]
     sums = Comparison(
         "sum of the coupling constants alpha 1 to 4", "1", 1.0, float(sum(alphas)),
-        StatedBound("eqs 19, 20: theta is the sum of the joint angles", 1.0 - ROUNDING, 1.0 + ROUNDING),
+        StatedBound("stated by Sherman et al. (2010), eqs 19, 20: theta is the sum of the joint "
+                    "angles", 1.0 - ROUNDING, 1.0 + ROUNDING),
     )  # fmt: skip
     rows = [*equal_rows("theta", found, torque_apart(arms, found)), sums, *range_rows("", found)]
     return ItemResult(rows, panels_of([found], ""))
@@ -106,12 +108,13 @@ def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison
         Comparison(
             f"{name}: largest difference between finite differences (eq. 10) and the exact methods",
             "mm", "approximate",
-            1e3 * found.apart(EVERY), StatedBound("eq. 10: r = dl/dtheta", high=DIFFERENCES_MM),
+            1e3 * found.apart(EVERY), StatedBound("stated by Sherman et al. (2010), eq. 10: r = "
+                                                  "dl/dtheta", high=DIFFERENCES_MM),
         ),
         Comparison(
             f"{name}: torque of eq. 24 minus moment arm r times tendon force s, relative to r s", "1",
             "0 (eq. 24)", torque,
-            StatedBound("eqs 22 to 24: tau = r s", high=ROUNDING),
+            StatedBound("stated by Sherman et al. (2010), eqs 22 to 24: tau = r s", high=ROUNDING),
         ),
     ]  # fmt: skip
 
@@ -122,7 +125,7 @@ def range_rows(name: str, found: ComparedArms) -> list[Comparison]:
         Comparison(
             f"{name}{muscle}: largest moment arm", "mm", None,
             1e3 * float(max(found.arms["force"][:, k], key=abs)),
-            reason="the paper prints neither dimensions nor moment arms of its models",
+            reason="Sherman et al. (2010) print neither dimensions nor moment arms of their models",
         )
         for k, muscle in enumerate(found.muscles)
     ]  # fmt: skip

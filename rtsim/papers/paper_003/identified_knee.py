@@ -24,14 +24,16 @@ OF_LCL = "ends of the LCL"
 DECIMAL = 5e-5
 """Half of the last printed digit of table 1 [mm, 1]."""
 NO_BOUND = (
-    "the paper states no accuracy; with errors, the attachment areas determine the ends of the "
-    "fibres, the motion does not"
+    "Sancisi et al. (2017) state no accuracy; with errors in the data, the attachment areas determine the "
+    "ends of the fibres, the motion does not"
 )
 OF_AREA = (
-    "the fibre whose length varies least within rtsim's attachment area, because the paper's areas "
-    "are not public"
+    "the fibre whose length varies least within rtsim's attachment area, because the areas of Sancisi et "
+    "al. (2017) are not public"
 )
-OF_SHIPPED = "motion and surface points computed with the shipped geometry of table 1"
+OF_SHIPPED = (
+    "motion and surface points computed with the shipped geometry of table 1 of Sancisi et al. (2017)"
+)
 
 
 def identified(noise: float, seed: int) -> list[tuple[str, str, float]]:
@@ -82,7 +84,13 @@ def recovered_geometry(given: ItemInput) -> ItemResult:
     """
     given.progress("table 1: identification from motion without errors")
     rows = [
-        Comparison(name, unit, 0.0, error, StatedBound("to the last digit of table 1", high=DECIMAL))
+        Comparison(
+            name,
+            unit,
+            0.0,
+            error,
+            StatedBound("required: equal to table 1 of Sancisi et al. (2017) in all digits", high=DECIMAL),
+        )
         if name != OF_LCL
         else Comparison(name, unit, 0.0, error, reason=OF_AREA)
         for name, unit, error in identified(0.0, SEEDS[0])

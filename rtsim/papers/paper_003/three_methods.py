@@ -28,8 +28,10 @@ from rtsim.papers.paper_003.printed_tables import (
 
 Array = NDArray[np.float64]
 
-OTHER_SUBJECTS = "the value of the paper is from its five subjects, whose recordings are not public"
-NO_NUMBER = "the paper gives no number"
+OTHER_SUBJECTS = (
+    "the value of Sancisi et al. (2017) is from their five subjects, whose recordings are not public"
+)
+NO_NUMBER = "Sancisi et al. (2017) give no number"
 DATA = "five synthetic persons (docs/papers/003.md)"
 RESIDUAL = 1e-11
 """Residual of the optimality conditions; the paper's 1e-12 is below the round-off of the two penalty
@@ -99,13 +101,14 @@ def knee_angles(given: ItemInput) -> ItemResult:
         Comparison(
             "largest residual of the optimality conditions", "m", "below 1e-12",
             float(max(np.nanmax(run.residual) for run in runs)),
-            StatedBound("section 2.2.6, but 1e-11 instead of 1e-12, which is below the rounding error",
+            StatedBound("stated by Sancisi et al. (2017), section 2.2.6; here 1e-11 instead of their "
+                        "1e-12, which is below the rounding error",
                         high=RESIDUAL),
         ),
         Comparison(
             "number of frames without a solution", "1", 0.0,
             float(sum(np.isnan(run.angles[:, 0]).sum() for run in runs)),
-            StatedBound("section 3: no numerical problems", 0.0, 0.0),
+            StatedBound("stated by Sancisi et al. (2017), section 3: no numerical problems", 0.0, 0.0),
         ),
         Comparison(
             "longest computing time for a cycle", "s", "below 5", max(run.seconds for run in runs),
@@ -120,14 +123,14 @@ def knee_angles(given: ItemInput) -> ItemResult:
         mean = angles[method][:, :, 2].mean(axis=0)
         rows.append(
             Comparison(
-                f"{method}, peak internal rotation", "deg", "about 16", float(np.nanmax(mean)),
+                f"method {method}, peak internal rotation", "deg", "about 16", float(np.nanmax(mean)),
                 reason=OTHER_SUBJECTS,
             )
         )  # fmt: skip
         at = "75" if method == "zero" else "55"
         rows.append(
             Comparison(
-                f"{method}, part of the cycle at which internal rotation peaks",
+                f"method {method}, part of the cycle at which internal rotation peaks",
                 "%",
                 f"about {at}",
                 peak_time(mean),
@@ -159,7 +162,11 @@ def knee_displacements(given: ItemInput) -> ItemResult:
     ]  # fmt: skip
     rows += [
         Comparison(
-            f"{method}, root mean square of the displacements", "mm", None, size[method], reason=NO_NUMBER
+            f"method {method}, root mean square of the knee's displacements",
+            "mm",
+            None,
+            size[method],
+            reason=NO_NUMBER,
         )
         for method in METHODS
     ]
@@ -181,9 +188,11 @@ def ligament_lengthening(given: ItemInput) -> ItemResult:
     acl = longer["minimised"][:, :, 0].mean(axis=0)
     rows = [
         Comparison(
-            "method zero, largest change of length of ACL, PCL and MCL", "%", 0.0,
+            "method zero (lengths of ligaments constant), largest change of length of ACL, PCL and "
+            "MCL", "%", 0.0,
             float(np.nanmax(np.nanmax(held, axis=1) - np.nanmin(held, axis=1))),
-            StatedBound("section 3: lengths do not change, except for the residual", high=KEPT_PERCENT),
+            StatedBound("stated by Sancisi et al. (2017), section 3: lengths do not change, except "
+                        "for the residual", high=KEPT_PERCENT),
         ),
         Comparison("method minimised, peak lengthening of the ACL",
                    "%", 10.0, float(np.nanmax(acl)), reason=OTHER_SUBJECTS),
@@ -207,7 +216,7 @@ def contact_points(given: ItemInput) -> ItemResult:
             reach = float(np.nanmax(points[:, 0]) - np.nanmin(points[:, 0]))
             rows.append(
                 Comparison(
-                    f"{method}, {side} contact point: anterior-posterior range",
+                    f"method {method}, {side} contact point: anterior-posterior range",
                     "mm",
                     None,
                     reach,
@@ -216,7 +225,7 @@ def contact_points(given: ItemInput) -> ItemResult:
             )
             panels.append(
                 FigurePanel(
-                    title=f"{side} contact point, {method}: anterior",
+                    title=f"{side} contact point, method {method}: anterior",
                     unit="mm",
                     x_title="lateral [mm]",
                     x=points[:, 2],
@@ -240,7 +249,7 @@ def length_differences(given: ItemInput) -> ItemResult:
     for method in METHODS:
         off = np.sqrt(np.nanmean((found.stacked(method, "lengthening") - asked) ** 2, axis=1)).mean(axis=0)
         rows += [
-            Comparison(f"{method}, {name}: RMS difference of length",
+            Comparison(f"method {method}, {name}: RMS difference of length",
                        "%", printed, float(off[LIGAMENTS.index(name)]),
                        reason=OTHER_SUBJECTS)
             for name, printed in ROOT_MEAN_SQUARES[method].items()
@@ -270,23 +279,29 @@ def item(kind: Kind, number: str, title: str, compute: Callable[[ItemInput], Ite
 
 
 ITEMS = (
-    item("figure", "2", "Knee joint angles by the methods zero, minimised and prescribed", knee_angles),
+    item(
+        "figure",
+        "2",
+        "Knee joint angles with ligament lengths constant (zero), minimised in change, or prescribed",
+        knee_angles,
+    ),
     item(
         "figure",
         "3",
-        "Knee joint displacements by the methods zero, minimised and prescribed",
+        "Knee joint displacements with ligament lengths constant (zero), minimised in change, or prescribed",
         knee_displacements,
     ),
     item(
         "figure",
         "4",
-        "Ligament lengthening by the methods zero, minimised and prescribed",
+        "Ligament lengthening with ligament lengths constant (zero), minimised in change, or prescribed",
         ligament_lengthening,
     ),
     item(
         "figure",
         "5",
-        "Contact points on the tibia by the methods zero, minimised and prescribed",
+        "Contact points on the tibia with ligament lengths constant (zero), minimised in change, or "
+        "prescribed",
         contact_points,
     ),
     item("table", "4", "Differences between computed and measured ligament lengths", length_differences),

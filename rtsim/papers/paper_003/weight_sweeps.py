@@ -98,7 +98,7 @@ def unsolved(runs: WeightRuns) -> Comparison:
     return Comparison(
         f"number of frames without a solution, over all {len(runs.weights)} runs", "1", 0.0,
         float(sum(np.isnan(v[:, :, 0]).sum() for v in runs.values)),
-        StatedBound("section 3: no numerical problems", 0.0, 0.0),
+        StatedBound("stated by Sancisi et al. (2017), section 3: no numerical problems", 0.0, 0.0),
     )  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def sensitivity(given: ItemInput) -> ItemResult:
         for k, printed in enumerate(STANDARD_DEVIATIONS[name]):
             rows.append(
                 Comparison(
-                    f"{NAMES[k]}, standard deviation if {name} has the largest weight",
+                    f"{NAMES[k]}, standard deviation between the runs in which {name} has the largest weight",
                     UNITS[k],
                     printed,
                     float(spread[k]),
@@ -215,7 +215,8 @@ def sensitivity(given: ItemInput) -> ItemResult:
     for words, unit, first, most in bounds:
         rows.append(
             Comparison(
-                f"largest standard deviation of a {words} if one ligament has the weight 1e4",
+                f"largest standard deviation of a {words} of the knee between runs in which one ligament has "
+                "the weight 1e4",
                 unit, f"below {most:g}",
                 float(largest[first : first + 3].max()), StatedBound("section 3", high=most),
             )
@@ -231,5 +232,10 @@ ITEMS = (
     item("figure", "7", f"{KNEE} {OF_EACH_OTHER}", lambda given: relative_weights(given, KINEMATIC)),
     item("figure", "8", f"{LENGTHENING} {OF_COST}", lambda given: absolute_weights(given, LENGTHS)),
     item("figure", "9", f"{LENGTHENING} {OF_EACH_OTHER}", lambda given: relative_weights(given, LENGTHS)),
-    item("table", "5", "Standard deviations between runs with different ligament weights", sensitivity),
+    item(
+        "table",
+        "5",
+        "Standard deviations of knee angles and displacements between runs with different ligament weights",
+        sensitivity,
+    ),
 )

@@ -37,7 +37,13 @@ def figure_2(given: ItemInput) -> ItemResult:
 
 def counted(quantity: str, printed: float, ours: float) -> Comparison:
     """Return a comparison of a count, such as the number of segments, with the printed count."""
-    return Comparison(quantity, "1", printed, ours, StatedBound("sections 2.1 and 2.3", printed, printed))
+    return Comparison(
+        quantity,
+        "1",
+        printed,
+        ours,
+        StatedBound("stated by Millard et al. (2019), sections 2.1 and 2.3", printed, printed),
+    )
 
 
 def figure_3(given: ItemInput) -> ItemResult:
@@ -49,12 +55,12 @@ def figure_3(given: ItemInput) -> ItemResult:
     rows = [
         Comparison(
             "greatest hip flexion", "deg", DEEPEST_DEG, float(hips.max()), bound,
-            reason="" if bound else "the synthetic lift is as deep as that of the paper, recorded lifts "
-                                    "are not",
+            reason="" if bound else "the synthetic lift is as deep as that of Millard et al. (2019), "
+                                    "recorded lifts are not",
         ),
         Comparison(
             "knee flexion at the largest hip flexion", "deg", "bent", float(knees[deepest]),
-            reason="the paper says that the knees are bent then, but not by how much",
+            reason="Millard et al. (2019) say that the knees are bent then, but not by how much",
         ),
     ]  # fmt: skip
     xs: list[Array] = []

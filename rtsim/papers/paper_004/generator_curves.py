@@ -22,7 +22,8 @@ Array = NDArray[np.float64]
 
 SET, SHOWN = "planar", "hip_flexion_r_extensor"
 ROUNDING = 1e-9
-HALF_SPEED, PROGRAM = 0.005, "the authors' program: the spline is within 0.005 of its parameter there"
+HALF_SPEED = 0.005
+PROGRAM = "given by the program of Millard et al. (2019): the spline is within 0.005 of its parameter there"
 TABLE_A_2 = {
     "hip_extension": (176, -61, 61, 517, 1.10, 0.16, -45, -90),
     "hip_flexion": (157, -42, 70, 526, 1.12, 0.25, 5, 30),
@@ -85,9 +86,9 @@ def figure_1(given: ItemInput) -> ItemResult:
         ),
     ]
     notes = (
-        "As its weight lambda^V rises, the torque-velocity factor t^V of the authors' program approaches its "
-        "eccentric maximum, and in eq. 5 the value 1; "
-        "the panels show the curves of the program, the table those of eq. 5.",
+        "As its weight lambda^V rises, the torque-velocity factor t^V of the program of Millard et al. "
+        "(2019) approaches its eccentric maximum, and in eq. 5 the value 1; the panels show the curves of "
+        "the program, the table those of eq. 5.",
     )
     return ItemResult(rows, panels_of_parameters(one), notes)
 
@@ -117,7 +118,8 @@ def figure_a_6(given: ItemInput) -> ItemResult:
             Comparison(
                 f"{words(muscle)}: t^PE at theta_1^PE", "1", 1.0, float(ends[0, 2]),
                 StatedBound(
-                    "appendix A: t^PE passes through (theta_1^PE, tau_o)", 1.0 - ROUNDING, 1.0 + ROUNDING
+                    "stated by Millard et al. (2019), appendix A: t^PE passes through (theta_1^PE, "
+                    "tau_o)", 1.0 - ROUNDING, 1.0 + ROUNDING
                 ),
             )
         )  # fmt: skip
@@ -149,7 +151,8 @@ def table_a_2(given: ItemInput) -> ItemResult:
             rows.append(
                 Comparison(
                     f"{words(muscle)}: {name}", unit, value, sign * float(getattr(own[muscle], key)),
-                    StatedBound("table A.2, as rounded there", value - half, value + half),
+                    StatedBound("required: the value in table A.2 of Millard et al. (2019), as rounded "
+                                "there", value - half, value + half),
                 )
             )  # fmt: skip
     return ItemResult(rows)
@@ -160,7 +163,7 @@ def words(muscle: str) -> str:
     return muscle.replace("_", " ")
 
 
-DATA = "shipped set gymnast: the paper's table A.2 in the precision of the authors' program"
+DATA = "shipped set gymnast: table A.2 of Millard et al. (2019) in the precision of the authors' program"
 ITEMS = (
     PaperItem(
         "figure",

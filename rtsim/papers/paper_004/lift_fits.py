@@ -36,7 +36,10 @@ TOO_STIFF_DEG, LARGEST_PASSIVE = 81.4, 1.4
 """Hip flexion beyond which activations are negative (section 3), and t^PE_max of section 2.3."""
 CAPS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 SLACK = 1e-6
-OTHER_LIFT = "from another lift than that of the paper; --recording reads the authors' q_stoop2.csv"
+OTHER_LIFT = (
+    "the value of rtsim is from another lift than that of Millard et al. (2019); --recording reads the "
+    "authors' q_stoop2.csv"
+)
 
 
 @lru_cache(maxsize=1)
@@ -60,13 +63,25 @@ def table_1(given: ItemInput) -> ItemResult:
     lift, first, best = fits_of(given.recording)
     rows = []
     for (name, unit, printed, digit), value in zip(TABLE_1, shown(first.x), strict=True):
-        bound = StatedBound("table 1, as printed", printed - digit, printed + digit)
+        bound = StatedBound(
+            "required: the value printed in table 1 of Millard et al. (2019)",
+            printed - digit,
+            printed + digit,
+        )
         rows.append(
-            one_row(f"{name}, fitted from the authors' initial guess", unit, printed, value, bound, lift)
+            one_row(
+                f"{name}, fitted from the initial guess of Millard et al. (2019)",
+                unit,
+                printed,
+                value,
+                bound,
+                lift,
+            )
         )
     rows.append(
         one_row(
-            "squared distance of the fit from the default parameters, authors' initial guess", "1",
+            "squared distance of the fit from the default parameters, from the initial guess of Millard et "
+            "al. (2019)", "1",
             OBJECTIVE_OF_PAPER,
             first.objective, StatedBound("the published fit", high=OBJECTIVE_OF_PAPER + 1e-4), lift,
         )
@@ -78,7 +93,7 @@ def table_1(given: ItemInput) -> ItemResult:
             None
             if k
             else StatedBound(
-                "no larger than the minimum reached from the authors' initial guess",
+                "required: at most the minimum reached from the initial guess of Millard et al. (2019)",
                 high=first.objective + SLACK,
             )
         )
@@ -86,17 +101,24 @@ def table_1(given: ItemInput) -> ItemResult:
             Comparison(
                 f"squared distance at minimum {k + 1}, reached by {basin.n_start} of {start}", "1",
                 printed_objective,
-                basin.objective, most, reason="" if most else "a local minimum, not the global minimum",
+                basin.objective, most, reason="" if most else "this is a local minimum of the fit, not the "
+                                                              "global one",
             )
         )  # fmt: skip
     for (name, unit, *_), value in zip(TABLE_1, shown(best.x), strict=True):
         rows.append(
             Comparison(
-                f"{name}, at the global minimum", unit, None, value, reason="the paper used one initial guess"
+                f"{name}, at the global minimum of the fit",
+                unit,
+                None,
+                value,
+                reason="Millard et al. (2019) used one initial guess",
             )
         )
     rows += feasible_rows("authors' initial guess", first) + feasible_rows("global minimum", best)
-    given.progress("table 1: left hip, other generators, a_max")
+    given.progress(
+        "table 1: fits of the left hip and of the other generators, and fits with other values of a_max"
+    )
     rows += other_rows(lift, first)
     return of_lift(rows, over_caps(lift), lift, explained(first, best))
 
@@ -165,8 +187,8 @@ def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
         Comparison(
             "number of other generators with a measured torque whose parameters the fit changed", "1",
             0.0, float(sum(driven)),
-            reason="the paper changed none; in rtsim the fit also changes passive torques that oppose no "
-                "measured torque"
+            reason="Millard et al. (2019) changed none; in rtsim the fit also changes passive torques that "
+                   "oppose no measured torque"
             if lift.is_of_paper
             else OTHER_LIFT,
         ),
@@ -174,8 +196,8 @@ def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
             "number of generators without a measured torque whose parameters the fit changed", "1",
             "left unchanged",
             float(sum(idle)),
-            reason="the authors did not fit these generators; in rtsim their passive torque must not "
-                "oppose the motion",
+            reason="Millard et al. (2019) did not fit these generators; in rtsim their passive torque must "
+                   "not oppose the motion",
         ),
     ]  # fmt: skip
 
@@ -186,13 +208,18 @@ def explained(first: FittedGenerator, best: FittedGenerator) -> str:
     first : fit from the initial guess of Millard et al.; best : best fit from many initial guesses
     """
     if best.objective > first.objective - SLACK:
-        return "The authors' initial guess leads to the lowest minimum that was found from any initial guess."
+        return (
+            "The initial guess of Millard et al. (2019) leads to the lowest minimum that was found from any "
+            "initial guess."
+        )
     return (
-        "The authors' initial guess leads to a local minimum (with their lift, that of table 1): the passive "
-        f"torque is blended away (lambda^P {first.x[3]:.2f}), squared distance {first.objective:.4f}; at the "
-        f"global minimum the passive torque is shifted by {np.degrees(best.x[2]):.1f} deg (lambda^P "
-        f"{best.x[3]:.2f}), squared distance {best.objective:.4f}. The constraints are not linear in the "
-        "parameters: eqs 9 to 12 are no quadratic program."
+        "From the initial guess of Millard et al. (2019) the fit ends in a local minimum, for the lift that "
+        f"they recorded the one in their table 1: the weight lambda^P {first.x[3]:.2f} removes that part of "
+        f"the passive torque, and the squared distance from the default parameters is {first.objective:.4f}. "
+        f"At the global minimum the passive torque is shifted by {np.degrees(best.x[2]):.1f} deg (lambda^P "
+        f"{best.x[3]:.2f}), and this distance is {best.objective:.4f}. There are several minima because the "
+        "constraints are not linear in the parameters: other than Millard et al. (2019) say, their eqs 9 to "
+        "12 are no quadratic program."
     )
 
 
@@ -218,13 +245,15 @@ def over_caps(lift: LiftMotion) -> list[FigurePanel]:
     scales = ("s^A", "s^V", "lambda^P", "s^tau")
     return [
         panel(
-            "squared distance from the default parameters",
+            "squared distance of the fitted parameters from the defaults",
             "1",
             ("least", "start"),
             ("all initial guesses", "authors' initial guess"),
         ),
-        panel("scales and blend at the global minimum", "1", scales, scales),
-        panel("shift of the passive torque at the global minimum", "deg", ("Delta^P",), ("Delta^P",)),
+        panel("scales and blend of the torque curves in the best fit", "1", scales, scales),
+        panel(
+            "angle by which the passive torque is shifted in the best fit", "deg", ("Delta^P",), ("Delta^P",)
+        ),
     ]
 
 
@@ -234,7 +263,10 @@ def figure_4(given: ItemInput) -> ItemResult:
     assert first.before is not None
     angle, active = np.degrees(first.flexion), first.before.activation
     below = np.flatnonzero(active < 0.0)
-    crossing = "section 3: negative beyond 81.4 deg, which lies between two samples"
+    crossing = (
+        "stated by Millard et al. (2019), section 3: activation is negative beyond 81.4 deg of hip "
+        "flexion, which lies between two samples"
+    )
     before, after = (
         (float(angle[below[0] - 1]), float(angle[below[0]])) if len(below) and below[0] else (np.nan, np.nan)
     )
@@ -263,19 +295,20 @@ def figure_5(given: ItemInput) -> ItemResult:
         Comparison(
             "greatest activation before the fit", "1", "above 1 (figure 5)",
             float(first.before.activation.max()),
-            reason="by eq. 3 the hip with its default parameters needs an activation of 0.871 for the data "
-            "of the authors, so it is strong enough; without its passive torque it is too weak",
+            reason="by eq. 3 the hip with its default parameters needs an activation of 0.871 for the lift "
+                   "of Millard et al. (2019), so it is strong enough; without its passive torque it is too "
+                   "weak",
         ),
         one_row(
             "greatest activation after the fit", "1", 1.0, float(first.after.activation.max()),
-            StatedBound("section 3: the greatest activation is 1", 1.0 - 1e-3, 1.0 + SLACK), lift,
+            StatedBound("stated by Millard et al. (2019), section 3: after the fit the greatest "
+                        "activation is 1", 1.0 - 1e-3, 1.0 + SLACK), lift,
         ),
         *feasible_rows("after the fit", first),
     ]  # fmt: skip
     panels = [panel._replace(row=f"row {k // 2}") for k, panel in enumerate(panels_of_fit(first)[:4])]
     least = [
-        panel._replace(title=f"{panel.title}, global minimum", row="least")
-        for panel in panels_of_fit(best)[2:4]
+        panel._replace(title=f"{panel.title}, best fit", row="least") for panel in panels_of_fit(best)[2:4]
     ]
     return of_lift(rows, [*panels, *least], lift)
 
@@ -302,5 +335,10 @@ ITEMS = (
         table_1,
     ),
     item("figure", "4", "activation of the right hip extensor before and after the fit", figure_4),
-    item("figure", "5", "torque over angle and active torque over speed before and after", figure_5),
+    item(
+        "figure",
+        "5",
+        "torque over angle and active torque over speed, right hip extensor before and after the fit",
+        figure_5,
+    ),
 )

@@ -33,7 +33,9 @@ HIPS = {
 }
 BENT, LOADED = 0.42, 0.3
 """Hip torque of the made-up lift in parts of the isometric one: of the bent body, and of the load."""
-MADE_UP_DATA = "a synthetic lift as deep as the paper's; --recording reads the authors' q_stoop2.csv"
+MADE_UP_DATA = (
+    "a synthetic lift as deep as that of Millard et al. (2019); --recording reads the authors' q_stoop2.csv"
+)
 N_RANDOM, FARTHEST = 30, (2.0, 2.0, np.pi / 2.0, 1.0, 2.0)
 """Random starts beside the usual ones, and how far they go: s_A, s_V, Delta_P [rad], lambda_P, s_tau."""
 
@@ -72,9 +74,9 @@ def lift_of(recording: Path | None) -> LiftMotion:
     deepest = float(np.degrees(np.nanmax(hip.joint.flexion_sign * motion.of(hip.joint.coordinate)[0])))
     own = len(motion.times) == N_SAMPLE and abs(deepest - DEEPEST_DEG) <= 0.5
     whose = (
-        "the paper's own trial, as its samples and its depth show"
+        "the trial of Millard et al. (2019), as its number of samples and its depth show"
         if own
-        else "from another lift than the paper's"
+        else "from another lift than that of Millard et al. (2019)"
     )
     return LiftMotion(motion, placed, HIPS[RECORDED], own, f"{recording.name}, {whose}")
 

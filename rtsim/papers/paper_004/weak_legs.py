@@ -50,14 +50,17 @@ QUANTITIES = (
 )
 SLACK, ROUNDING = 1e-6, 1e-9
 STRONGER = StatedBound(
-    "appendix B: the extensors were weakened so far that the fit has to raise their strength, by a factor "
-    "s^tau above 1",
+    "stated by Millard et al. (2019), appendix B: the extensors were weakened so far that the fit has "
+    "to raise their strength, by a factor s^tau above 1",
     low=1.0 + ROUNDING,
 )
-OTHER_PERSON = "from another person than the paper's child, whose trial is not shipped"
+OTHER_PERSON = (
+    "the printed values are of the child of Millard et al. (2019), whose trial is not shipped; those of "
+    "rtsim are of the synthetic walker"
+)
 BEFORE = (
-    f"{OTHER_PERSON}; and the table of the paper contains tau_o* before the fit, but its text means "
-    "the fitted value"
+    f"{OTHER_PERSON}; and their table contains tau_o* before the fit, although their text means the fitted "
+    "value"
 )
 WALKER_DATA = "the built-in synthetic walker on a synthetic force plate"
 
@@ -117,9 +120,11 @@ def table_b_3(given: ItemInput) -> ItemResult:
         assert fit.after is not None
         rows.append(
             Comparison(
-                f"{words}: largest activation after the fit", "1", "at most 1",
+                f"{words}: largest activation, after its torque generator was fitted to the "
+                "walk", "1", "at most 1",
                 float(fit.after.activation.max()),
-                StatedBound("eq. 10, a_max = 1", high=1.0 + SLACK),
+                StatedBound("stated by Millard et al. (2019), eq. 10, with a_max = "
+                            "1", high=1.0 + SLACK),
             )
         )  # fmt: skip
     return ItemResult(rows)
@@ -135,7 +140,8 @@ def table_b_4(given: ItemInput) -> ItemResult:
         muscle = one.fit.placed.muscle
         rows.append(
             Comparison(
-                f"{muscle.replace('_', ' ')}: least strength for the walk, after the fit",
+                f"{muscle.replace('_', ' ')}: least strength for the walk, after the torque generator was "
+                "fitted to it",
                 "N m", TABLE_B_3[muscle][0], one.least,
                 reason=BEFORE,
             )
@@ -153,7 +159,8 @@ def table_b_4(given: ItemInput) -> ItemResult:
                 f"{flexor.replace('_', ' ')}: strength before the fit, divided by that of the extensor", "1",
                 ratio,
                 begun,
-                StatedBound("appendix B, of Anderson et al. (2007)", ratio - ROUNDING, ratio + ROUNDING),
+                StatedBound("stated by Millard et al. (2019), appendix B, from Anderson et al. "
+                            "(2007)", ratio - ROUNDING, ratio + ROUNDING),
             )
         )  # fmt: skip
     return ItemResult(rows)
@@ -168,9 +175,12 @@ def figure_b_7(given: ItemInput) -> ItemResult:
     assert fit.after is not None
     rows = [
         Comparison("greatest activation before the fit", "1", "above 1: too weak",
-                   float(fit.before.activation.max()), StatedBound("figure B.7: too weak", low=1.0)),
+                   float(fit.before.activation.max()), StatedBound("stated by Millard et al. (2019), "
+                                                                   "figure B.7: before the fit the muscle "
+                                                                   "is too weak", low=1.0)),
         Comparison("greatest activation after the fit", "1", 1.0, float(fit.after.activation.max()),
-                   StatedBound("eq. 10, a_max = 1", high=1.0 + SLACK)),
+                   StatedBound("stated by Millard et al. (2019), eq. 10, with a_max = "
+                               "1", high=1.0 + SLACK)),
         Comparison("least activation after the fit", "1", "at least 0", float(fit.after.activation.min()),
                    StatedBound("eq. 11", low=-SLACK)),
         Comparison("lambda^P", "1", 1.0, float(fit.x[3]), reason=OTHER_PERSON),
@@ -203,7 +213,7 @@ ITEMS = (
     item(
         "table",
         "B.3",
-        "strengths before the fit and fitted parameters of the torque generators, right leg",
+        "right leg's torque generators: strengths before the fit to the walk, and fitted parameters",
         table_b_3,
     ),
     item("table", "B.4", "minimum strengths required for the walk, right leg", table_b_4),

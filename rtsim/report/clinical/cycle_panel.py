@@ -250,7 +250,7 @@ def legend(
         x += 200.0
     words = [
         "abscissa: % of the gait cycle",
-        "thin: single strides, paler if flagged" if several else "pale: flagged",
+        "thin lines: single strides, paler where flagged" if several else "pale lines: flagged",
         "vertical line: foot off",
     ]
     words += ["band: ± 1 SD over complete strides"] if bands else []

@@ -84,7 +84,7 @@ class PackageStage(Stage):
     def run(self, frame: ReceivedFrame) -> StageOutcome:
         self.n_frame += 1
         if self._left_out:
-            self.count(FAILED, self._sentence("it could not begin"))
+            self.count(FAILED, self._sentence("the stage could not begin"))
             return StageOutcome(status=Status.DEGRADED)
         began_ns = now_ns()
         try:

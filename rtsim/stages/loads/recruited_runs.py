@@ -25,7 +25,7 @@ RECRUITMENT_USE = TableUse(
 )
 FDK_USE = TableUse(
     unnamed=(
-        "the table has no effect, because no stage computes joint equilibrium",
+        "the table has no effect, because no stage computes the balance of forces at a joint",
         'give stages = ["kinematics", "fdk"], or remove [fdk]',
     )
 )
@@ -125,7 +125,8 @@ def check_holds(run: RunConfig, spec: ModelSpec) -> None:
             where=RECRUITMENT,
             allowed=f"the methods {', '.join(firm)}"
             if firm
-            else "methods without soft constraints, of which this model has none",
+            else "a method that satisfies all constraints exactly, none softly (as a penalty); this model "
+                 "has no such method",
             remedy=f"give --method {firm[0]}" if firm else "leave [recruitment] out",
         )  # fmt: skip
 
@@ -135,7 +136,8 @@ def of_person_otherwise() -> ConfigError:
     models with their own markers.
     """
     return ConfigError(
-        "for a calibrated person muscles are recruited by the stage fdk, together with the joint equilibrium",
+        "for a calibrated person muscles are recruited by the stage fdk (force-dependent kinematics), "
+        "together with the balance of forces at the joints",
         where="stages",
         remedy='put "fdk" in place of "recruitment", or leave the key `stages` out',
     )  # fmt: skip
@@ -146,6 +148,7 @@ def without_load_of_person() -> ConfigError:
     dynamics before it.
     """
     return ConfigError(
-        "for a calibrated person the stage fdk needs inverse dynamics before it", where="stages",
+        "for a calibrated person the stage fdk (force-dependent kinematics) needs inverse dynamics before "
+        "it", where="stages",
         remedy='put "rates", "plates", "inverse_dynamics" before "fdk"; give --forces and --mass',
     )  # fmt: skip

@@ -79,4 +79,4 @@ class CalibratedMarkers:
         m = int(self.shape.marker[b])
         name, on = self._names[m], self._bodies[int(self._body[m])]
         error = self._error_beside.get((self._bodies[b], name), float(self._error[b]))
-        return f"{name} on {on}, by {1e3 * self.shape.evidence[b] * error:.0f} mm or more"
+        return f"{name} on {on}, displaced by {1e3 * self.shape.evidence[b] * error:.0f} mm or more"

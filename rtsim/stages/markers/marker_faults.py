@@ -12,14 +12,14 @@ from kernels.markers.marker_health import EXCHANGED, FROZEN, MOVED, OUTLIER, SEG
 KINDS = {
     OUTLIER: (
         "marker_astray",
-        "{markers} not where the other markers of the segment, the prediction or the model expect it",
+        "These markers are not where other markers, the prediction or the model expect them: {markers}",
     ),
-    FROZEN: ("marker_frozen", "{markers} frozen while others move"),
-    EXCHANGED: ("labels_exchanged", "Exchanged labels: {markers}"),
+    FROZEN: ("marker_frozen", "These markers stand still while others move: {markers}"),
+    EXCHANGED: ("labels_exchanged", "These markers have exchanged labels: {markers}"),
     SEGMENT: ("segment_suspect", "The markers of a segment do not fit their usual places: {markers}"),
     MOVED: (
         "marker_moved",
-        "{markers} stayed at another place on its segment and is used with that place from now on",
+        "These markers have moved on their segments and are used at the new places from now on: {markers}",
     ),
 }
 """Fault -> counter, sentence."""
@@ -46,7 +46,7 @@ def faults_in_words(health: Health, names: Sequence[str]) -> Iterator[tuple[str,
     for code, (counter, words) in KINDS.items():
         found = (health.fault == code) & ~certain
         if found.any():
-            yield counter, f"{words.format(markers=listed(found, names))}: suspect."
+            yield counter, f"{words.format(markers=listed(found, names))}. The frames are suspect."
 
 
 def listed(found: NDArray[np.bool_], names: Sequence[str]) -> str:

@@ -233,7 +233,9 @@ class MarkerInput:
             return False
         if of.upright and rise < 0.5 * length and abs(sideways) > 0.8 * length:
             up = "Y" if self._z_up else "Z"
-            self._doubt_up(f'the up axis seems to be {up}. Declare up = "{up}" in the session.')
+            self._doubt_up(
+                f'the up axis seems to be {up}. Declare up = "{up}" in the descriptor of the marker stream.'
+            )
         elif of.upright and rise < -0.8 * length:
             self._doubt_up("the up axis points down. Send positions that are the right way up.")
         return True

@@ -35,7 +35,7 @@ def beside_missing_root(
         return unknown.reshape(-1), alone
     unknown[model.joints.proximal == 0] = True
     said = (
-        f"No marker of the {name} is in the stream: angles and moments of the joints at it are NaN, "
+        f"No marker of the {name} is in the stream: angles and moments of its joints are NaN, "
         "those of other joints are computed."
     )
     return unknown.reshape(-1), [*alone, said]

@@ -138,8 +138,8 @@ class Balance(Stage):
         found = [
             Quantity(
                 "muscle_activations", own.activations, "1", own.acting, curves=ACTIVATIONS,
-                meaning="activation of each muscle in the joint equilibrium, as a fraction of its "
-                    f"strength{late}",
+                meaning="activation of each muscle with which the forces at the joint balance, as a "
+                    f"fraction of the strength of the muscle{late}",
             ),
             Quantity(
                 "muscle_forces", own.forces, "N", own.acting,
@@ -253,6 +253,7 @@ class Balance(Stage):
             Quantity(
                 name="joint_point_forces", array=joints.force, unit="N", labels=joints.names, parts=AXES,
                 frame=CARRIES,
-                meaning=f"force on these points by contacts or reactions, in the same axes{late}",
+                meaning="force that contacts or reactions exert at the points where joints meet, in the "
+                    f"axes of their bodies{late}",
             ),
         ]  # fmt: skip

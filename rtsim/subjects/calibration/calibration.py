@@ -333,7 +333,7 @@ def build_segments(
     for name, placed in markers.items():
         if not placed:
             raise ConfigError(
-                f"the trial has none of the markers by which the marker map follows the {name} in movement",
+                f"the trial has none of the markers by which the marker map tracks the {name} in movement",
                 where=file_name(trial) if trial is source else f"{file_name(trial)} and {file_name(source)}",
                 allowed=name_some(getattr(table.tracking, name)),
                 remedy="check the lab's marker map",

@@ -117,10 +117,10 @@ def fitting_frames(
     where = f"a marker is elsewhere on its segment than in most frames ({named})"
     if n_odd > MOST_ODD * n:
         return good, [
-            f"check the markers of the calibration: on {n_odd} of {count_of(n, 'frame')} {where}; all frames "
-            "were used nevertheless, because too few would remain"
+            f"check the markers of the calibration: in {n_odd} of {count_of(n, 'frame')} {where}; these "
+            "frames were used nevertheless, because too few would remain without them"
         ]
-    return fits, [f"{n_odd} of {count_of(n, 'frame')} left out of the calibration, because {where}"]
+    return fits, [f"{n_odd} of {count_of(n, 'frame')} were left out of the calibration, because {where}"]
 
 
 def points_of(

@@ -302,7 +302,7 @@ def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[
         check_device_order(known, measures, where)
         medial = 2.0 * chord_centre(hip, lateral, device[0], offset) - lateral
         told = (
-            "no lateral epicondyle marker: its position and the axis of the knee are taken from the "
+            "no lateral epicondyle marker: the epicondyle and the axis of the knee are placed by the "
             "knee alignment device"
         )
         roles = {"epicondyle_lateral": lateral, "epicondyle_medial": medial}
@@ -361,8 +361,8 @@ def told_metatarsals(known: Positions) -> str:
     both = "their middle" if len(lacking) > 1 else "the midpoint of the first and the fifth"
     return (
         f"no marker on the {' and the '.join(lacking)} metatarsal: the toe marker replaces {both}, "
-        "and the line across the metatarsals is assumed parallel to the ankle axis when the person "
-        "stands; inversion is therefore 0 in this pose, whatever the true value"
+        "and the line across the metatarsals is assumed to be parallel to the ankle axis in the standing "
+        "pose, so that inversion is 0 in this pose, whatever its true value"
     )
 
 

@@ -68,8 +68,8 @@ def lateral_roles(
             why = f"its name is not known; no other marker is on the outside of the {segment}"
             if others:
                 why = (
-                    f"the name of this marker is not known; {', '.join(others)} on the {segment} might "
-                    "have this role as well"
+                    f"the name of this marker is not known; {', '.join(others)} on the {segment} might be on "
+                    "this landmark as well"
                 )
             found.append(MarkerRole(best, role, side, UNSURE, why))
     return found

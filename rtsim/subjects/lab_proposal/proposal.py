@@ -73,9 +73,9 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
     roles = list(found.roles)
     if strangers := others_on_floor(names, pose, points):
         told.append(
-            f"{len(strangers)} markers near the floor do not belong to a leg "
-            f"({name_some(strangers)}), so every role is unsure; if another person or an object has "
-            "markers, export only this person"
+            f"{len(strangers)} markers near the floor do not belong to a leg ({name_some(strangers)}), so "
+            "the role (landmark) of every marker is unsure; if another person or an object has markers, "
+            "export only this person"
         )
         roles = [doubted(role, "there are markers that do not belong to the person") for role in roles]
     followed, left_out = followed_markers(names, readings, roles, pose, points, found.exchanged)

@@ -117,23 +117,23 @@ def propose_roles(
             roles.append(one)
         elif placed.margin >= CLEAR:
             told.append(
-                f"{one.marker} might be on the {of_side((one.role, one.side))}, but its name does not "
-                "say so, and it could be a cluster marker; it got no role"
+                f"{one.marker} might be on the {of_side((one.role, one.side))}, but its name does not say "
+                "so, and it could be a cluster marker; it got no role (landmark) in the marker map"
             )
     roles = without_spare(roles)
     if pose.score - pose.doubt < POSE:
         told.append(
-            "the markers do not show for certain which way the person faces or how tall the person "
-            "is, so every role is unsure"
+            "the markers do not show for certain which way the person faces or how tall the person is, so "
+            "the role (landmark) of every marker is unsure"
         )
         roles = [doubted(role, "the pose of the person is not certain") for role in roles]
     if exchanged:
         told.append(
-            "check the sides: the markers named right stand on the left. Either labels are "
-            "exchanged, or the axes of the file are left-handed. The map follows the names and marks "
-            "the side of every role as unsure"
+            "check the sides: the markers named right stand on the left. Either labels are exchanged, or "
+            "the axes of the file are left-handed. The map follows the names and marks the side of every "
+            "marker as unsure"
         )
-        other = f"the name says {0}, but the marker is on the other side"
+        other = "the name says {0}, but the marker is on the other side"
         roles = [doubted(role, other.format(role.side)) if role.side else role for role in roles]
     told += twice_named(names, readings, named)
     return ProposedRoles(tuple(roles), exchanged, tuple(told))
@@ -258,9 +258,9 @@ def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: 
             names[k], role, side, BY_PLACE, "the name of the marker is not known; only its position was used"
         )
     if placed.rival is not None:
-        why = f"{names[placed.rival]} might have this role as well"
+        why = f"{names[placed.rival]} might be on this landmark as well"
     elif placed.other is not None:
-        why = f"the marker might be {placed.other[0]} as well"
+        why = f"the marker might be on the landmark {placed.other[0]} as well"
     else:
         why = "the marker is at the edge of the usual region of this landmark, and might not be on a landmark"
     return MarkerRole(names[k], role, side, UNSURE, f"the name is not known; judged by its position, {why}")
@@ -275,8 +275,8 @@ def twice_named(
     readings : meaning of each name; named : marker -> role and side that it has
     """
     return [
-        f"{names[k]}: the name says {' or '.join(sorted(reading.roles))}, but another marker with "
-        "this meaning lies nearer to the landmark; this marker got no role"
+        f"{names[k]}: by its name this marker is on the landmark {' or '.join(sorted(reading.roles))}, but "
+        "another marker with such a name lies nearer to it; this marker got no role in the marker map"
         for k, reading in enumerate(readings)
         if reading.roles and k not in named
     ]

@@ -90,10 +90,11 @@ def decode_frame(packet: bytes, version: Version) -> NatNetFrame:
     """
     kind, end = opened(packet)
     if kind != FRAME:
-        raise malformed(f"a message of kind {kind} where a frame is expected")
+        raise malformed(f"the server sent a message of kind {kind} instead of a frame")
     if version < (3, 0):
         raise malformed(
-            f"a frame of NatNet {version[0]}.{version[1]}; 3.0 and later are read, as Motive 2 sends them"
+            f"the frame is of NatNet {version[0]}.{version[1]}; only 3.0 and later can be read, which Motive "
+            "2 and later send"
         )
     sized = version >= (4, 1)
     reader = ByteReader(packet, HEADER.size, end)
@@ -163,7 +164,7 @@ def _sets(reader: ByteReader, sized: bool) -> dict[bytes, NDArray[np.float32]]:
     for _ in range(n_set):
         zero = data.find(b"\0", reader.at, reader.end)
         if zero < 0:
-            raise malformed("a name has no terminating zero byte")
+            raise malformed("a name in the packet has no zero byte at its end")
         name = data[reader.at : zero]
         reader.at = zero + 1
         n = reader.count(12)

@@ -125,11 +125,11 @@ def opened(packet: bytes) -> tuple[int, int]:
     """Return the kind of a packet and the offset at which its payload ends. Raises DecodeError for a
     truncated packet."""
     if len(packet) < HEADER.size:
-        raise malformed(f"a packet of {len(packet)} bytes; a header alone has {HEADER.size}")
+        raise malformed(f"the packet has {len(packet)} bytes, but its header alone needs {HEADER.size}")
     kind, n_byte = HEADER.unpack_from(packet)
     end = HEADER.size + n_byte
     if end > len(packet):
-        raise malformed(f"a packet of {len(packet)} bytes that states a length of {end} bytes")
+        raise malformed(f"the packet has {len(packet)} bytes, but states a length of {end} bytes")
     return kind, end
 
 
@@ -137,7 +137,7 @@ def decode_server_info(packet: bytes) -> ServerInfo:
     """Read the answer to `connect`. Raises DecodeError for any other packet."""
     kind, end = opened(packet)
     if kind != SERVER_INFO:
-        raise malformed(f"a message of kind {kind} where the server's own description is expected")
+        raise malformed(f"the server sent a message of kind {kind} instead of its own description")
     reader = ByteReader(packet, HEADER.size, end)
     name = packet[reader.skip(NAME_BYTES) : reader.at].split(b"\0", 1)[0].decode("utf-8", "replace")
     application = packet[reader.skip(4) : reader.at]
@@ -148,7 +148,10 @@ def decode_server_info(packet: bytes) -> ServerInfo:
     multicast = bool(reader.u8()) if reader.left >= 1 else True
     group = ".".join(map(str, packet[reader.skip(4) : reader.at])) if reader.left >= 4 else GROUP
     if tick_rate > FASTEST_TICKS:
-        raise malformed(f"a clock of {tick_rate} ticks a second; {FASTEST_TICKS} are the most")
+        raise malformed(
+            f"the server's clock is said to have {tick_rate} ticks per second; at most "
+            f"{FASTEST_TICKS} are allowed"
+        )
     words = f"{name} {'.'.join(map(str, application))}".strip()
     return ServerInfo(
         application=words,
@@ -166,7 +169,7 @@ def decode_echo(packet: bytes) -> tuple[int, int]:
     """
     kind, end = opened(packet)
     if kind != ECHO_RESPONSE:
-        raise malformed(f"a message of kind {kind} where an echo is expected")
+        raise malformed(f"the server sent a message of kind {kind} instead of an echo")
     reader = ByteReader(packet, HEADER.size, end)
     return reader.u64(), reader.u64()
 
@@ -179,7 +182,9 @@ def decode_definitions(packet: bytes, version: Version) -> Definitions:
     """
     kind, end = opened(packet)
     if kind != DEFINITIONS:
-        raise malformed(f"a message of kind {kind} where definitions are expected")
+        raise malformed(
+            f"the server sent a message of kind {kind} instead of its definitions of markers and plates"
+        )
     reader = ByteReader(packet, HEADER.size, end)
     found = _Found()
     for _ in range(reader.count(4)):

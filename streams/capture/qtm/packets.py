@@ -94,7 +94,7 @@ def decode_data(body: memoryview) -> DataPacket:
     Unknown components are skipped.
     """
     if len(body) < DATA_HEADER.size:
-        raise MalformedPacketError(f"a data packet of only {len(body)} bytes")
+        raise MalformedPacketError(f"the data packet has only {len(body)} bytes")
     stamp_us, number, _ = DATA_HEADER.unpack_from(body)
     markers = unnamed = None
     dropped = out_of_sync = 0
@@ -107,7 +107,7 @@ def decode_data(body: memoryview) -> DataPacket:
         size, kind = HEADER.unpack_from(body, start)
         if not HEADER.size <= size <= end - start:
             raise MalformedPacketError(
-                f"a component of {size} bytes is announced, but only {end - start} bytes are left"
+                f"the packet announces a component of {size} bytes, but has only {end - start} bytes left"
             )
         part = body[start + HEADER.size : start + size]
         if kind in (MARKERS, MARKERS_RES):

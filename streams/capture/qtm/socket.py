@@ -43,7 +43,7 @@ class QtmSocket:
             self._socket.settimeout(SEND_S)
             self._socket.sendall(message(COMMAND, command))
         except OSError as fault:
-            raise CaptureError("closed", f"the server takes no commands any more ({fault})") from fault
+            raise CaptureError("closed", f"the server does not accept commands any more ({fault})") from fault
 
     def receive(self, timeout_s: float) -> bool:
         """Read received data, waiting at most this long; returns whether there was any."""
@@ -57,7 +57,7 @@ class QtmSocket:
         except OSError as fault:
             raise CaptureError("closed", f"the connection broke ({fault})") from fault
         if n == 0:
-            raise CaptureError("closed", "the server hung up")
+            raise CaptureError("closed", "the server closed the connection")
         self._end += n
         self.heard_ns = now_ns()
         return True

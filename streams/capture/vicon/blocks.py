@@ -108,12 +108,13 @@ def objects(block: bytes) -> list[tuple[int, int, int]]:
     Raises DecodeError if the sizes of the objects do not fit into the block.
     """
     if len(block) < HEADER.size:
-        raise malformed(f"a block of {len(block)} bytes; a header alone has {HEADER.size}")
+        raise malformed(f"the data block has {len(block)} bytes, but its header alone needs {HEADER.size}")
     tag, n_byte = HEADER.unpack_from(block)
     at, end = HEADER.size, HEADER.size + n_byte
     if tag != OBJECTS or end > len(block):
         raise malformed(
-            f"a block of {len(block)} bytes that begins with {tag:#x} and states a length of {n_byte} bytes"
+            f"the data block has {len(block)} bytes, but begins with {tag:#x} and states a length of "
+            f"{n_byte} bytes"
         )
     found = []
     unpack, size = HEADER.unpack_from, HEADER.size
@@ -188,7 +189,7 @@ def read_plate(reader: ByteReader) -> PlatePose:
     device = reader.u32()
     values = as_doubles(reader.array(_FLOATS, 18))
     if not np.isfinite(values).all():
-        raise malformed("a force plate whose position is not a number")
+        raise malformed("the position of a force plate is not a number")
     return PlatePose(device, values[:3], values[3:12].reshape(3, 3), values[12:].reshape(2, 3))
 
 
@@ -217,5 +218,5 @@ def read_recons(block: bytes, start: int, end: int, kind: np.dtype[Any]) -> NDAr
         raise malformed("the number of markers is missing in a list")
     n = _COUNT.unpack_from(block, start)[0]
     if n * kind.itemsize > end - start - 4:
-        raise malformed(f"{n} markers are announced in {end - start} bytes")
+        raise malformed(f"the block announces {n} markers, but has only {end - start} bytes for them")
     return np.frombuffer(block, kind, n, start + 4)

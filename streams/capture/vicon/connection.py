@@ -199,11 +199,11 @@ class ViconConnection:
         except BlockingIOError:
             return
         except OSError as fault:
-            self._fault = CaptureError("closed", f"{self._address.text} hung up: {fault}")
+            self._fault = CaptureError("closed", f"{self._address.text} closed the connection: {fault}")
             return
         arrived_ns = self._heard_ns = now_ns()
         if not got:
-            self._fault = CaptureError("closed", f"{self._address.text} hung up")
+            self._fault = CaptureError("closed", f"{self._address.text} closed the connection")
             return
         if not self._buffer:
             self._begun_ns = arrived_ns
@@ -252,7 +252,8 @@ class ViconConnection:
             if self._n_refused > MOST_REFUSED:
                 self._fault = CaptureError(
                     "malformed",
-                    f"{self._address.text} has sent {MOST_REFUSED} blocks in a row that could not be decoded",
+                    f"{self._address.text} has sent {MOST_REFUSED} blocks of data in a row that could not be "
+                    "decoded",
                 )
             self._doubt()
             return

@@ -72,7 +72,7 @@ def test_a_mandible_is_written_and_read_again(tmp_path, monkeypatch) -> None:
         other = CliRunner().invoke(cli, (*words, *option))
         assert other.exit_code != 0
         assert (
-            f"{option[0]}: the option applies only to models of a person"
+            f"{option[0]}: the option applies only to the calibration of a person"
             in f"{other.output} {other.exception}"
         )
     (tmp_path / "points.landmarkAscii").write_text("# AmiraMesh 3D ASCII 2.0\n")

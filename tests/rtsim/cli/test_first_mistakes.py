@@ -50,7 +50,7 @@ AT_ONCE = [
     "synthetic")),
     (("calibrate", "a.trc", "--knee-width", "wide"), ("--knee-width: 'wide'", "RIGHT,LEFT")),
     (("live", *STREAM, "--knee-width", "99"), ("--knee-width: ", "only to a calibration", "leave it out")),
-    (("calibrate", "a.trc", "--out", "anna.txt"), ("anna.txt cannot be a subject", ".toml")),
+    (("calibrate", "a.trc", "--out", "anna.txt"), ("anna.txt cannot be the name of a subject file", ".toml")),
     (("calibrate", "a.trc", "--out", "no/anna.toml"), ("there is no folder no", "make it first")),
     (("doctor", "tcp://127.0.0.1:1", "--subject", "nobody"), ("no config named 'nobody' in subjects/",)),
     (("analyse", "jaw:opening", "--run", "mandible", "--static", "a.trc"), ("--static: the model mandible",)),
@@ -60,7 +60,7 @@ AT_ONCE = [
     (("export", "a.mcap", "a.csv", "--model-markers"), ("--model-markers: ", "only to markers (.trc)",)),
     (("export", "a.mcap", "a.sto", "--units", "mm"), ("--units: ", "only to markers (.trc)", "leave it out")),
     (("export", "a.mcap", "-", "--format", "mot", "--up", "Z"), ("--up: ", "only to markers (.trc)",)),
-    (("doctor", "--subject", "walker"), ("--subject: this option applies to a stream", "ADDRESS")),
+    (("doctor", "--subject", "walker"), ("--subject: a subject can only be compared", "ADDRESS")),
 ]  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def test_the_report_stands_beside_the_thesis(gait, capsys):
         (("walk1.trc", "--mass", "-1"), "a body mass of -1 kg is impossible"),
         (
             ("walk1.trc", "--out", "a.osim"),
-            "a.osim cannot be written as a model; allowed: a name that ends in .toml",
+            "a.osim cannot be the name of a model file; allowed: a name that ends in .toml",
         ),
         (("walk1.trc", "--forces", "a.mot", "--forces", "b.mot"), "2 files of forces are given for 1 trials"),
         (("walk1.trc", "--validate", "foot", "--out", "a.toml"), "--out: the option applies only to a fit"),

@@ -111,7 +111,7 @@ def changed(columns, column, value):
         (lambda c: changed(c, 3, np.nan), (), ("no row of the file has all angles",)),
         (lambda c: c, ("--bound-mm", "0"), ("--bound-mm: 0 mm", "a value above 0, up to 50 mm")),
         (lambda c: c, ("--bound-deg", "nan"), ("--bound-deg", "a value above 0, up to 45 degrees")),
-        (lambda c: c, ("--out", "knee.txt"), ("--out: knee.txt cannot be written as a model", ".toml")),
+        (lambda c: c, ("--out", "knee.txt"), ("--out: knee.txt cannot be the name of a model file", ".toml")),
         (lambda c: c, ("--force",), ("--force: the option applies only together with --out",)),
         (lambda c: c, ("--anatomy", "nowhere.toml"), ("nowhere.toml",)),
         (lambda c: c, ("--model", "finger"), ("model finger", "the model has no medial")),

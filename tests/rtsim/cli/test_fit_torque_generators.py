@@ -129,7 +129,7 @@ def test_figures_are_drawn(here, motion, tmp_path):
         ),
         (["--model", "pin"], "the model has no torque generators"),
         (["--forces", "plates.mot"], "the option applies only if MOTION is a file of markers"),
-        (["--out", "me.txt"], "cannot be written as a set of generators"),
+        (["--out", "me.txt"], "cannot be the name of a file of torque generators"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(here, motion, options, words):

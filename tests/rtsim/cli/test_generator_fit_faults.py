@@ -54,7 +54,7 @@ def test_one_that_was_not_fitted_is_not_drawn_as_another(here, tmp_path):
     assert done.code == 1
     assert f"{KNEE}_extensor is not drawn: it was not fitted, no parameters within the bounds" in done.err
     assert not plot.exists()
-    assert "before the fit: too weak first at" in done.out
+    assert "before the fit: the generator is too weak, first at" in done.out
     fault = json.loads(here(*FIT, str(motion), *narrow, "--json").out)["generators"][f"{KNEE}_extensor"]
     assert "no parameters within the bounds" in fault["fault"]
     assert fault["before"]["words"] == "too weak"

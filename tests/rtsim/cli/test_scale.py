@@ -100,7 +100,7 @@ def test_mass_on_the_command_line(here, files):
 def test_what_cannot_be(here, files):
     """Protects files and people: a wrong name, an impossible mass, a file that is there, a missing trial."""
     for arguments, words in (
-        (("p.txt",), "cannot be written as a model"),
+        (("p.txt",), "cannot be the name of a model file"),
         (("p.osim", "--mass", "-1"), "--mass"),
         (("p.osim", "--mass", "nan"), "--mass"),
         (("rod.osim",), "exists already"),

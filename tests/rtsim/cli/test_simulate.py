@@ -40,9 +40,9 @@ def test_the_summary_of_the_knee(here):
         "knee: finished at 0.27 s, 270 steps of 1 ms by ros34pw2 (kinks of forces: secant)"
     )
     assert "real time" in lines[1]
-    assert "static equilibrium without weight and loads after" in lines[2]
+    assert "static equilibrium of the model without weight and loads, found after" in lines[2]
     assert "flexion held" in lines[2]
-    assert lines[3].startswith("steps with a large error: 0")
+    assert lines[3].startswith("time steps with a large estimated error: 0")
     ends = {line.split()[0]: line.split()[1:] for line in lines if line.endswith((" deg", " mm"))}
     assert list(ends) == [
         "flexion", "adduction", "internal_rotation", "lateral_shift", "anterior_drawer", "distraction",
@@ -178,7 +178,11 @@ def test_a_step_too_large_is_told_after_the_run(here, tmp_path):
     done = here(*SHORT, "--step", "500", "--duration", "0.5", "--out", "a.csv", "--json")
     assert done.code == 1
     assert json.loads(done.out)["outcome"] == "step too large"
-    for words in ("1 of 1 steps have a large error", "--step or simulation.step_ms", "were written"):
+    for words in (
+        "1 of 1 time steps have a large estimated error",
+        "--step or simulation.step_ms",
+        "were written",
+    ):
         assert words in done.sentence
     assert (tmp_path / "a.csv").exists()
 

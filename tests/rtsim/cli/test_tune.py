@@ -66,7 +66,7 @@ def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
         ),
         (
             ("ankle", "--auto", "dial", "--offline"),
-            "settings that the operator dials can only be tried with the device",
+            "with dial an operator sets the parameters by hand on the running device",
         ),
         (
             ("ankle", "--auto", "bayesian", "--processes", "2"),

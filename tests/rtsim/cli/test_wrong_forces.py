@@ -70,7 +70,7 @@ def test_units_of_points_and_times_are_told_and_give_the_same(walk, here, tmp_pa
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda x: x[:, [0, 1, 2, 5, 4, 3, 6, 7, 8]], "as if X and Z were exchanged"),
+        (lambda x: x[:, [0, 1, 2, 5, 4, 3, 6, 7, 8]], "seem to have X and Z exchanged"),
         (
             lambda x: x + np.array([0, 0, 0, 1, 0, 0, 0, 0, 0]) * (x[:, 1:2] > 0),
             "look displaced: the foot is -",
@@ -133,7 +133,7 @@ def test_help_says_what_units_are_of(here):
     for command in ("analyse", "live", "replay"):
         said = " ".join(here(command, "--help").out.split())
         assert "points of --forces, unless the feet show another" in said
-        assert "Nm, Ncm, Ndm, Nmm, kNm (mm,Nm, or ,Nm alone)" in said
+        assert "Nm, Ncm, Ndm, Nmm, kNm (such as mm,Nm, or ,Nm alone)" in said
 
 
 def test_a_refusal_names_a_label_that_occurs_twice(here, tmp_path):

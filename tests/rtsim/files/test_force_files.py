@@ -218,7 +218,7 @@ def test_moments_have_a_unit_of_their_own(point_unit, moment_unit, asked, write)
 def test_a_unit_of_moments_that_no_plate_has_is_refused(write):
     """Protects from moments a thousand times too large where N m is asked for and they are in N mm."""
     path = write("grf.mot", text_of([STEMS["ground_force_vx"]], [row(FORCE, POINT, 1e3 * TORQUE)]))
-    with pytest.raises(ConfigError, match=r"in the unit Nm of --units, the moments .* of 7\.1"):
+    with pytest.raises(ConfigError, match=r"the unit Nm of moments in --units is .* of 7\.1"):
         read_forces(path, units="m,Nm")
     check(read_forces(path, units="m,Nmm"))
 

@@ -242,7 +242,7 @@ def test_ellipsoid_joint_glides(read, version):
         (
             '<Coordinate name="g1">',
             '<Coordinate name="g1"><locked>true</locked>',
-            "g1 of this joint is locked",
+            "g1 of this ellipsoidal joint is locked",
         ),
     ],
 )

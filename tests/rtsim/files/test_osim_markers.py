@@ -68,7 +68,7 @@ def test_markers_of_3(read):
     ("texts", "what"),
     [
         ((marker("m", "/bodyset/a"), marker("m", "/bodyset/a")), "a second marker of this name"),
-        ((marker("", "/bodyset/a"),), "a marker without name"),
+        ((marker("", "/bodyset/a"),), "a marker has no name"),
         ((marker("m", "/bodyset/x"),), "unknown frame '/bodyset/x'"),
         (
             ("<Marker name='m'><socket_parent_frame>/bodyset/a</socket_parent_frame></Marker>",),

@@ -168,7 +168,7 @@ def test_external_loads_name_the_file_and_the_bodies(folder: Path, analysed: tup
     ("file", "more", "words"),
     [
         ("", "", "the file does not name a datafile"),
-        ("none.mot", "", "none.mot' that it names does not exist"),
+        ("none.mot", "", "none.mot', which does not exist"),
         ("bend_grf.mot", "<point_expressed_in_body>hips</point_expressed_in_body>", "allowed: ground"),
     ],
 )

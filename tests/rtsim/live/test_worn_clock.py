@@ -212,7 +212,9 @@ def test_dense_frames_do_not_give_torque_sooner(tmp_path: Path) -> None:
                 share = (1e-9 * (output.t_sent - run[0].t_sent) + 0.05) / 2.0
                 assert abs(output.torque[0]) <= most * share
         until(lambda: worn.told("-> fault: "))  # which watch is first depends on how dense they really come
-        until(lambda: "but their session states 100" in worn.ask("arm")[1])  # as soon as they are dense again
+        until(
+            lambda: "but the rate declared for them is 100" in worn.ask("arm")[1]
+        )  # as soon as they are dense again
 
 
 @pytest.mark.parametrize("name", ["emergency_stop", "disarm"])

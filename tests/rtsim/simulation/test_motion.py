@@ -110,9 +110,15 @@ def test_any_coordinate_can_be_prescribed(write):
     [
         (motion_text(np.zeros(9), label="knee"), "no column for the coordinate 'hip'; allowed: knee"),
         (motion_text(np.array([0.0, 1.0, np.nan, 2.0, 3.0])), "hip has no value at 0.42 s .1 of 5 rows"),
-        (motion_text(np.zeros(3)), "the times cannot be those of a motion"),
-        (motion_text(np.zeros(5)).replace("0.430000", "0.400000"), "the times cannot be those of a motion"),
-        (motion_text(np.zeros(5)).replace("0.440000", "1e300"), "the times cannot be .* at most 604800 s"),
+        (motion_text(np.zeros(3)), "the times of the motion are missing, too few"),
+        (
+            motion_text(np.zeros(5)).replace("0.430000", "0.400000"),
+            "the times of the motion are missing, too few",
+        ),
+        (
+            motion_text(np.zeros(5)).replace("0.440000", "1e300"),
+            "the times of the motion .* at most 604800 s",
+        ),
         ("nonsense", "no endheader line"),
     ],
 )

@@ -109,7 +109,7 @@ def test_where_a_stream_falls_silent_the_coordinate_comes_to_rest(feed):
     value, speed, acceleration = hip(feed.simulator, 1.6)
     assert (speed, acceleration) == (pytest.approx(0.0, abs=1e-9), 0.0)
     assert value == pytest.approx(1.0 + SILENT_S + 0.05, abs=0.02)
-    assert sum("No more frames of the motion arrive" in said for said in feed.sentences) == 1
+    assert sum("No more frames of the prescribed motion arrive" in said for said in feed.sentences) == 1
     for k in range(60):
         feed.admit(sender.frame(2.0, 0.0))
         assert feed.drive(1.7 + 0.01 * k) == Status.OK

@@ -155,7 +155,7 @@ def test_the_summary_tells_the_run(loose, results):
     said = text(told)
     assert "loose: finished at 0.05 s, 50 steps of 1 ms by ros34pw2 (kinks of forces: secant)" in said
     assert f"{np.degrees(told['final']['swing']['value']):.3f}" in said
-    assert "contact: 1 of 2 without force" in said
+    assert "contact: 1 of 2 elements bear no force at any time" in said
     assert "note: position leaves its range" in said
 
 
@@ -246,7 +246,7 @@ def test_panels_show_what_the_model_has(loose, results):
     simulator, done = loose
     drawn = panels_of(simulator, done, results)
     assert (
-        "angle, angular speed: without swing, because simulation.plot of the model does not name them"
+        "angle, angular speed: drawn without swing, which simulation.plot of the model does not name"
         in drawn.left_out
     )
     panels = {(panel.title, panel.unit): panel for panel in drawn.panels}

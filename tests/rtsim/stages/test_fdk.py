@@ -129,7 +129,7 @@ def test_a_rate_that_no_filter_can_have_is_told(rate: float) -> None:
               rates=SavitzkyGolaySpec(window_s=0.2))  # fmt: skip
     stage = make_stages(run, SPEC, None)[1]
     stage.begin(marker_session(("nose",), rate=rate, t_start=0), anew=True)
-    assert "the joint equilibrium are not computed: the session's rate: " in stage.sentences[-1]
+    assert "the balance of forces at the joint are not computed: the session's rate: " in stage.sentences[-1]
 
 
 @pytest.mark.own_kernels

@@ -16,7 +16,7 @@ WRONG = {
     "natnet://127.0.0.1?interface=": "no value for interface",
     "natnet://239.255.42.99": "multicast group",
     "natnet://[::1]": "supports only IPv4",
-    "natnet://0.0.0.0": "no computer's address",
+    "natnet://0.0.0.0": "not the address of a single computer",
     "qtm://127.0.0.1?mode=unicast": "option 'mode'",
     "qtm://192.168.0": "four numbers",
     "qtm://192.168.0.256": "four numbers",

@@ -140,7 +140,10 @@ def test_a_storm_of_a_server_on_real_sockets():
         k = round(8e-3 * rows[0, 0])
         np.testing.assert_allclose(rows[:-1], 1e3 * positions_of(k)[:-1])
     assert run.relay.counters["frames_by_names"] > N_FRAME // 2
-    assert any("markers that keep their names go on" in sentence for sentence in run.said) or elapsed_s < 1.0
+    assert (
+        any("only markers whose names stay the same are still relayed" in sentence for sentence in run.said)
+        or elapsed_s < 1.0
+    )
 
 
 def test_words_of_a_long_list_are_few():

@@ -214,8 +214,8 @@ def test_a_stored_tuning_that_is_none_is_told(data: bytes, tmp_path: Path) -> No
     ("text", "said"),
     [
         ("\n1,2\n", "names no column"),
-        ("time,knee,knee_moment\n0,1,2\n1e-320,1,2\n2e-320,1,2\n", "cannot be those of a motion"),
-        ("time,knee,knee_moment\n0,1,2\n1,1,2\ninf,1,2\n", "cannot be those of a motion"),
+        ("time,knee,knee_moment\n0,1,2\n1e-320,1,2\n2e-320,1,2\n", "are too few or do not increase"),
+        ("time,knee,knee_moment\n0,1,2\n1,1,2\ninf,1,2\n", "are too few or do not increase"),
     ],
 )
 def test_motions_without_columns_or_times_are_told(

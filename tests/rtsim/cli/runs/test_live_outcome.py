@@ -16,7 +16,7 @@ def test_frames_that_are_all_unusable_are_told_with_their_reason():
     told = ["A new session began.", UNSEEN]
     said = str(unusable("qtm://lab", {**SUMMARY, "told": told}))
     assert said.startswith("qtm://lab: none of 30 frames gave usable results (degraded 30, late 10): No ")
-    assert "the subject is theirs" in said
+    assert "the subject file belongs to this person" in said
 
 
 @pytest.mark.parametrize("told", [[], ["x" * 5000], ["Nothing of these flags."]])

@@ -82,7 +82,7 @@ def test_two_sockets_at_one_address_are_told(here, port):
     done = here("live", "--results", address, "--control", address)
     assert (done.code, done.sentence) == (
         1,
-        f"rtsim: --control: {address} is taken by --results already; give it a port of its own",
+        f"rtsim: --control: {address} is taken by --results already; give --control another port",
     )
 
 

@@ -172,8 +172,8 @@ def test_of_a_label_made_twice_the_one_with_data_keeps_it(make_c3d, n_seen):
     assert np.isfinite(trial.positions[:, 2]).all()
     has = "has data in 2 frames" if n_seen else "has no data"
     assert any(
-        f"the marker with data in 5 frames kept the name, and another marker, which {has}, was renamed RKNE_2"
-        in n
+        f"the one with data in 5 frames kept it, and another marker of this name, which {has}, was renamed "
+        "RKNE_2" in n
         for n in trial.notes
     )
 

@@ -358,7 +358,7 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
         (
             "torque_max_Nm = 20.0",
             "torque_max_Nm = 30.5",
-            "30.5 N m is more than the actuator of rig applies, 30 N m",
+            "30.5 N m is more than the actuator of rig can apply, 30 N m",
         ),
         ("torque_max_Nm = 20.0", "torque_max_Nm = -20.0", "> 0"),
         ("rate_max_Nm_s = 1000.0", "rate_max_Nm_s = 1e7", "<= 100000"),

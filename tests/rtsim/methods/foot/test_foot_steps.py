@@ -76,7 +76,8 @@ def test_a_force_that_has_nearly_gone_is_no_cut():
         (slice(81, 100), "the forces end at 0.80 s while a bears 700 N, so the footstep is incomplete"),
         (
             slice(81, 84),
-            "the force is not known at 0.81 s while a bears 700 N, so the footstep is incomplete",
+            "the force is not known at 0.81 s, one frame after a frame in which a bears 700 N, so the "
+            "footstep is incomplete",
         ),
         (slice(50, 53), "the force on a is not known at 0.50 to 0.52 s"),
     ],

@@ -79,7 +79,7 @@ def test_feet_of_one_side_are_refused():
     """Protects from two feet of one side, and from a foot that changes its side between steps."""
     check_sides([("right", "left"), ("left", "right"), ("right", "left")], "a walk")
     for wrong in ([("right", "right"), ("left", "right")], [("right", "right"), ("right", "left")]):
-        with pytest.raises(ConfigError, match="disagree on the side of a foot"):
+        with pytest.raises(ConfigError, match="disagree on which foot is the left and which the right"):
             check_sides(wrong, "a walk")
 
 

@@ -30,8 +30,8 @@ def unbounded(stand: Stand, change) -> tuple[Plates, np.ndarray]:
     [
         ("point_unit", "centimetres read as metres", lambda c: 100.0 * c),
         ("point_unit", "metres read as millimetres", lambda c: 1e-3 * c),
-        ("exchanged", "as if X and Z were exchanged", lambda c: c[..., [2, 1, 0]]),
-        ("exchanged", "as if Z had the opposite sign", lambda c: c * [1.0, 1.0, -1.0]),
+        ("exchanged", "seem to have X and Z exchanged", lambda c: c[..., [2, 1, 0]]),
+        ("exchanged", "seem to have the wrong sign of Z", lambda c: c * [1.0, 1.0, -1.0]),
         ("displaced", "along Z from the centre of pressure", lambda c: c + np.array([0.9, 0.0, -0.4])),
     ],
 )

@@ -47,7 +47,7 @@ def test_a_marker_that_is_off_from_the_first_frame_on_is_told(
     assert not status[N_OFF + 15 :].any()
     told = " ".join(solving.kinematics.collect()[1])
     assert solving.kinematics.counters[MISPLACED] > N_OFF // 2
-    assert f"{name} on {body}, by " in told
+    assert f"{name} on {body}, displaced by " in told
 
 
 def test_the_heel_of_a_foot_of_two_markers_is_told(make_solving, make_frame, session, trial):
@@ -83,7 +83,7 @@ def test_a_leg_of_plug_in_gait_is_judged_by_the_marker_at_the_ankle(make_frame, 
     solving = Solving(load_model(ONE_LEG), estimator, subject, session)
     status = solved(solving, make_frame, session, positions)
     assert (status[:N_OFF] & Status.SUSPECT).all()
-    assert f"{name} on {body}, by " in " ".join(solving.kinematics.collect()[1])
+    assert f"{name} on {body}, displaced by " in " ".join(solving.kinematics.collect()[1])
 
 
 def test_a_clean_walk_has_no_marker_beside_its_place(make_solving, make_frame, session, trial):

@@ -27,7 +27,7 @@ def test_markers_are_named_by_kind_and_long_lists_are_cut():
     health.fault[5:17] = SEGMENT
     (frozen, said), (segment, more) = faults_in_words(health, NAMES)
     assert (frozen, segment) == ("marker_frozen", "segment_suspect")
-    assert said.startswith("M3 frozen")
+    assert said.startswith("These markers stand still while others move: M3")
     assert ", ".join(NAMES[5 : 5 + MOST_NAMES]) + f" and {12 - MOST_NAMES} more" in more
     assert NAMES[5 + MOST_NAMES] not in more
     np.testing.assert_array_equal(health.weight, 1.0)
@@ -41,4 +41,4 @@ def test_labels_put_right_for_certain_are_told_apart():
     (right, said), (other, suspect) = faults_in_words(health, NAMES)
     assert (right, other) == (PUT_RIGHT, "labels_exchanged")
     assert said == "Exchanged labels, put right: M1, M2."
-    assert suspect == "Exchanged labels: M3, M4: suspect."
+    assert suspect == "These markers have exchanged labels: M3, M4. The frames are suspect."

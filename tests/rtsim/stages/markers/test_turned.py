@@ -44,7 +44,7 @@ def test_a_wand_put_on_anew_is_named(spec, standing_person, make_frame, name, se
     moved[:, trial.names.index(name), 0] += 0.05
     kinematics, status = run(spec, standing_person, trial.names, moved, make_frame, "hinge")
     assert (status[15:] & Status.SUSPECT).all()
-    assert f"{name} on {segment}, by " in " ".join(kinematics.collect()[1])
+    assert f"{name} on {segment}, rotated by " in " ".join(kinematics.collect()[1])
     assert kinematics.counters[MOVED] > N_FRAME // 2
 
 
@@ -73,7 +73,7 @@ def test_a_wand_beside_the_axis_of_the_knee_is_named(spec, subject, trial, make_
     kinematics, status = session_of["turned"]
     assert kinematics.counters[BESIDE] > 0
     assert status[-1] & Status.SUSPECT
-    assert "RTH1 on thigh, by " in " ".join(kinematics.collect()[1])
+    assert "RTH1 on thigh, rotated by " in " ".join(kinematics.collect()[1])
     kinematics.odd.turned.forget()
     assert not kinematics.odd.turned.off.any()
 

@@ -180,7 +180,7 @@ def test_segment_without_markers_is_an_error(person: Person) -> None:
     """Protects the run from a segment that nothing follows."""
     gone = ("R.Heel", "R.MT1", "R.MT2", "R.MT5")
     with pytest.raises(
-        ConfigError, match=r"none of the markers by which the marker map follows the foot.*R\.Heel"
+        ConfigError, match=r"none of the markers by which the marker map tracks the foot.*R\.Heel"
     ):
         calibrate(person(without=gone), load_lab("bmc"), static=person())
 

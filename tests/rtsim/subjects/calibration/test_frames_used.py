@@ -99,7 +99,7 @@ def test_where_most_frames_disagree_all_are_used_and_told(person: Person) -> Non
     found = subject_for(trial, side="right")
     assert found.n_frame == 30
     assert [
-        n for n in found.notes if n.startswith("check the markers of the calibration: on 24 of 30 frames")
+        n for n in found.notes if n.startswith("check the markers of the calibration: in 24 of 30 frames")
     ]
 
 

@@ -212,7 +212,7 @@ def test_shank_marker_on_the_skin_beside_a_device() -> None:
         x[:, trial.names.index(f"{letter}TIB"), 2] -= 0.05 * outwards
     subject = subject_for(trial._replace(positions=x), None, side="")
     assert any(
-        "its position and the axis of the knee are taken from the knee alignment" in note
+        "the epicondyle and the axis of the knee are placed by the knee alignment" in note
         for note in subject.notes
     )
 
