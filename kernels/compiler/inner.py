@@ -36,8 +36,8 @@ class _Library(JITCodeLibrary):
         self.calls: dict[InnerLibrary, None] = {}
 
     def add_linking_library(self, library: Any) -> None:
-        """Add the code of something that this kernel calls: of an inner kernel record only the name, else
-        merge the code, as Numba does.
+        """Add the code of a function that this kernel calls: an inner kernel is only recorded in `calls`; the
+        code of any other function is merged, as Numba does.
         """
         if isinstance(library, InnerLibrary):
             self.calls[library] = None
@@ -176,9 +176,9 @@ def reduced(result: Any) -> tuple[Any, ...]:
 
 
 def names_alone(result: Any) -> bytes:
-    """Return intermediate code that defines only the symbol names of a compiled entry, with empty functions.
+    """Return intermediate code with empty functions that have the symbol names of a compiled entry.
 
-    Numba reads from it which names the stored machine code defines.
+    It is stored beside the machine code, because Numba reads from it which names the machine code defines.
     """
     names = (result.fndesc.llvm_func_name, result.fndesc.llvm_cpython_wrapper_name)
     text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)

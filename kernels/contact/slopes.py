@@ -141,7 +141,8 @@ def friction_slope(step, row, kink):
 
 @njit
 def spinning(motion, row):
-    """Return the component of an angular motion about the contact normal; 0 where the contact does not press.
+    """Return the component of an angular motion about the contact normal; 0 for a contact without normal
+    force.
 
     motion : (6,) - velocity or acceleration of A relative to B, the angular part first
     row : (N_STATE,) - the contact's row of ContactWork.state

@@ -31,7 +31,7 @@ from kernels.joints.tree import Tree
 
 
 class DerivativeWork(NamedTuple):
-    """Working space of inverse_dynamics_derivatives; spatial vectors are about the reference point."""
+    """Working space of inverse_dynamics_derivatives; spatial vectors are about the origin of body 0."""
 
     psi_dot: Annotated[np.ndarray, Floats("n_v", 6)]  # see twist_rates
     psi_ddot: Annotated[np.ndarray, Floats("n_v", 6)]  # the same for accelerations
@@ -188,7 +188,7 @@ def pair_up(tree, twist, own, tau_q_out, tau_v_out):
     kinds.joint_within corrects tau_q_out for joints whose dofs act one after another.
 
     tree : Tree - joint tree of the bodies
-    twist : (n_v, 6) - twists of all dofs, about the reference point
+    twist : (n_v, 6) - twists of all dofs, about the origin of body 0
     own : DerivativeWork - as `responses` leaves it
     tau_q_out : (n_v, n_v) - dtau/dq
     tau_v_out : (n_v, n_v) - dtau/dv
@@ -218,7 +218,7 @@ def respond(twist, own, d, e, tau_q_out, tau_v_out):
     A rotation of the subtree as a whole by dof e does not change tau_d, so that only the terms of psi_dot,
     psi_ddot and psi_s_dot (see the module) are left.
 
-    twist : (n_v, 6) - twists of all dofs, about the reference point
+    twist : (n_v, 6) - twists of all dofs, about the origin of body 0
     own : DerivativeWork - its psi_dot, psi_ddot, psi_s_dot and lever are read
     d, e : int - indices of the dofs
     tau_q_out : (n_v, n_v) - dtau/dq

@@ -287,8 +287,8 @@ def remainder(tree, pose, force, tau, own):
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    force : (n_body, 6) - wrench that every joint transmits without external wrenches, about the reference
-        point
+    force : (n_body, 6) - wrench that every joint transmits without external wrenches, about the origin of
+        body 0
     tau : (n_v,) - generalized forces [N m, N]
     own : ReductionWork - its force is written
     """

@@ -1,8 +1,8 @@
 """Derivatives, with respect to the coordinates q, of the twists S of the dofs and of the spatial velocities V
 of all bodies.
 
-A dof e carries all bodies distal to it. Two equations, about one point at rest (the reference point of
-kernels/joints/tree.Pose.twist) and in ground axes, are sufficient:
+A dof e carries all bodies distal to it. Two equations, about one point at rest (where the origin of body 0 is
+at this instant) and in ground axes, are sufficient:
   dV_i/dq_e = psi_dot_e + S_e x V_i   for every body i that e moves (`twist_rates` gives psi_dot)
   dS_d/dq_e = S_e x S_d               where e carries dof d; inside a joint see `twist_shift`
 where dq are steps along the tangent of q (kernels/joints/tree.integrate). Source: Singh, Russo, Wensing 2022
@@ -29,7 +29,7 @@ def twist_rates(tree, pose, v, velocities, psi_dot_out):
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     v : (n_v,) - generalized speeds [rad/s, m/s]
     velocities : Velocities - at the speeds v; its field carrier is overwritten
-    psi_dot_out : (n_v, 6) - psi_dot of every dof, about the reference point
+    psi_dot_out : (n_v, 6) - psi_dot of every dof, about the origin of body 0
     """
     before = velocities.carrier
     for b in range(tree.parent.shape[0]):
@@ -52,7 +52,7 @@ def twist_shift(tree, pose, d, e, w):
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     d, e : int - indices of the dofs
-    w : (6,) - moment about the reference point and force, both fixed in ground
+    w : (6,) - moment about the origin of body 0 and force, both fixed in ground
     """
     b = tree.dof_body[d]
     if tree.dof_body[e] == b:

@@ -37,8 +37,8 @@ GONE = 1e-12
 
 @njit
 def bear(sharing, at, balance):
-    """Compute the activations, multipliers and reactions that bear balance.load; return BALANCED, NOT_BORNE
-    if they bear only a part of the load, or NOT_RECRUITED if no activations are found.
+    """Compute the activations, multipliers and reactions that are in equilibrium with balance.load; return
+    BALANCED, NOT_BORNE if they balance only a part of it, or NOT_RECRUITED if no activations are found.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows; its field state is
         updated
@@ -116,8 +116,8 @@ def take_over(sharing, n_held, balance):
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     n_held : int - number of rows of constraints
-    balance : MuscleBalance - activations and reactions that bear the load; its fields activation, multiplier
-        and free are written
+    balance : MuscleBalance - activations and reactions that balance the load; its fields activation,
+        multiplier and free are written
     """
     state, scale, n = sharing.state, sharing.work.scale, balance.load.shape[0]
     for k in range(n):
@@ -146,7 +146,7 @@ def polish(sharing, at, balance):
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
-    balance : MuscleBalance - activations and reactions that bear the load; its fields activation,
+    balance : MuscleBalance - activations and reactions that balance the load; its fields activation,
         multiplier, reaction, free, K and bend are written
     """
     n = balance.load.shape[0]
@@ -186,7 +186,7 @@ def settle(sharing, at, balance):
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
-    balance : MuscleBalance - activations and reactions that bear the load; its fields activation and free
+    balance : MuscleBalance - activations and reactions that balance the load; its fields activation and free
         are written
     """
     p = sharing.options.power
@@ -212,8 +212,8 @@ def conditions(sharing, at, balance):
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
-    balance : MuscleBalance - activations and reactions that bear the load; its fields K, pivot and bend are
-        written
+    balance : MuscleBalance - activations and reactions that balance the load; its fields K, pivot and bend
+        are written
     """
     n, n_held, K = balance.load.shape[0], balance.reaction.shape[0], balance.K
     K[:, :] = 0.0
@@ -261,11 +261,11 @@ def residuals(sharing, at, balance):
 
 @njit
 def remainder(at, balance):
-    """Write the reactions of the constraints that bear the load that the muscles leave, by least squares,
-    into balance.reaction : (n_held,).
+    """Write the reactions of the constraints that balance the part of the load that muscles do not, by least
+    squares, into balance.reaction : (n_held,).
 
     at : Smooth - muscles at the pose, and the rows of the constraints
-    balance : MuscleBalance - activations and reactions that bear the load; its fields reaction and rhs are
+    balance : MuscleBalance - activations and reactions that balance the load; its fields reaction and rhs are
         written
     """
     n, rhs = balance.load.shape[0], balance.rhs
@@ -278,12 +278,12 @@ def remainder(at, balance):
 
 @njit
 def along_rows(at, balance, out):
-    """Write those factors of the constraint rows with which the sum of the rows is nearest to balance.rhs, by
-    least squares.
+    """Write the coefficients of the linear combination of the constraint rows that is nearest to balance.rhs,
+    by least squares.
 
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
-    balance : MuscleBalance - activations and reactions that bear the load
-    out : (n_held,) - factors, written
+    balance : MuscleBalance - activations and reactions that balance the load
+    out : (n_held,) - coefficients, written
     """
     n, n_held, rhs = balance.load.shape[0], out.shape[0], balance.rhs
     for h in range(n_held):  # along the basis, whose first rows are the held ones orthonormalised

@@ -10,7 +10,7 @@ conditions of optimality of kernels/fdk/balance, with the same elements between 
 
 and the smooth quantities (kernels/fdk/smooth: eqs 9, 10 and 12, paths, strengths) by central differences in
 that direction. For these no pose is solved again, and the step is so short that they are exact to some 1e-9.
-Where muscles bear only a part of the load, activations are kept. Andersen et al. 2017 take central
+Where muscles balance only a part of the load, activations are kept. Andersen et al. 2017 take central
 differences of f itself, with steps of 5e-5 m.
 """
 
@@ -91,8 +91,8 @@ def slopes_of_elements(joint, work):
 
 @njit
 def difference(one, other, part):
-    """Replace speeds, demand, actions and rows of `one` by part * (one - other), that is, by their
-    derivatives along the step between the two poses.
+    """Replace speeds, load (demand), generalized forces at full activation (action) and constraint rows of
+    `one` by part * (one - other), that is, by their derivatives along the step between the two poses.
 
     one, other : Smooth - the same quantities at two poses; one is overwritten
     part : float - factor of the difference: the inverse of the step between the poses

@@ -32,7 +32,9 @@ STICKING = 4.0
 
 @inlined
 def sticks(forces, work):
-    """Return whether any contact or sliding point is slower than STICKING times its transition velocity."""
+    """Return whether any contact or sliding point sticks: its sliding speed is below STICKING times the
+    transition velocity of its friction.
+    """
     contacts, frictions = forces.contacts, forces.frictions
     for e in range(contacts.pair.shape[0]):
         speed = work.contacts.kink[e, SPEED]
@@ -50,7 +52,7 @@ def sticks(forces, work):
 @inlined
 def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
     """Return the length of the next substep of a time step [s], in which no sliding speed changes by more
-    than the module allows.
+    than the rule of this module allows.
 
     forces : ForceElements - the force elements of the model
     twist : (n_v, 6) - twists of all dofs about the reference point

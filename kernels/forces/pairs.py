@@ -63,7 +63,8 @@ def new_pair_work(n_pair: int, tree: Tree) -> PairWork:
 
 
 def turning_table(tree: Tree) -> np.ndarray:
-    """Return a table (n_v, n_v) int64 of the effect of dof e (column) on the twist of dof d (row).
+    """Return a table (n_v, n_v) int64 that states how a motion of dof e (column) changes the twist of dof d
+    (row).
 
     STAYS: there is none. TURNS: e rotates and moves the axis of d. SHIFTS: both are dofs of one joint, and
     one of them at least is neither a rotation nor a translation; the effect is that of
@@ -154,7 +155,8 @@ def add_pair_forces(pairs, twist, wrench, tau):
 
 @inlined
 def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_v):
-    """Add the derivatives of add_pair_forces by small steps of the dofs, and by v, to tau_q and tau_v.
+    """Add the derivatives of the generalized forces of all pairs (see add_pair_forces) with respect to small
+    steps of the dofs to tau_q, and with respect to the speeds v to tau_v.
 
     A dof that moves A also moves the axes of the dofs between itself and A; a dof that moves B also moves the
     wrench and the axes of the dofs between itself and B.
@@ -193,7 +195,8 @@ def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_
 
 @inlined
 def passing_speed(s, rate, velocities, body, out):
-    """Write the derivative of a body's velocity with respect to the coordinate of a dof: rate + s x velocity.
+    """Write the derivative of a body's spatial velocity with respect to the coordinate of a dof that moves
+    the body: rate + s x velocity.
 
     s : (6,) - twist of the dof
     rate : (6,) - row of the dof in twist_rates
@@ -218,7 +221,8 @@ def wrench_changes(s, side, w, slopes, change):
     """Write the derivatives of a pair's wrench, in axes fixed in body B, with respect to one dof.
 
     Row 0 of change is the derivative with respect to the dof's coordinate, row 1 that with respect to its
-    speed; row 2 is s x* w, the change of the wrench where it is carried along by the dof.
+    speed; row 2 is s x* w, the cross product of a twist and a wrench: the change of the wrench if the dof
+    carries it along.
 
     s : (6,) - twist of the dof
     side : float - +1 = the dof moves A, -1 = B

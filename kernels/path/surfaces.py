@@ -81,8 +81,8 @@ def turn_out_of_surface(placement, k, y, x_out):
 
 @njit
 def clearance(kind, size, x):
-    """Return approximately the distance of a point from a surface over the size of the surface [1]; negative
-    inside.
+    """Return approximately the distance of a point from a surface, divided by the size of the surface [1];
+    negative inside.
 
     kind : int - SPHERE, CYLINDER or ELLIPSOID
     size : (3,) - radii or half axes [m]

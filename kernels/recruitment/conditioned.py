@@ -18,7 +18,8 @@ from kernels.algebra.linear import inner_product
 from kernels.compiler.jit import njit
 
 REPEATED = 1e-10
-"""Part of a row below which what remains beside other rows is a rounding error, not a demand [1]."""
+"""Fraction of a row that must remain after its components along earlier rows are subtracted; with less, what
+remains is a rounding error, and the row depends on the others [1]."""
 LEAST = 1e-9
 """Least activation that counts as the size of a solution [1]."""
 

@@ -123,7 +123,8 @@ def objective(problem, q, work):
     """Return the objective of a frame at the coordinates q : (n_q,).
 
     Also written into work are the pose there, the sums over markers from which the gradient is computed
-    (kernels/markers/marker_cost), the deviations of elements, and the steps from q_hold to q of held dofs.
+    (kernels/markers/marker_cost), the deviations of elements, and the steps from q_hold to q of the dofs that
+    the objective holds near q_hold.
     """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     pose(tree, q, work.pose)
@@ -155,8 +156,8 @@ def hold_cost(problem, q, gap_out):
 
 @njit
 def optimality(problem, multiplier, work):
-    """Compute the gradient g and the constraint rows A of hard elements; return (n_hard, residual |(g + A'
-    multiplier, Phi)|).
+    """Compute the gradient g of the objective and the rows A of the hard elements' Jacobian; return (number
+    of hard elements, residual |(g + A' multiplier, Phi)|).
 
     For a coordinate at its bound that a descent step would carry beyond it, the entry of the gradient does
     not count in the residual; it stays in work.lagrangian.

@@ -25,7 +25,7 @@ class ContactShape(NamedTuple):
 
 
 def held_by_none(a: Any) -> None:
-    """Return None instead of the radius of a sphere: a contact of this geometry cannot be a constraint when
+    """Return None: the value of `Geometry.holds` for geometries that cannot be enforced as a constraint when
     the pose is fitted to markers.
     """
 

@@ -51,7 +51,7 @@ class CommandCompliance:
         self._still_s = self._deaf_s = self._disarmed_s = self._jumping_s = 0.0
 
     def jumps(self) -> None:
-        """Allow the measured angle to jump for a short time, as the limb returns to its start."""
+        """Accept jumps of the measured angle for a short time; called when the limb is reset to its start."""
         self._jumping_s = self._patience_s
 
     def tick(self, tick_s: float) -> None:

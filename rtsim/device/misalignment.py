@@ -11,8 +11,8 @@ with d(rho)/d(theta) = -r (n . d) / rho and the ratio J = d(phi)/d(theta) = r (r
 tau of the device is a force tau/rho across the bar at the cuff; its virtual work is tau d(phi), so it is the
 torque J tau about the limb's joint, and its power is the same at both joints: tau phi' = J tau theta'. Straps
 that hold the cuff act as a spring along the bar with the force k (rho - rho at theta = 0). The torque of the
-device does not show this force on the limb. It has a potential, so it generates no energy. Both angles are
-zero in the same pose.
+device does not include this force on the limb. The force has a potential, so it generates no energy. The
+angles theta and phi are zero in the same pose.
 """
 
 from __future__ import annotations

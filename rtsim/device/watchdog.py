@@ -185,8 +185,9 @@ class Watchdog:
         period_s : nominal length of the tick [s]
         t_ns : time of the device's clock [ns]; None if time is measured by ticks only, as with model and
             device in one process
-        asked : whether the model requests the tick; the clock may then run ahead of the sum of the ticks by
-            as long as the command is valid; in the safe state, by as long as the command at its beginning was
+        asked : whether the model requests the tick; time on the clock may then exceed the sum of the ticks by
+            the validity of the newest command (in the safe state, of the command at its beginning) before the
+            tick counts as longer than its nominal length
         """
         falls, passed_s, valid_s = self.state == "falling", period_s, 0.0
         if asked and self.output is not None:

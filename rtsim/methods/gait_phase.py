@@ -75,7 +75,7 @@ class Swing:
 
     Attributes
     ----------
-    time, place, speed : values at the middle of the newest samples [s], [m or rad], [the same /s]
+    time, place, speed : of a line fitted to the newest samples, at its middle [s], [m, rad], [m/s, rad/s]
     travel : distance from the foremost to the rearmost position in the last stance
     """
 
@@ -215,7 +215,7 @@ class FootStride:
         self._tell(time)
 
     def look(self, time: float, passed_s: float, feet: Sequence[Swing]) -> None:
-        """Correct the phase by comparing all feet with their mean positions in strides so far."""
+        """Shift the phase towards the one at which mean positions in past strides fit the feet best."""
         at = feet[self.foot].time
         seen = [foot.place if at - foot.time <= WINDOW_S else math.nan for foot in feet]
         self._samples.append((at, *seen))
@@ -244,7 +244,7 @@ class FootStride:
         self._misfit += min(1.0, passed_s / MISFIT_S) * (math.sqrt(misfit / n) - self._misfit)
 
     def take(self, time: float, foot: int, event: Event) -> None:
-        """Process an event of either foot; time : time at which it is reported [s]."""
+        """Update phase and stride duration by an event of either foot; time : when it is reported [s]."""
         key, own = (foot, event.kind), foot == self.foot
         usual, last = self._events.get(key, (math.nan, math.nan))
         lasted = event.time - last
@@ -275,7 +275,7 @@ class FootStride:
             self._total = (time - self.struck) / self.length
 
     def mend(self, time: float, foot: int, event: Event) -> None:
-        """Replace the time of the newest event by that from a plate or file; time : present time [s]"""
+        """Replace the time of the newest such event by that from a plate or file; time : present time [s]"""
         key, at = (foot, event.kind), event.time
         usual, _ = self._events[key]
         self._events[key] = (usual, at)
@@ -323,7 +323,7 @@ class GaitPhase:
 
     Attributes
     ----------
-    feet, strides : detection of swings, and stride, of each foot
+    feet, strides : the Swing (detection of events) and the FootStride of each foot
     """
 
     def __init__(self, n_foot: int) -> None:

@@ -87,8 +87,8 @@ class MassShare(NamedTuple):
 
 
 def joint_of(segment: str, side: str = "") -> dict[str, Any]:
-    """Return the keys of a model file for the hinge that carries a segment; side : suffix of its
-    coordinate
+    """Return the keys of a model file for the hinge between a segment and its parent; side : suffix of the
+    name of its coordinate, such as _r
     """
     name, axis = COORDINATES[segment]
     return {"joint": "hinge", "axis": (0.0, 0.0, axis), "coordinates": [{"name": name + side}]}
@@ -223,11 +223,11 @@ def length(share: SegmentShare, scale: float) -> float:
 def limb(
     name: str, share: SegmentShare, scale: float, mass_kg: float
 ) -> tuple[tuple[float, float], float, tuple[float, ...]]:
-    """Return mass centre from the joint [mm], mass [kg] and moments of inertia [kg m^2] of a limb segment.
+    """Return for a limb segment or the head: mass centre (X, Y) relative to the proximal joint [mm], mass
+    [kg], and moments of inertia about the mass centre, for the axes X, Y, Z [kg m^2].
 
-    For the head the centre is counted from its vertex downwards.
-
-    A foot lies along X, half its ankle's height below the ankle; all others hang along Y.
+    For the head, Y is instead the distance of the mass centre below the vertex. A foot lies along X, and the
+    caller moves it below the ankle by half the height of the ankle; all other segments lie along Y.
 
     share : the segment in the mean person; scale : stature relative to that person; mass_kg : of the whole
         body

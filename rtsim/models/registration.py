@@ -181,7 +181,7 @@ def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) 
     pair = {body.name, body.parent}
 
     def lay(place: Any) -> Any:
-        """Move a point of the body, and rotate its directions, by the registration."""
+        """Return a point of the body moved, with its plane normal rotated, by the registration."""
         if place.segment != body.name:
             return place
         x = 1e3 * (by.offset + by.rotation @ anatomy.place(place, body.name, body.name))

@@ -100,8 +100,8 @@ class WindowLayout(NamedTuple):
     """Panels, curves and figure of the monitor window, made from the descriptor of a session.
 
     rate : nominal rate [Hz], NaN if the stream is irregular
-    parts : fields that the stick figure shows -> shape of the part of each that is stored
-    labels : these fields -> names of their entries
+    parts : field that the stick figure shows -> shape of that part of its array that is stored for it
+    labels : field that the stick figure shows -> names of its entries
     arms : panels of moment arms of all muscles about the first angle of each joint, shown on demand;
     stick : (n, 2) pairs of joint centres;  follow : index of the pelvis among the segments, or None;
     sides : right, left or "" of each joint centre;

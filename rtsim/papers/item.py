@@ -30,8 +30,8 @@ class Publication(NamedTuple):
 class StatedBound(NamedTuple):
     """Limits of a number, both included; source : where they are stated, for example "section 3".
 
-    A bound is stated in the paper, or was required of the reproduction before it was computed; it is never
-    taken from the result.
+    They are stated in the paper, or were demanded before the number was computed; they are never taken from
+    the computed result.
     """
 
     source: str
@@ -70,8 +70,8 @@ class ItemResult(NamedTuple):
 
     rows : comparisons with printed values; panels : what a figure draws
     notes : notes at the foot of the figure and below the table
-    data, has_data_of_paper : if a recording replaced the item's own data, the source of the recording, and
-        whether the paper used the same data; otherwise "" and None
+    data, has_data_of_paper : "" and None if the item's own data were used; if a recording of the user
+        replaced them, its source, and whether the paper used the same data
     draw : function that draws on the given paper, with a title and the notes, and returns the files; None =
         drawn from the panels
     """
@@ -90,7 +90,8 @@ class ItemResult(NamedTuple):
 
 
 class ItemInput(NamedTuple):
-    """The user's input to an item, and a function for progress messages.
+    """What the user gives for the computation of an item (figure or table), and a function for progress
+    messages.
 
     recording : markers, or other data of the item, instead of its own; None = its own
     static : static trial of the person in the recording; None = none, or not needed

@@ -101,7 +101,7 @@ def rows_of(
 
 
 def finite(found: Agreement) -> dict[str, float | None]:
-    """Return the measures of agreement of two curves by name, with None in place of NaN."""
+    """Return the measures of agreement of two curves by name, for JSON: with None in place of NaN."""
     return {name: value if math.isfinite(value) else None for name, value in found._asdict().items()}
 
 

@@ -55,7 +55,7 @@ class SimulatedQuantities:
                    meaning="estimated error of the integration steps since the last frame")  # fmt: skip
 
     def report(self, row: int = 0) -> None:
-        """Update the quantities to a row of the trace; the pose must be that of the row."""
+        """Update the quantities to a row of the trace; the pose of the bodies must be that of the row."""
         for out, source, index in self._chosen:
             out[...] = source[row][index]
         self._depths[:] = self._trace.contact[row, :, DEPTH]

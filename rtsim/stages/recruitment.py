@@ -86,8 +86,9 @@ class SharedLoads(Stage):
         return unbalanced_dofs(sharing.rows, sharing.violation, [turns[row] for row in sharing.rows])
 
     def quantities(self) -> list[Quantity]:
-        """Return the activations and forces of muscles, reserves, reactions, the part of the load that is not
-        borne, and the gap to a lower bound of the criterion."""
+        """Return the published quantities: activations and forces of muscles, moments of reserve actuators,
+        unilateral reactions, the part of each generalized force that muscles and reserves cannot balance, and
+        the relative difference between the criterion and a lower bound of its minimum."""
         sharing = self.sharing
         reserves = [
             Quantity(

@@ -82,7 +82,7 @@ _plans: dict[str, StudyPlan] = {}
 """Plans of this process, by their hash; one at a time."""
 _to_the_end = contextlib.ExitStack()
 _alone: list[bool] = []
-"""Whether this process does nothing but to solve cases, so that garbage of its own waits to its end."""
+"""Not empty if this process only solves cases, so that garbage collection is suspended until its end."""
 
 
 def solve_cases(order: StudyOrder, cases: Sequence[int], first: bool = False) -> list[SolvedCase]:

@@ -69,7 +69,7 @@ def set_at_once(loop: Loop, setting: Mapping[str, float]) -> None:
 
 
 class OfflineRuns:
-    """Runs of one config, one after the other in this process.
+    """Simulates runs of one config, one after the other, in the present process.
 
     Parameters
     ----------
@@ -160,7 +160,8 @@ class Measuring:
 
 
 class Pool:
-    """Runs of one config, shared by several processes; with one process they are executed in this one.
+    """Executes simulated runs of one config in several worker processes; with n_process = 1 in the present
+    process.
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ _kept = contextlib.ExitStack()
 
 
 def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:
-    """Prepare a worker process; only its parent process handles Ctrl-C."""
+    """Prepare a worker process: build its OfflineRuns, and ignore Ctrl-C, which its parent handles."""
     for number in REQUESTS:
         signal.signal(number, signal.SIG_IGN)
     _kept.enter_context(gc_paused())
@@ -221,5 +222,7 @@ def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:
 
 
 def work(task: Callable[[OfflineRuns, Item], Done], item: Item) -> Done:
-    """Return what the function `task` computes in this worker process from its offline runs and one item."""
+    """Call the function `task` in this worker process with the OfflineRuns of the process and one item;
+    return its result.
+    """
     return task(_own[0], item)

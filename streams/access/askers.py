@@ -35,7 +35,7 @@ class Asker(NamedTuple):
 
 
 ANYBODY = Asker("whoever may connect", "arm")
-"""Sender where nobody can tell who it is: no keys, and no system that says whose a connection is."""
+"""Sender that cannot be identified, if there are no keys and the system does not report users."""
 NOT_TOLD = Asker("a connection whose user the system does not reveal", "")
 
 

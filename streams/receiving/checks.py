@@ -12,11 +12,11 @@ from streams.account import plain
 from streams.codec import WIRE_FLOAT, FloatArray
 
 RECENT = 64
-"""Number of last frames among which a copy is still told from a latecomer."""
+"""Number of recent frames among which a duplicate is distinguished from a late frame."""
 IMPLAUSIBLE_GAP = 10_000
 """A jump in seq beyond this, to either side, is believed only when the next frame confirms it."""
 CLOCK_JUMP_NS = 1_000_000_000
-"""A capture clock that runs this far ahead of receipt at once has jumped [ns]."""
+"""The capture clock has jumped if it is suddenly ahead of the receipt by this much [ns]."""
 EVENT_INTERVAL_NS = 1_000_000_000
 """Each kind of event is said at most once in this time [ns]."""
 

@@ -17,7 +17,7 @@ MOST_UNFINISHED = MAX_PAYLOAD + (64 << 10)
 """More bytes than a message of the protocol has, with several reads of libzmq beside. libzmq delivers what
 one read has completed before it reads again, so a message that ended within these bytes is delivered."""
 HEARTBEAT_RATE = 1024
-"""Heartbeats are no messages, and come while nothing is sent; more than they need [bytes/s]."""
+"""Rate of received bytes that is allowed for heartbeats, which are not messages [bytes/s]."""
 
 
 class Unfinished:

@@ -48,8 +48,8 @@ def set_of(model: str) -> tuple[str, str]:
 
 
 def is_set(path: Path) -> bool:
-    """Return whether a file is a set of torque generators: its keys show that, or it has no key that a set
-    cannot have.
+    """Return whether a config file is a set of torque generators, and not a model: whether it has keys that
+    only a set has, or no keys but those that a set may have.
     """
     from rtsim.cli.commands.check import kind_of
     from rtsim.config.load import read_toml

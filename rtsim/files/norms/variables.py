@@ -66,5 +66,7 @@ VARIABLES = (
               ("foot_progression", "foot_progression"),
               ("cgm_foot_angles", "cgm_foot_internal_rotation"), "FootProgression"),
 )  # fmt: skip
-"""The nine of Baker et al. (2009), in the order of a page: pelvis, hip, then knee, ankle and foot."""
+"""The nine variables of Baker et al. (2009), in the order of a report: pelvis, hip, then knee, ankle and
+foot.
+"""
 NAMES = tuple(variable.name for variable in VARIABLES)

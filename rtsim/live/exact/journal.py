@@ -48,8 +48,11 @@ class RunJournal:
         self._n_session = 0
 
     def opened(self, request: bytes, build: Mapping[str, str], parts: Iterable[FilePart]) -> None:
-        """Record the start: the request (JSON), the facts of the build that computes it, and `parts`, the
-        contents of the files that were read for it.
+        """Record the start of the run.
+
+        request : the request to the estimator, with all settings of the run (JSON)
+        build : facts on which results depend besides, such as versions and processor, by name
+        parts : the contents of the files that were read for the run, in parts
         """
         self._write("run", {"format": FORMAT, "build": dict(build)}, {"request": request})
         for part in parts:

@@ -29,7 +29,7 @@ APART: dict[str, Any] = (
 
 
 LAST = "rtsim: "
-"""Begins the last sentence of a command that fails; what it said before was told while it ran."""
+"""Beginning of the last message of a command that fails, by which it is distinguished from earlier output."""
 POLITE_S = 3.0
 """Time that a process may take to end after its standard input is closed [s]."""
 TERMINATE_S = 1.0

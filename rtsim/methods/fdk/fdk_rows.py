@@ -58,8 +58,8 @@ def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
 
 
 def check_sum(name: str, others: list[str], both: list[Array]) -> None:
-    """Raise ConfigError if the first row of a Jacobian is zero, or a linear combination of its other rows, in
-    all poses.
+    """Raise ConfigError if the FDK degree of freedom `name`, to which the first row of each Jacobian belongs,
+    cannot be determined by forces: in all poses this row is zero, or a linear combination of the other rows.
 
     others : names of the constraints of the other rows; the rows of couplers come last and have no names
     both : (n_row, n) Jacobian in each pose; without poses nothing is checked
@@ -82,7 +82,7 @@ def check_sum(name: str, others: list[str], both: list[Array]) -> None:
 
 
 def first(rows: Array, k: int) -> Array:
-    """Return the rows (n_row, n) of a Jacobian with row k moved to the front."""
+    """Return a Jacobian (n_row, n) with its row k moved to the front, as `check_sum` expects it."""
     return np.concatenate([rows[k : k + 1], np.delete(rows, k, axis=0)])
 
 
@@ -126,8 +126,8 @@ def sum_of(others: Array, own: Array) -> Array | None:
 
 
 def all_rows(model: Model, roles: Roles) -> list[Array]:
-    """Return the Jacobians (n_row, n_v) of all constraints, couplers last, in the neutral pose and in a
-    pose next to it if all paths exist there; each row has unit norm, or is 0.
+    """Return the Jacobians (n_row, n_v) of all constraints, couplers last, in the neutral pose and in a pose
+    next to it if all path lengths can be computed there; each row has unit norm, or is 0.
     """
     tree, constraints = model.tree, model.constraints(roles)
     work = new_constraint_work(constraints, model.n_v, tree)

@@ -52,8 +52,8 @@ def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: 
 
 
 def experimental_lengths(estimator: MultibodyEstimator) -> NDArray[np.float64]:
-    """Return the ligament lengths (n_element,) [m] at the knee flexion of the last frame, by the
-    polynomials of Sancisi et al. (2017, eq. 1); NaN for planes.
+    """Return the ligament lengths (n_element,) [m] at the knee flexion of the last frame, by the polynomials
+    of Sancisi et al. (2017, eq. 1); NaN for contacts with planes.
     """
     model = estimator.model
     theta = np.degrees(estimator.flexion)

@@ -98,7 +98,7 @@ class _Setup(NamedTuple):
 
 
 class MultibodyEstimator:
-    """Estimates joints from markers, frame by frame.
+    """Estimates the pose of a person's skeleton from markers, frame by frame.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class MultibodyEstimator:
 
     @property
     def bias_deg(self) -> dict[str, float]:
-        """Systematic error of the method in use by angle, not in the standard deviations; may be empty."""
+        """By joint angle, the method's systematic error [deg], which standard deviations leave out."""
         return self._bias[self.method]
 
     @property
@@ -207,7 +207,7 @@ class MultibodyEstimator:
 
     @property
     def flexion(self) -> Array:
-        """(n_element,) joint angle [rad], negative in flexion, on which the element's length depends."""
+        """(n_element,) joint angle on which a constraint's length depends [rad], negative in flexion."""
         angles: Array = self.outputs.angles[self._now.method.flexion, 0]
         return angles
 
@@ -249,7 +249,7 @@ class MultibodyEstimator:
         return found.run(float(dt), solution.converged) if found is not None else 0
 
     def prepare_rates(self) -> None:
-        """Prepare all methods for the standard deviations of speeds and accelerations."""
+        """Compile, before the first frame, what the deviations of speeds and accelerations need."""
         for setup in self._setups.values():
             if setup.deviations is not None:
                 setup.deviations.prepare_columns()
@@ -264,7 +264,7 @@ class MultibodyEstimator:
                     self.health.last[:] = np.nan  # the same markers are another frame then
 
     def switch(self, method: str) -> None:
-        """Use another method from the next frame on; starts from the present pose if the joints agree."""
+        """Use another method from the next frame on; starts from the present pose if joints are the same."""
         if method not in self._setups:
             raise KeyError(method)
         former, new = self._now, self._setups[method]

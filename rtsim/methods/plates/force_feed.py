@@ -66,8 +66,8 @@ class ForceFeed:
                 self._begin(self.session)
 
     def part(self) -> None:
-        """Unpair the forces from the present session of markers: until another session of markers begins,
-        no wrenches can be requested.
+        """End the pairing of the forces with the present session of markers. Until another session of markers
+        begins, no wrenches can be requested.
         """
         self._markers = None
 

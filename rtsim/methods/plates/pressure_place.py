@@ -96,7 +96,8 @@ class Displacement(NamedTuple):
 
     plate : -1 = all plates
     shift : (2,) offset along X and Z of ground [m]
-    gain : reduction of the sum of squared errors, each divided by its standard deviation, by correcting it
+    gain : how much correcting the offset reduces the sum of squared errors, where each error is divided by
+        its standard deviation
     """
 
     plate: int

@@ -95,7 +95,7 @@ def frame_of(scan: JawScan, where: str) -> RigidMotion:
 
 
 def tops_of(scan: JawScan, frame: RigidMotion) -> dict[str, Array]:
-    """Find the highest point of each condyle, in the frame given, (3,) [m]."""
+    """Return the top of each condyle, a landmark of the scan, moved by `frame`: side -> position (3,) [m]."""
     return {side: frame.of(METRES[scan.unit] * np.array(scan.landmarks[f"{side}_condyle"])) for side in SIDES}
 
 
@@ -200,8 +200,8 @@ def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
 
 
 def model_of(spec: ModelSpec, scan: JawScan, frame: RigidMotion, places: dict[str, Array]) -> ModelSpec:
-    """Build the model of the mandible of a scanned person: markers at their positions, and planes and smooth
-    contacts of the shipped model moved to the scan's condyles.
+    """Build the model of the mandible of a scanned person from the shipped one: its markers are placed at the
+    given positions, and its constraint planes and smooth contacts are moved to the condyles of the scan.
 
     frame : motion from the scan to the anatomical frame; places : marker -> (3,) position in this frame [m]
     """

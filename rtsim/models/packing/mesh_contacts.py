@@ -84,8 +84,8 @@ def made(record: Any) -> TriangleSurface:
 
 
 def turned_over(surface: TriangleSurface, larger: TriangleSurface) -> float:
-    """Return the total length of the edges that reverse their direction when a surface is enlarged, as
-    happens in folds, divided by the total length of all edges [1].
+    """Return how much of an enlarged surface is folded: the total length of the edges whose direction is
+    reversed by the enlargement, divided by the total length of all edges [1].
     """
     before, after = (
         np.roll(corners, -1, axis=1) - corners

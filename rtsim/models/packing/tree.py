@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ChainMotion:
-    """One elementary motion of a chain joint: a rotation about, or a translation along, a fixed axis, whose
-    size is one of the joint's coordinates or a function of it.
+    """One rotation about, or translation along, a fixed axis, for a joint that is a sequence ("chain") of
+    such motions. Its size is one of the joint's coordinates or a function of it.
     """
 
     rotates: bool
@@ -35,7 +35,7 @@ class JointRow:
     parent : index of the parent body, -1 = ground; kind, parameter : kind of the joint, and its parameters
     position_in_parent, rotation_in_parent : the joint's frame on the parent, (3,) [m] and (3, 3)
     position_in_child, rotation_in_child : the joint's frame on the body
-    motions : elementary motions of a chain joint
+    motions : successive rotations and translations, for a joint that is a sequence ("chain") of them
     """
 
     parent: int
@@ -49,7 +49,7 @@ class JointRow:
 
     @property
     def layout(self) -> JointSizes:
-        """Numbers of coordinates and of speeds of the joint; for a chain they follow from its motions."""
+        """Numbers of coordinates and speeds of the joint; those of a sequence follow from its motions."""
         if self.kind != CHAIN:
             return LAYOUTS[self.kind]
         n = 1 + max(motion.dof for motion in self.motions)

@@ -47,8 +47,8 @@ def nice_range(low: float, high: float, extent_least: float) -> Range:
 def held_range(
     current: Range | None, values: NDArray[np.float64], extent_least: float, from_zero: bool = False
 ) -> Range | None:
-    """Return the axis range to show next: the present one while the data are inside it and fill at least
-    FILL_LEAST of it, else a new one around the data.
+    """Return the axis range to show next: the present one while the data are inside it and fill at least the
+    fraction FILL_LEAST of it, else a new one around the data.
 
     Parameters
     ----------

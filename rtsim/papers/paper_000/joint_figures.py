@@ -43,8 +43,9 @@ MODEL_DATA = (
     "shipped model `mandible`, whose condyles and fossae are given by formulas instead of the subject's scan"
 )
 N_ELEMENT, MODULUS, LINEAR_FROM = 3, 1e10, 0.03
-"""Settings of the ligament on either side: elements; pressure modulus [N/m^3]; strain from which it is
-linear."""
+"""Parameters of the contact and ligament on each side: number of ligament elements; pressure modulus [N/m^3];
+strain from which a ligament is linear.
+"""
 REACH_MM = 25.0
 STUDY = "15 runs"
 

@@ -26,9 +26,9 @@ from rtsim.papers.paper_003.printed_tables import LIGAMENTS, METHODS
 Array = NDArray[np.float64]
 
 N_ITERATION = 1000
-"""Iterations per frame; live frames have fewer."""
+"""Largest number of iterations of a frame; live runs allow fewer."""
 KNEE = "knee_flexion"
-"""First angle of the joint that is looked at."""
+"""First of the three angles of the joint whose results are used."""
 RECORDED = ("angles", "displacements", "lengthening", "contacts")
 
 

@@ -32,14 +32,15 @@ OTHER_SUBJECTS = "the value of the paper is from its five subjects, whose record
 NO_NUMBER = "the paper gives no number"
 DATA = "five synthetic persons (docs/papers/003.md)"
 RESIDUAL = 1e-11
-"""Residual of the optimality conditions; the paper's 1e-12 is below the round-off of the two penalty
-methods."""
+"""Largest residual of the optimality conditions; the paper's 1e-12 is below the round-off of the two penalty
+methods.
+"""
 KEPT_PERCENT = 1e-6
 """Largest change of a constant length that the residual allows [%]."""
 SECONDS = 5.0
-"""Time for one cycle [s]."""
+"""Largest computing time for one cycle [s]."""
 MOST_UNSOLVED = 0.2
-"""Part of a recording's frames that may lack a solution."""
+"""Largest fraction of a recording's frames without a solution."""
 
 
 class MethodRuns(NamedTuple):

@@ -18,7 +18,7 @@ from streams.messages import Status
 from streams.receiving.ring import ReceivedFrame
 
 N_WARM = 20
-"""Ticks before the first that counts; the simulation then starts anew."""
+"""Number of ticks before the run by which all kernels are compiled; the simulation then starts anew."""
 
 
 class ForwardStep(Stage):

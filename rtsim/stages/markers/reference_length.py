@@ -97,10 +97,12 @@ def body_size(subject: Subject) -> float:
 
 
 def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> ReferenceLength:
-    """Return the upper and the lower third of a model's markers, along their greatest extent, as reference.
+    """Return the reference line of a model with its own markers: from the centre of the lowest third of the
+    markers to that of the uppermost third, sorted along the direction in which they extend most.
 
     neutral : (n_marker, 3) markers in ground, Y up, at the initial coordinates [m]
-    moves : whether the whole model can move; then only this line reveals a wrong upward axis
+    moves : whether the root body moves freely in ground. The model then fits in any orientation, so that
+        only the direction of this line can reveal a wrong up axis of the stream
     """
     x = neutral - neutral.mean(axis=0)
     along = np.linalg.svd(x, full_matrices=False)[2][0]

@@ -36,9 +36,9 @@ OF_LAB = {
     "asis": "asis", "asis_opposite": "asis_opposite", "thigh": "thigh_lateral", "knee": "epicondyle_lateral",
     "shank": "shank_lateral", "ankle": "malleolus_lateral", "toe": "toe", "heel": "calcaneus",
 }  # fmt: skip
-"""Role of a record -> role of a lab's map."""
+"""Role of a marker in the record of a leg -> its role in a marker map."""
 WALKING = ("thigh", "knee", "shank", "ankle", "toe")
-"""Roles of markers on a leg that walks, below its pelvis."""
+"""Roles of the markers below the pelvis that a leg needs in a walking trial."""
 TAKEN = (
     f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm diameter were assumed, because no "
     "MarkerDiameter is stored"

@@ -15,7 +15,7 @@ from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.spellings import as_spelled
 
 FOLDER = "labs"
-ENOUGH = 0.7  # share of a map's tracked markers that must be there before it is taken unasked
+ENOUGH = 0.7  # least fraction of a map's tracked markers in a file for the map to be recognised
 SIDES = ("right", "left")
 
 
