@@ -312,7 +312,7 @@ class ModelLink(Closing):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Numbers of received outputs, by how they were used or why they were not."""
+        """Numbers of messages from the model (outputs), by how they were used or why they were not."""
         return self._intake.counters
 
     def newest(self, timeout_ms: int) -> tuple[Output, int] | None:

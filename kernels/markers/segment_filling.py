@@ -212,10 +212,11 @@ def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
 
 @njit
 def predict_turn(b, time, segments, fit):
-    """Write the orientation of body b at a time [s] after the last frame, if it rotates on at its last rate,
-    into fit.matrices[2] : (3, 3).
+    """Predict the orientation of body b at a time [s] after the last frame, if it rotates on at its last
+    rate; write it into fit.matrices[2] : (3, 3).
 
-    segments : Segments - orientation in the last frame and angular velocity are read.
+    segments : Segments - orientation in the last frame and angular velocity are read
+    fit : BodyFitWork - working space of rigid fits, written
     """
     R, w, axis, ahead = segments.rotation[b], segments.rate[b], fit.vectors[3], fit.matrices[2]
     speed = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])

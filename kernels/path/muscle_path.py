@@ -3,14 +3,15 @@
 A path is the shortest line through its points and over its surfaces, in their order, so it consists of
 straight pieces and of geodesics, each of which lies on one body. When the bodies move, only changes of the
 straight pieces count: as the path is the shortest, a shift of the contact points along a surface or a change
-of a geodesic does not change its length to first order. A piece with the unit direction e from body A to body
-B pulls them with e and -e along one line; each dof between them changes its length by twist . (r x e, e), r
-being a point of the piece.
+of a geodesic does not change its length to first order. A piece from body A to body B with the unit direction
+e pulls A along e and B along -e. A dof that moves B alone, with the twist t (angular, linear velocity) per
+unit speed, lengthens it by t . (r x e, e), r being a point of the piece; one that moves A alone shortens it
+by that.
 
-The coordinate of a moving point changes the length, too. By the principle of virtual work, that coordinate
-then has a generalized force; without it, as in OpenSim of 2010, the muscle does spurious work (Sherman, Seth,
-Delp 2010, assumption 1; OpenSim 4.6 has it). `gradients` and `add_forces` leave it out with moving_work = 0,
-for comparison only.
+A coordinate that moves a path point within its body changes the length, too. By the principle of virtual
+work, it then has a generalized force; without it, as in OpenSim of 2010, the muscle does spurious work
+(Sherman, Seth, Delp 2010, assumption 1; OpenSim 4.6 has it). `gradients` and `add_forces` leave it out if
+their argument moving_work is 0, for comparison only.
 """
 
 from __future__ import annotations
@@ -41,8 +42,7 @@ SHORTEST = 1e-9
 class PathWork(NamedTuple):
     """Straight pieces, lengths and gradients of all muscle paths, and working space.
 
-    The rows of a muscle's pieces begin at the row of its first station (path point or wrapping surface).
-    """
+    The rows of a muscle's pieces begin at the row of its first station (path point or wrapping surface)."""
 
     point: Annotated[np.ndarray, Floats("n_station", 3)]  # points in ground [m]
     # d point / d its coordinate within the body, in ground

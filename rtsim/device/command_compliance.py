@@ -107,7 +107,8 @@ class CommandCompliance:
         """Check once a tick whether the device obeys its commands; return a sentence on how it does not, else
         "".
 
-        commanded : torque that the actuator should apply by now, that of the command before the newest [N m]
+        commanded : torque of the command before the newest one [N m], which the actuator should apply by now,
+            as it follows commands with a delay of one tick
         late_s : age of the newest command that the device had received when it sent its newest message [s]
         tick_s : time since the previous tick [s]
         """

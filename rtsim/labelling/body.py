@@ -165,7 +165,8 @@ class MarkedBody:
     order : segments with markers, in the order of the search
     segment_of : (n_marker,) segment of each marker
     local : (n_marker, 3) position of each marker on its segment [m]
-    reach : (n_marker,) tolerance of this position relative to other markers of the segment [m]
+    reach : (n_marker,) largest distance at which a marker counts as being where the other markers of its
+        segment predict it [m]
     weak : (n_marker,) whether the marker is on a segment that is poorly distinguishable from other points:
         with three markers and no joint, or two and no joint to a segment with three
     unheld : (n_shape,) whether no joint fixes a point of the segment

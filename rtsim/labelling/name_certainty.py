@@ -96,7 +96,8 @@ class NameCertainty:
 
         off : (n_marker,) distance of the marker from its predicted position [m]
         apart : (n_marker,) distance of the nearest unlabelled point from that position [m]
-        reach : (n_marker,) tolerance of the prediction [m]; known : (n_marker,) whether there is one
+        reach : (n_marker,) distance up to which a marker counts as being at that position [m]
+        known : (n_marker,) whether its position can be predicted
         """
         doubted = known & ~self.certain & np.isfinite(off)
         in_place = doubted & (off <= NEAR * reach) & (apart > np.maximum(2.0 * off, reach))

@@ -166,7 +166,9 @@ class SegmentFits:
 
     @property
     def reach(self) -> Array:
-        """Return the tolerance of the predictions from other markers of the segment, (n_marker,) [m]."""
+        """Return the largest distance at which a marker still counts as being where the other markers of its
+        segment predict it, (n_marker,) [m]; it is smaller once its soft tissue displacement is known.
+        """
         return self._body.reach * np.where(self._n_learned >= LEARNED_TIMES, LEARNED, 1.0)
 
     def learned_body(self) -> MarkedBody:

@@ -2,8 +2,7 @@
 
 Its input is the forward position of each foot relative to the pelvis, or the hip flexion of each leg, which
 rise in swing and fall in stance. No later samples are used. docs/gait_phase.md describes the rules, their
-sources, alternatives and errors.
-"""
+sources, alternatives and errors."""
 
 from __future__ import annotations
 
@@ -76,8 +75,7 @@ class Swing:
     Attributes
     ----------
     time, place, speed : of a line fitted to the newest samples, at its middle [s], [m, rad], [m/s, rad/s]
-    travel : distance from the foremost to the rearmost position in the last stance
-    """
+    travel : distance from the foremost to the rearmost position in the last stance"""
 
     def __init__(self) -> None:
         self._samples: deque[tuple[float, float]] = deque()
@@ -153,8 +151,7 @@ class StrideShape:
         samples : times and positions of all feet
         begin, length : start and duration of the stride [s]
 
-        Strides with gaps, and feet that were not seen throughout, are ignored.
-        """
+        Strides with gaps, and feet that were not seen throughout, are ignored."""
         rows = np.array(samples)
         ends = (begin, *rows[:, 0], begin + length) if len(rows) else (begin, begin + length)
         if np.diff(ends).max() > NEAR_S:
@@ -187,8 +184,7 @@ class FootStride:
       there are two, it is twice the time from an event to the same event of the other foot; at first NaN
     confidence : 0 to 1
     n_strike, n_off : number of heel strikes and toe-offs so far
-    struck : time of the last heel strike [s]; NaN before
-    """
+    struck : time of the last heel strike [s]; NaN before"""
 
     def __init__(self, foot: int, n_foot: int) -> None:
         self.foot = foot
@@ -275,7 +271,11 @@ class FootStride:
             self._total = (time - self.struck) / self.length
 
     def mend(self, time: float, foot: int, event: Event) -> None:
-        """Replace the time of the newest such event by that from a plate or file; time : present time [s]"""
+        """Correct the time of the newest event of a kind, once a plate or a file reports the same event.
+
+        foot, event : foot, kind and reported time of the event; this time replaces the detected one
+        time : present time [s]; after a heel strike of this foot the phase becomes the time since the
+            reported strike, in strides"""
         key, at = (foot, event.kind), event.time
         usual, _ = self._events[key]
         self._events[key] = (usual, at)
@@ -323,8 +323,7 @@ class GaitPhase:
 
     Attributes
     ----------
-    feet, strides : the Swing (detection of events) and the FootStride of each foot
-    """
+    feet, strides : the Swing (detection of events) and the FootStride of each foot"""
 
     def __init__(self, n_foot: int) -> None:
         self.feet = [Swing() for _ in range(n_foot)]
@@ -360,12 +359,13 @@ class GaitPhase:
             self._take(time, foot, event)
 
     def press(self, foot: int, at: float, kind: int = HEEL_STRIKE) -> None:
-        """Process a foot strike or foot off that a plate or a file reports for a foot at a time [s]. It is
-        called after the sample of that time.
+        """Process a foot strike or foot off that a plate or a file reports. Call it after `add` has received
+        the sample of that time.
 
-        Such an event has priority over the event that is detected from the motion of the foot. The delay
-        between the two is stored and applied in later strides without reported events.
-        """
+        The reported event replaces the same event detected from the motion of the foot. The delay between the
+        two is stored, and is added to detected events in later strides for which none is reported.
+
+        foot : index of the foot; at : time of the event [s]; kind : HEEL_STRIKE or TOE_OFF"""
         before, self._pressed[kind][foot] = self._pressed[kind][foot], at
         if at - before < NEAR_S:  # it trembles
             self._pressed[kind][foot] = before

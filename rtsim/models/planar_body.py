@@ -87,15 +87,17 @@ class MassShare(NamedTuple):
 
 
 def joint_of(segment: str, side: str = "") -> dict[str, Any]:
-    """Return the keys of a model file for the hinge between a segment and its parent; side : suffix of the
-    name of its coordinate, such as _r
+    """Return the entries of a model file for the hinge between a segment and its parent: kind, axis and
+    coordinate.
+
+    side : suffix of the name of the coordinate, such as _r
     """
     name, axis = COORDINATES[segment]
     return {"joint": "hinge", "axis": (0.0, 0.0, axis), "coordinates": [{"name": name + side}]}
 
 
 def body_keys() -> dict[str, dict[str, Any]]:
-    """Return for each body of the planar model, by name and in its order, the keys of a model file for its
+    """Return for each body of the planar model, by name and in its order, the entries of a model file for its
     joint: kind, axes, parent and coordinates.
     """
     tilt, _ = COORDINATES["pelvis"]
@@ -188,7 +190,7 @@ def planar_body(sex: str, mass_kg: float, stature_mm: float) -> ModelSpec:
 
 
 def standing() -> dict[str, Any]:
-    """Return the simulation settings as keys of a model file. The body starts from standing on its soles,
+    """Return the simulation settings as entries of a model file. The body starts from standing on its soles,
     with all torque generators at rest, so that it collapses.
     """
     names = [coordinate["name"] for keys in BODIES.values() for coordinate in keys["coordinates"]]

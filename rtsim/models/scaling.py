@@ -174,7 +174,7 @@ def scale_offset(place: P, S: Array) -> P:
 
 
 def scaled_function(function: FunctionSpec, factor: float) -> dict[str, Any]:
-    """Return a function multiplied by a factor, as keys of a model file."""
+    """Return a function multiplied by a factor, as entries of a model file."""
     if function.constant is not None:
         return {"constant": factor * function.constant}
     if function.linear is not None:

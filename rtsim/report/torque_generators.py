@@ -1,5 +1,5 @@
-"""Fits of joint torque generators as text: tables as in Millard et al. (2019), JSON, and a person's
-config.
+"""Fits of joint torque generators as text: tables as in Millard et al. (2019), JSON, and a config file with
+the person's generators.
 """
 
 from __future__ import annotations

@@ -161,8 +161,9 @@ class EquilibriumSearch:
         integrate(self.tree, self.simulator.q, whole, 1.0, self.simulator.q)
 
     def step(self, ways: RestSlopes, radius: float) -> Array:
-        """Return a step of at most the length `radius`: the Newton step, damped if it would be longer. It is
-        L' times the changes of the free dofs, (n,), with the Cholesky factor L of the mass matrix.
+        """Return the next step of the search as y = L' delta, (n,), where delta are the changes of the free
+        dofs and L is the Cholesky factor of their mass matrix. It is the Newton step, damped if y would be
+        longer than `radius` or a dof would move too far.
 
         ways : derivatives of the forces at the present state
         """

@@ -75,7 +75,7 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
     model, settings = simulator.model, simulator.settings
     held = f" with {', '.join(settings.hold)} held fixed" if settings.hold else ""
     return ModelError(
-        f"the neutral pose cannot be assembled{held}: a gap of {1e3 * gaps[k, GAP]:.3g} mm is left",
+        f"the pose at the start cannot be assembled{held}: a gap of {1e3 * gaps[k, GAP]:.3g} mm is left",
         where=f"{model.name}: {model.names.holds[k]}",
         remedy="correct points and lengths of the constraints, or give neutral values nearer to a closed "
         "pose",
@@ -157,7 +157,7 @@ def put(simulator: ModelState, kept: list[int]) -> tuple[Array, Array, bool]:
 
 
 def named_speeds(simulator: ModelState) -> list[int]:
-    """Return the dofs whose speeds the settings of the simulation name."""
+    """Return the indices of the dofs for which the settings of the simulation state a speed at the start."""
     model, settings = simulator.model, simulator.settings
     found = [int(model.coordinates.dof[model.coordinates.names.index(name)]) for name in settings.speeds]
     for table, joints in (

@@ -42,7 +42,7 @@ class MeshRun(NamedTuple):
 
     @property
     def normal(self) -> Array:
-        """Return the normal force of each contact in every row, (n_row, n_contact) [N]."""
+        """Return the normal force of each contact at every time step, (n_row, n_contact) [N]."""
         forces: Array = self.trace.contact[: self.n_row, :, NORMAL]
         return forces
 

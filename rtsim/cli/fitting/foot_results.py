@@ -103,8 +103,12 @@ def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence
 
 
 def check_figures(paper: Paper | None, n_step: int, force: bool) -> None:
-    """Raise ConfigError before the fit if the figure of any but the first of n_step steps would replace a
-    file.
+    """Raise ConfigError, before the fit begins, if the figure of a step would replace an existing file. The
+    figure of the first of n_step steps is not checked, as the user has named its file; the names of the other
+    files are derived from it and may happen to exist.
+
+    paper : output file of the first step's figure; None = no figures are drawn
+    force : whether existing files may be replaced
     """
     from rtsim.files.output import check_free
 

@@ -18,10 +18,11 @@ class GaitVariable(NamedTuple):
     name : name in norms and tables
     title : title in reports
     up, down : meaning of positive and negative values
-    fields : convention -> field of the results, and label of the angle in it, without its side
+    fields : convention -> name of the field (array) of the results that has the angle, and the angle's label
+        in this field without its side
     gcd : name in .gcd files
-    turned : convention in which the results have a single angle for both sides, whose sign is reversed for
-        the left side; "" = none
+    turned : convention in which the results have only one angle for both sides, that of the right side; for
+        the left side its sign is reversed; "" = none
     """
 
     name: str

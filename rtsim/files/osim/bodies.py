@@ -195,7 +195,7 @@ def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> 
 
 
 def mass(body: Node) -> Table:
-    """Return the mass, mass centre and inertia of a body as the keys of a model file."""
+    """Return the mass, mass centre and inertia of a body as entries of a model file."""
     kilograms = body.number("mass", 0.0)
     if body.child("inertia_xx") is not None:  # 3.x
         inertia = [body.number(f"inertia_{axes}", 0.0) for axes in ("xx", "yy", "zz", "xy", "xz", "yz")]

@@ -39,7 +39,7 @@ class Transform:
         return np.block([[self.rotation, self.position[:, None]], [np.zeros(3), 1.0]])
 
     def place(self) -> dict[str, Any]:
-        """Return the transform as the keys of a model file that place a frame: offset and body-fixed x-y-z
+        """Return the transform as entries of a model file that place a frame: offset and body-fixed x-y-z
         angles.
         """
         return {

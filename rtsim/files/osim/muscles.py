@@ -144,7 +144,7 @@ class Paths:
 
 
 def shifted(function: Table, by: float) -> Table:
-    """Return a function, as the keys of a model file, to whose values the constant `by` is added."""
+    """Return a function, as entries of a model file, to whose values the constant `by` is added."""
     if by == 0.0:
         return function
     if "constant" in function:

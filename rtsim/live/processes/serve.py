@@ -181,7 +181,8 @@ def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dic
     model, choices, source, addresses of the streams, vertical axis, and notes.
 
     notes : sentences for users about the data and the person's calibration, "FILE: SENTENCE" each
-    markers : address of the marker stream; "" = there is none, and the address of the forces is left out, too
+    markers : address of the marker stream; "" = the run reads files, so that run.forces is no address and is
+        left out
     """
     streams = {"markers": markers, "forces": run.forces if markers else ""}
     addresses = {name: address for name, address in streams.items() if address}

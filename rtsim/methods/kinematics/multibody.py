@@ -181,8 +181,7 @@ class MultibodyEstimator:
     @property
     def followed(self) -> tuple[Array, Array]:
         """Markers fitted in the last frame, with gaps filled: positions (n_marker, 3) [m] and weights
-        (n_marker,), 0 = not used.
-        """
+        (n_marker,), 0 = not used."""
         segments = self._now.state.segments
         return segments.place, segments.weight
 
@@ -240,7 +239,8 @@ class MultibodyEstimator:
 
     @property
     def deviations(self) -> MethodDeviations | None:
-        """Standard deviations of the last frame given to `deviate`; None if none are computed."""
+        """Standard deviations of the results of the frame last given to `deviate`, such as `angles` :
+        (n_joint, 3) of the joint angles [rad]; None if the estimator was made without `uncertainty`."""
         return self._now.deviations
 
     def deviate(self, dt: float, solution: Solution) -> int:

@@ -145,12 +145,13 @@ def laid(x: Array, y: Array) -> RigidMotion:
 def surfaces_of(
     scan: JawScan, frame: RigidMotion, path: Path
 ) -> tuple[dict[str, TriangleSurface], list[str]]:
-    """Read the surfaces of condyles and fossae in the anatomical frame; also return notes for the user. Empty
-    if the scan has none.
+    """Read the surfaces of condyles and fossae. Return them by name in the anatomical frame, with notes for
+    the user; both are empty if the scan has no surfaces.
 
-    A missing fossa is replaced by the mirror image of the other one, moved by the rigid motion that fits the
-    mirrored condyle of that side to the condyle of this side.
+    If the fossa of one side is missing, it is replaced by the mirror image of the other one, moved by the
+    rigid motion that fits the mirror image of the other side's condyle to the condyle of this side.
 
+    frame : rigid motion from the scan in metres to the anatomical frame
     path : path of the scan, to which the files are relative
     Raises ConfigError for files that are missing or cannot be surfaces of this head.
     """

@@ -132,8 +132,8 @@ def build_chains(joints: Sequence[JointRow]) -> Chains:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one coordinate: its kind, such as polynomial, sine or spline, and its parameters in the
-    order in which the kernels read them.
+    """A function of one coordinate: the code of its kind, such as SPLINE (kernels/algebra/functions), the
+    number of its terms, and its parameters in the order in which the kernels read them.
     """
 
     kind: int

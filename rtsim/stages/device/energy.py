@@ -143,8 +143,9 @@ class EnergyAccount(Stage):
 
 PANEL = Curves("Energy", "energy", 2, 1.0)
 MEANING = (
-    "kinetic energy; potential energy; work of all sources since the start; energy that this "
-    "balance does not explain"
+    "energy of the model, kinetic and potential in gravity; work of the device, of torque generators, of "
+    "muscles and of prescribed motion since the start; drift, the change of energy within about a second "
+    "that no work explains"
 )
 
 

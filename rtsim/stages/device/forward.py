@@ -1,4 +1,4 @@
-"""The forward step: advances a model by the time of a tick."""
+"""The forward step: integrates the motion of a model over the length of one tick of the clock."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Typical positions of the landmarks of a standing person, divided by the stature: means and standard
 deviations.
 
-Heights and widths are those of Drillis and Contini (1966) as in Winter (2009), Biomechanics and Motor
-Control of Human Movement, figure 4.1 (ankle 0.039, knee 0.285, hip 0.530 of the stature; foot 0.152 long,
-0.055 wide), minus the height of the lowest marker, for markers on the skin. The standard deviations allow
-for different persons, shoes and placement: they are about twice those between seven static trials of six
-laboratories.
+Heights and widths are those of Drillis and Contini (1966) as in Winter (2009), Biomechanics and Motor Control
+of Human Movement, figure 4.1 (ankle 0.039, knee 0.285, hip 0.530 of the stature; foot 0.152 long, 0.055
+wide). They were changed to those of markers on the skin, and heights are counted from the lowest marker. The
+standard deviations allow for different persons, shoes and placement: they are about twice those between seven
+static trials of six laboratories.
 """
 
 from __future__ import annotations
