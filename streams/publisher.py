@@ -117,7 +117,9 @@ class Publisher(Closing):
 
     @property
     def events(self) -> deque[str]:
-        """Plain sentences about subscribers that were cut off, newest last; take them with popleft."""
+        """Sentences for the user, newest last, on subscribers that this publisher disconnected, because they
+        sent too much or had to make room for others. Take them with popleft.
+        """
         return self._bound.events
 
     def announce(self, session: Session) -> None:

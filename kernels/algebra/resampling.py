@@ -32,7 +32,9 @@ class RecentSamples(NamedTuple):
 
 
 def new_held(n_keep: int, n_value: int) -> RecentSamples:
-    """Allocate an empty buffer RecentSamples for up to n_keep samples, each of n_value numbers."""
+    """Allocate an empty RecentSamples: the buffer that stores the newest n_keep samples, each of n_value
+    numbers.
+    """
     return allocate(RecentSamples, n_keep=n_keep, n_value=n_value)
 
 

@@ -129,7 +129,8 @@ def contact_derivatives(model, motion, work, with_parameters):
 
 @inlined
 def wrenches(model, motion, work):
-    """Write the wrenches of all contacts, as contact_wrenches does.
+    """Write the wrenches of all contacts into work.wrench, and their patches and forces into work.contacts;
+    merged into contact_wrenches and contact_derivatives.
 
     model : Prescribed - the contacts of bodies with given motion
     motion : BodyMotion - positions and velocities of the bodies

@@ -129,7 +129,8 @@ def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
     e : int - index of the element, which is not an angle
     twist : (n_v, 6) - twists of all dofs, about the origin of body 0
     rates : DerivativeWork - its psi_dot, psi_ddot and psi_s_dot (see the module) are read
-    motion : (9, 3) - positions, velocities and accelerations, as element_motion writes them
+    motion : (9, 3) - position, velocity and acceleration of the end on body A, of the end on body B, and of
+        the normal
     change : (8, 3) - working space, overwritten
     by_q_out : (n_v,) - dPhi-double-dot/dq
     by_v_out : (n_v,) - dPhi-double-dot/dv
@@ -152,8 +153,10 @@ def slopes_by(kind, side, motion, change):
 
     kind : int - kind of the element
     side : float - +1 where the dof moves body A, -1 where it moves body B and with it the normal
-    motion : (9, 3) - positions, velocities and accelerations, as element_motion writes them
-    change : (8, 3) - derivatives of the end point, then of the normal, as `changes` writes them
+    motion : (9, 3) - position, velocity and acceleration of the end on body A, of the end on body B, and of
+        the normal
+    change : (8, 3) - derivatives of the end point, then of the normal, in the rows PLACE to ONSET_BY_SPEED
+        each
     """
     by_q, by_v = 0.0, 0.0
     for i in range(3):

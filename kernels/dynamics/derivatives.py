@@ -189,7 +189,7 @@ def pair_up(tree, twist, own, tau_q_out, tau_v_out):
 
     tree : Tree - joint tree of the bodies
     twist : (n_v, 6) - twists of all dofs, about the origin of body 0
-    own : DerivativeWork - as `responses` leaves it
+    own : DerivativeWork - derivatives of the forces of all subtrees, written by `responses`
     tau_q_out : (n_v, n_v) - dtau/dq
     tau_v_out : (n_v, n_v) - dtau/dv
     """

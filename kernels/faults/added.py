@@ -143,8 +143,8 @@ def clock_of_others(b, motion):
 def moves_as_one(body, b, n, mean, motion):
     """Return whether the current frame displaces the markers of body b nearly as a rigid body.
 
-    At least all markers but one must move; of four or more markers two are enough, if the rigid displacement
-    predicts all of them, as where the rest is near the axis of the rotation.
+    At least all markers but one must move. Of four or more markers it is enough that two move, if the rigid
+    displacement predicts all of them: the others, such as those near the axis of the rotation, stay in place.
 
     body : (n_marker,) int64 - body of each marker
     b : int - body

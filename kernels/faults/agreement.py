@@ -157,8 +157,8 @@ def own_gap(markers, m, measured, options, health, segments, fit):
     options : HealthOptions - settings of the checks of single markers
     health : Health - state of each marker, kept from frame to frame
     segments : Segments - state of each segment, kept from frame to frame; its field turned is read
-    fit : BodyFitWork - its vectors[0] and [1] hold the means of the fit, as turn_segment writes them; its
-        vectors[2] and [3] are overwritten
+    fit : BodyFitWork - its vectors[0] and [1] hold the means of the visible markers in the body and in
+        ground; its vectors[2] and [3] are overwritten
     """
     y, place = fit.vectors[2], fit.vectors[3]
     usual_place(markers, m, health, y)

@@ -98,7 +98,8 @@ def put_right(markers, measured, dt, options, health, segments, fit):
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
-    health : Health - as find_swaps leaves it; its fields labelled, weight and certain are written
+    health : Health - with the exchanges that find_swaps suspects (swap_with); its fields labelled, weight and
+        certain are written
     segments : Segments - state of each segment, kept from frame to frame; its field turned is written
     fit : BodyFitWork - working space of rigid fits, written
     """

@@ -4,10 +4,11 @@ remains along the constraint rows.
     min sum w x^p   subject to   C' x + A' phi = d,   0 <= x <= 1          (Andersen et al. 2017, eqs 11, 14)
 
 x are the activations, w their weights, p the power of the criterion, C the generalized forces of the elements
-at full activation, and A the constraint rows. phi are the reactions that act both ways and the FDK residuals,
-which have no cost. In the space orthogonal to the rows A, with an orthonormal basis N, A N = 0, phi drops
-out, and kernels/recruitment finds x and the multipliers y. It ends at a small duality gap, and the error of
-its activations may be the root of that gap; Newton's method on the conditions of optimality
+at full activation, and A the constraint rows. phi, which have no cost, are the reactions that act both ways
+and the forces that remain along the degrees of freedom of force-dependent kinematics (FDK). In the space
+orthogonal to the rows A, with an orthonormal basis N, A N = 0, phi drops out, and kernels/recruitment finds x
+and the multipliers y. It ends at a small duality gap, and the error of its activations may be the root of
+that gap; Newton's method on the conditions of optimality
 
     p w x^(p-1) = C y  (between the bounds),   C' x + A' phi = d,   A y = 0
 
@@ -111,7 +112,7 @@ def across(row, basis):
 
 @njit
 def take_over(sharing, n_held, balance):
-    """Copy the activations, the multipliers and the marks of elements that are between their bounds from the
+    """Copy the activations, the multipliers and the marks `free` (1 = an element between its bounds) from the
     result of muscle recruitment.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
@@ -146,8 +147,9 @@ def polish(sharing, at, balance):
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
-    balance : MuscleBalance - activations and reactions that balance the load; its fields activation,
-        multiplier, reaction, free, K and bend are written
+    balance : MuscleBalance - activation, multiplier and reaction are improved; free (1 = an element between
+        its bounds), K (LU factors of the conditions' matrix) and bend (second derivatives of the criterion)
+        are written
     """
     n = balance.load.shape[0]
     weight, p = sharing.work.weight, sharing.options.power
@@ -212,8 +214,8 @@ def conditions(sharing, at, balance):
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
-    balance : MuscleBalance - activations and reactions that balance the load; its fields K, pivot and bend
-        are written
+    balance : MuscleBalance - activations and reactions that balance the load; its K and pivot (factors and
+        pivots) and bend are written
     """
     n, n_held, K = balance.load.shape[0], balance.reaction.shape[0], balance.K
     K[:, :] = 0.0

@@ -1,8 +1,8 @@
 """Ligaments along paths, through points and over surfaces, as part of the equilibrium of a joint.
 
 A ligament of the length L, g = dL/dq, has the generalized force -F(L, g . v) g (kernels/forces/ligament).
-This force is a smooth function of the pose, so that the derivatives of the FDK residual include it by finite
-differences (kernels/fdk/slopes).
+This force is a smooth function of the pose, so that the derivatives of the residual of force-dependent
+kinematics (FDK) include it by finite differences (kernels/fdk/slopes).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Evaluation of the FDK residual f(alpha): the load that remains along the FDK degrees of freedom, if these
-have the values alpha (Andersen et al. 2017).
+"""Evaluation of the residual f(alpha) of force-dependent kinematics (FDK): the load that remains along the
+FDK degrees of freedom, if these have the values alpha (Andersen et al. 2017).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The Jacobian df/dalpha of the FDK residual f, by implicit differentiation of the equations that an
+"""The Jacobian df/dalpha of force-dependent kinematics (FDK), where alpha are the values of the FDK degrees
+of freedom and f the forces that remain along them: by implicit differentiation of the equations that an
 evaluation of f solves, or by central differences of f.
 
 The derivative dq/dalpha of the pose is that of kernels/uncertainty/sensitivity. Along it, forces of contacts

@@ -93,8 +93,8 @@ def add_motion(twist, d, rate, velocity, bias):
 
 @inlined
 def add_group(twist, start, stop, v, carrier, velocity, bias):
-    """Add simultaneous motions of several dofs to the velocity and bias acceleration of a body, as add_motion
-    does for one.
+    """Add simultaneous motions of several dofs, with the sum u of twist * rate, to the velocity and bias
+    acceleration of a body: bias += velocity x u, velocity += u.
 
     None of these motions moves the axis of another one: all axes move with the velocity that the body has
     without these motions.

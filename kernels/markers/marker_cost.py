@@ -124,7 +124,8 @@ def marker_moments(tree, markers, pose, measured, weight, work):
 def marker_gradient(tree, pose, work, gradient_out):
     """Write the gradient J'W (x - m) of the marker cost with respect to the dofs into gradient_out : (n_v,).
 
-    Entry d is the power of the wrench of d's subtree on the twist of d; work is as marker_moments leaves it.
+    Entry d is the power of the wrench of d's subtree on the twist of d; work contains the wrenches that
+    marker_moments has computed.
     """
     twist, wrench = pose.twist, work.wrench
     for d in range(tree.dof_body.shape[0]):
@@ -141,7 +142,8 @@ def marker_hessian(tree, pose, work, second_order, H_out):
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    work : MarkerWork - as marker_moments leaves it; its fields push and moment are written
+    work : MarkerWork - with the moments of all subtrees that marker_moments has computed; its fields push and
+        moment are written
     second_order : float - 0 = Gauss-Newton, 1 = all second derivatives
     H_out : (n_v, n_v) - written
     """

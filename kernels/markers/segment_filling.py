@@ -240,7 +240,8 @@ def place_missed(markers, b, age, dt, options, health, segments, fit):
     health : Health - state of each marker, kept from frame to frame
     segments : Segments - state of each segment, kept from frame to frame; its fields place, weight and doubt
         are written
-    fit : BodyFitWork - as turn_segment leaves it; vectors[2], matrices[1] written
+    fit : BodyFitWork - means and second moments of the visible markers, from turn_segment; vectors[2],
+        matrices[1] written
     """
     local, middle, a, spread = fit.vectors[0], fit.vectors[1], fit.vectors[2], fit.matrices[1]
     least = OF_ROOT if b == 0 else OF_LIMB

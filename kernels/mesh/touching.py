@@ -215,8 +215,7 @@ def aside(around, x, y, z):
     """Return a lower bound of the distance of a point from touching a surface [m], from the box around it; 0
     or less = may touch.
 
-    around : (box, margin) - box of the surface, and how far outside it a vertex may touch [m], both as
-        `surroundings` returns them
+    around : (box, margin) - box of the surface : (6,), and how far outside it a vertex may touch [m]
     x, y, z : float - the point, in the axes of the surface [m]
     """
     return math.sqrt(box_gap(around[0], x, y, z)) - around[1]
@@ -282,7 +281,8 @@ def touch_asked(meshes, contacts, e, k, target, asked, work):
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
     e, k : int - index e of the contact; k = 0: vertices of A in surface B, k = 1: of B in A
     target : int - index of the surface that is pressed
-    asked : (int, int, float, float, int) - the vertices, as `ask` returns them
+    asked : (n, kept, clear, reach, guess) - result of `ask`: the n vertices to be examined, and bounds of
+        distances
     work : MeshWork - results and working space of the mesh contacts, written
     """
     n, kept, clear, reach, guess = asked

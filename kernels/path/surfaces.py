@@ -31,14 +31,14 @@ class Surfaces(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Positions and axes of the wrapping surfaces in ground, as `place` writes them."""
+    """Positions and axes of the wrapping surfaces in ground, in one pose of the bodies."""
 
     position: Annotated[np.ndarray, Floats("n_surface", 3)]  # [m]
     rotation: Annotated[np.ndarray, Floats("n_surface", 3, 3)]  # axes as columns
 
 
 def new_placement(n_surface: int) -> Placement:
-    """Allocate a Placement: positions and axes of the surfaces in ground, as `place` writes them."""
+    """Allocate a Placement: positions and axes of the surfaces in ground."""
     return allocate(Placement, n_surface=n_surface)
 
 

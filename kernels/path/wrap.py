@@ -81,7 +81,8 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
 
 @njit
 def wrap_several(run, work, chain):
-    """Find the shortest path over more than one wrapping surface, as wrap_run does; return its status.
+    """Find the shortest path over more than one wrapping surface; return OK, POINT_INSIDE or NOT_CONVERGED
+    (see wrap_run).
 
     run : WrapRun - the successive wrapping surfaces (wrap stations) between two points
     work : WrapWork - results of every wrap station, and working space, written

@@ -77,7 +77,7 @@ def direction(options, kappa, unbalanced, state, work):
     largest activation, 0 unless min/max.
 
     options : RecruitmentOptions - the criterion and tolerances
-    kappa : float - divisor of the term of rank one for min/max, as `factorise` returns it
+    kappa : float - divisor of the term of rank one for min/max, computed by `factorise` for the same state
     unbalanced : float - 1 minus the sum of the multipliers `upper`, for min/max
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - the steps and rhs are written

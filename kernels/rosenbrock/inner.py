@@ -25,8 +25,9 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 
 
 class Inner(NamedTuple):
-    """Inner states of all muscles in a step: first all activations, then all fibre lengths (n_state = 2
-    n_pull).
+    """Inner states of muscles in a step: first all activations, then all fibre lengths. n_state is 2 n_pull,
+    where n_pull is the number of muscles and ligaments; entries of ligaments, and fibre lengths with a rigid
+    tendon, do not change.
     """
 
     # at the start of the step: the state between steps [1], [m]

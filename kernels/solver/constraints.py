@@ -38,8 +38,8 @@ OFF, SOFT, HARD = 0, 1, 2
 
 
 class Elements(NamedTuple):
-    """Geometry of the scalar constraints between two bodies (elements): kinds, points and directions, and the
-    dofs between their bodies."""
+    """The scalar constraints between two bodies (elements): their kinds, the points and directions in the
+    bodies that define them, and the dofs between the bodies, which change their values."""
 
     kind: np.ndarray  # (n_element,) int64
     body_a: np.ndarray  # (n_element,) int64

@@ -40,8 +40,8 @@ def find_step(problem, multiplier, n_hard, second_order, work, q):
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as `optimality` has left it; the step is written into its delta, the new multipliers into
-        its mu
+    work : Work - with the gradient and the constraint rows that `optimality` has computed; the step is
+        written into its delta, the new multipliers into its mu
     q : (n_q,) - pose at which the step begins [m, rad]
     """
     limits = problem.roles.limits
@@ -62,7 +62,8 @@ def build_hessian(problem, multiplier, n_hard, second_order, work):
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as `optimality` has left it; its fields H, scale, slope and aim are written
+    work : Work - with the gradient and the constraint rows that `optimality` has computed; its fields H,
+        scale, slope and aim are written
     """
     size = lagrangian_hessian(problem, multiplier, n_hard, second_order, work)
     augment(n_hard, AUGMENTATION * size, work)
@@ -78,7 +79,8 @@ def lagrangian_hessian(problem, multiplier, n_hard, second_order, work):
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as `optimality` has left it; its fields H, slope and aim are written
+    work : Work - with the gradient and the constraint rows that `optimality` has computed; its fields H,
+        slope and aim are written
     """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     H, n_v = work.H, work.g.shape[0]
@@ -160,7 +162,8 @@ def augment(n_hard, curvature, work):
 
 @njit
 def newton_step(n_hard, work):
-    """Solve the linear system of a Newton step (see above) with the Cholesky factor of H + rho A'A in work.H.
+    """Solve the linear system of a Newton step (see the module) with the Cholesky factor of H + rho A'A in
+    work.H.
 
     n_hard : int - number of hard elements, the constraints that must hold exactly
     work : Work - the step delta : (n_v,) is written into its delta, the new multipliers lambda of the hard

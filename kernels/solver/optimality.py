@@ -95,7 +95,7 @@ class Work(NamedTuple):
     gap: Annotated[np.ndarray, Floats("n")]  # step to that bound
     # right-hand side of the step: g after elimination of fixed coordinates
     slope: Annotated[np.ndarray, Floats("n")]
-    aim: Annotated[np.ndarray, Floats("m")]  # Phi, likewise
+    aim: Annotated[np.ndarray, Floats("m")]  # Phi after that elimination
 
 
 def new_work(
@@ -164,8 +164,9 @@ def optimality(problem, multiplier, work):
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     multiplier : (n_element,) - entry k belongs to the k-th hard element
-    work : Work - as `objective` has left it; its fields g, A, span, phi, lagrangian, unbound, fixed, gap and
-        aim are written
+    work : Work - with the pose and the deviations at which `objective` was computed; written are g, A, span
+        (first and last dof of each row of A), phi, lagrangian (g + A' multiplier), unbound (the same, 0 for
+        coordinates fixed at a bound), and for the next step fixed, gap and aim
     """
     tree, elements, roles, hold = problem.tree, problem.elements, problem.roles, problem.hold
     marker_gradient(tree, work.pose, work.marker, work.g)

@@ -133,7 +133,7 @@ def find_shape(half, knots, segment, ends, curves):
 
     half : float - t^V(1/2) [1]
     knots : (5, 3) - knots of t^V
-    segment : int - segment of that corner in the table; overwritten while shapes are tried
+    segment : int - index of the segment in `curves` that has this corner; overwritten while shapes are tried
     ends : (6,) - working space
     curves : BezierCurves - table of curves
     """
@@ -159,7 +159,7 @@ def distance_from_hill(half, shape, segment, ends, curves):
 
     half : float - t^V(1/2) [1]
     shape : float - shape of the corner [1]
-    segment : int - segment of the corner in the table, overwritten
+    segment : int - index of the segment in `curves` that has this corner, overwritten
     ends : (6,) - both knots of the corner
     curves : BezierCurves - table of curves
     """

@@ -159,7 +159,8 @@ def add_active(piece, weight, s, H):
     """Subtract weight times the second derivatives of the active torque s t^A t^V, with respect to the fitted
     parameters, from the Hessian H.
 
-    piece : (14,) - terms of the frame, as write_pieces writes them; s : float - s_tau; H : (5, 5).
+    piece : (14,) - factors of the torque in the frame and their derivatives, in the order of the constants A
+        to T_1; s : float - s_tau; H : (5, 5).
     """
     H[S_A, S_A] -= weight * s * piece[A_2] * piece[V]
     H[S_V, S_V] -= weight * s * piece[A] * piece[V_2]
@@ -173,7 +174,8 @@ def add_passive(piece, weight, s, H):
     """Subtract weight times the second derivatives of the passive torque s t^PE (1 - beta w), with respect to
     the fitted parameters, from the Hessian H.
 
-    piece : (14,) - terms of the frame, as write_pieces writes them; s : float - s_tau; H : (5, 5).
+    piece : (14,) - factors of the torque in the frame and their derivatives, in the order of the constants A
+        to T_1; s : float - s_tau; H : (5, 5).
     """
     H[S_V, S_V] -= weight * s * piece[P] * piece[D_2]
     H[DELTA, DELTA] -= weight * s * piece[P_2] * piece[D]

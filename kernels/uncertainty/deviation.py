@@ -147,7 +147,7 @@ def new_deviation_state(
 
 
 def new_answers(n_v: int, n_element: int, K: int) -> Answers:
-    """Allocate the Answers (sensitivities) of K numbers."""
+    """Allocate an Answers: sensitivities of K numbers to the gradient and to n_element constraints."""
     return allocate(Answers, n_v=n_v, K=K, n_element=n_element)
 
 

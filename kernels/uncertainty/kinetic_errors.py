@@ -91,7 +91,7 @@ def kinetic_deviations(system, cuts, errors, dynamics, kinetics, work, out):
     system : System - joint tree of bodies with mass, in a gravitational field
     cuts : Cuts - joints across which loads are computed, and the root body
     errors : LoadErrors - errors of the input of inverse dynamics
-    dynamics : DynamicsWork - as joint_kinetics leaves it
+    dynamics : DynamicsWork - poses, velocities, accelerations and inertia of the bodies, from joint_kinetics
     kinetics : Kinetics - results of joint_kinetics
     work : ErrorWork - working space of kinetic_deviations, written
     out : KineticDeviations - standard deviations of joint loads and generalized forces, written

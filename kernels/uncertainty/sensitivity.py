@@ -202,7 +202,8 @@ def factor(problem, multiplier, n_hard, second_order, work, H_out):
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = exact, 0 = Gauss-Newton
-    work : Work - as `optimality` leaves it; its H, scale, slope and aim are written
+    work : Work - with the gradient and the constraint rows that `optimality` has computed; its H, scale,
+        slope and aim are written
     H_out : (n_v, n_v) - H before it is factored, lower triangle; None = not needed
     """
     curvature = AUGMENTATION
@@ -264,7 +265,7 @@ def soft_answers(model, roles, n_hard, solver, X, B):
     roles : Roles - mode, weight and target of each element in the method
     n_hard : int - number of hard elements
     solver : Work - working space of the solver; its field delta is written
-    X : (n_v, K) - sensitivities P f of the K numbers, as `answer` leaves them
+    X : (n_v, K) - sensitivities P f of the K numbers to the gradient, computed by `answer`
     B : (n_element, K) - written
     """
     elements, along, n = model.elements, solver.delta, n_hard

@@ -209,7 +209,7 @@ class Watchdog:
         ramp : tau0 (1 - t/t_ramp)
         damp : -c w, after `lasts_ms` faded out by the same ramp
         hold : -k (theta - theta0) - c w, faded out in the same way
-        last : tau0 for some ticks
+        last : tau0 for as many ticks as the setting `ticks` states, then 0
         """
         safe, (torque, held) = self.safe, self._from
         passed_ms = 1e3 * self._fallen_s

@@ -25,7 +25,7 @@ class RecordingNames(NamedTuple):
 
     points : (n, n_marker) index of the marker's point in the frame, -1 = none
     certain : (n, n_marker) whether the label is certain
-    following : (n,) whether the person was found
+    following : (n,) whether the person was found in the frame, so that points could be assigned
     """
 
     points: Indices

@@ -96,8 +96,8 @@ def find_person(body: MarkedBody, cloud: Array, given: Indices) -> FoundPerson |
 
 
 def naming_cost(body: MarkedBody, points: Indices, cloud: Array, trusted: NDArray[np.bool_]) -> float:
-    """Return the cost of an assignment of points to markers, as `search_person` computes it, to compare two
-    assignments.
+    """Return the cost of an assignment of points to markers, to compare two assignments: the sum of squared
+    deviations of markers relative to their tolerances, plus 1 for each marker without a point.
 
     points : (n_marker,) point of each marker, -1 = none; cloud : (n, 3) points [m]
     trusted : (n_marker,) markers that cost nothing if too few markers of their segment are visible to

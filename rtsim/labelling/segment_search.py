@@ -110,7 +110,7 @@ def search_segment(
 def seen_segments(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> SegmentHypotheses:
-    """Find the best hypotheses on a segment's markers, as `search_segment` does, but without pauses."""
+    """Find the best hypotheses on which points are the markers of a segment, without pauses."""
     return finished(search_segment(shape, before, cloud, apart, faces))
 
 

@@ -205,7 +205,8 @@ class FootStride:
         return not math.isnan(self.length) and not math.isnan(self.struck)
 
     def go_on(self, time: float, passed_s: float) -> None:
-        """Advance the phase to a time; passed_s : time since the previous call [s]."""
+        """Advance the phase to `time` [s] by the present stride duration, without positions of the feet;
+        passed_s : time since the previous call [s]."""
         if self._is_known:
             self._total += passed_s / self.length
         self._tell(time)
@@ -359,8 +360,7 @@ class GaitPhase:
             self._take(time, foot, event)
 
     def press(self, foot: int, at: float, kind: int = HEEL_STRIKE) -> None:
-        """Process a foot strike or foot off that a plate or a file reports. Call it after `add` has received
-        the sample of that time.
+        """Process an event reported by a plate or a file, after `add` has received the sample of that time.
 
         The reported event replaces the same event detected from the motion of the foot. The delay between the
         two is stored, and is added to detected events in later strides for which none is reported.

@@ -67,7 +67,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Names:
-    """Names of the parts of a model by kind, each in the order of the rows of its table in Model."""
+    """Names of the parts of a model, such as bodies, markers and muscles. Their order is that in which Model
+    stores the parts of each kind."""
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]  # of each body's joint

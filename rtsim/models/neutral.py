@@ -57,7 +57,9 @@ def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:
 
 
 def function_at(functions: Functions, f: int) -> Function:
-    """Return the function in row f of the kernels' table."""
+    """Return function number f of the table Functions of kernels/algebra/functions, with its kind and
+    parameters.
+    """
     kind, count, first = int(functions.kind[f]), int(functions.n_term[f]), int(functions.start[f])
     n = 3 * count if kind == SPLINE else count
     return Function(kind, count, tuple(functions.data[first : first + n].tolist()))

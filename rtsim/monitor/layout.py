@@ -254,8 +254,8 @@ def _curves(
 
 
 def usual_curves(spec: FieldSpec) -> Curves | None:
-    """Return how to draw a field as curves, one for each entry of a vector, if the sender does not state it;
-    None if the field is not drawn as curves.
+    """Return the default way in which a field is drawn as curves, for a sender that states none: a curve for
+    each entry of a vector. None if the field is not drawn as curves.
     """
     if spec.name in FIGURE_FIELDS or len(spec.shape) != 1 or spec.role != "value":
         return None

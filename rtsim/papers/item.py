@@ -1,4 +1,5 @@
-"""A figure or a table of a paper: its data, its numbers compared with the printed ones, and its drawing."""
+"""A figure or a table of a paper: its data, its numbers compared with the printed ones, and the drawing of
+the figure."""
 
 from __future__ import annotations
 
@@ -68,12 +69,13 @@ class Comparison(NamedTuple):
 class ItemResult(NamedTuple):
     """The computed result of a figure or a table.
 
-    rows : comparisons with printed values; panels : what a figure draws
+    rows : comparisons with printed values
+    panels : panels of the drawing; empty if there is none, or if `draw` makes it
     notes : notes at the foot of the figure and below the table
-    data, has_data_of_paper : "" and None if the item's own data were used; if a recording of the user
-        replaced them, its source, and whether the paper used the same data
-    draw : function that draws on the given paper, with a title and the notes, and returns the files; None =
-        drawn from the panels
+    data : source of the data, if a recording of the user replaced the item's own data; "" = the item's own
+    has_data_of_paper : whether the paper used that recording, too; None = the item's own data were used
+    draw : function that makes the drawing, with a title and the notes, in the output file that a Paper
+        describes (its path and size), and returns the files written; None = the panels are drawn
     """
 
     rows: Sequence[Comparison]

@@ -29,7 +29,7 @@ def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict
 
     ConfigError for a field that the results do not have, and for a movement that does not repeat.
 
-    by_choice : name of a choice -> its results
+    by_choice : name of a choice (an alternative in the config, such as a knee model) -> its results
     spec : the config's table `compare`: fields, choices of each, number of cycles and their start
     where : config file, for error messages
     """

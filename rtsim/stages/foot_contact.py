@@ -302,7 +302,12 @@ def call_foot_contacts(run: RunConfig, estimator: MultibodyEstimator, subject: S
 
 
 def make(setting: StageContext) -> FootContacts:
-    """Return the stage for a person whose motion has speeds and accelerations."""
+    """Return the stage for a tracked person. The stage `rates`, which filters the motion and computes its
+    speeds and accelerations, must come before it; LookupError otherwise.
+
+    ConfigError if `foot.level` states that the height of the feet follows from force plates, or from the
+    stage ground_reaction, and the run does not have them.
+    """
     motion, plates = setting.stage(FilteredMotion), setting.find(FootLoads)
     assert setting.subject is not None
     if setting.run.foot.level == "plates" and plates is None:

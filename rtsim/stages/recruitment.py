@@ -130,7 +130,9 @@ class SharedLoads(Stage):
 
 
 def make(setting: StageContext) -> SharedLoads:
-    """Return the stage for a model that brings its own markers and has inverse dynamics."""
+    """Return the stage for a model with muscles that brings its own markers. The stage `inverse_dynamics`,
+    which computes the loads that the muscles share, must come before it; LookupError otherwise.
+    """
     return SharedLoads(setting.stage(ModelLoads), setting.run.recruitment or RecruitmentSpec())
 
 

@@ -121,7 +121,9 @@ def thighs_of(model: Model) -> list[int]:
 
 
 def make(setting: StageContext) -> SagittalMotion:
-    """Return the stage for a person whose motion has speeds and accelerations."""
+    """Return the stage for a tracked person. The stage `rates`, which filters the motion and computes its
+    speeds and accelerations, must come before it; LookupError otherwise.
+    """
     return SagittalMotion(setting.stage(FilteredMotion))
 
 

@@ -1,7 +1,8 @@
 """Costs of settings in separate simulations: limb and simulated device, in lockstep, without sockets.
 
-Each run gives the same numbers as `rtsim hil --fast --arm 0` with the parameters of the setting. Several
-processes share the runs; results do not depend on which process executes a run.
+Each run gives the same numbers as `rtsim hil --fast --arm 0`, which runs as fast as possible with the device
+armed from the start, with the parameters of the setting. Several processes share the runs; results do not
+depend on which process executes a run.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ class OfflineRuns:
     Parameters
     ----------
     spec : config with a table [tuning]; seed : added to the seed of the device's noise
-    control : function that applies a setting to a run; by default it does so at the first tick, as `rtsim
-        tune --set` does
+    control : function that applies a setting to a run; by default it sets the controller's parameters in the
+        first tick, without a ramp
     """
 
     def __init__(self, spec: HilSpec, seed: int = 0, control: Controlled = set_at_once) -> None:
@@ -165,9 +166,11 @@ class Pool:
 
     Parameters
     ----------
-    spec : config with a table [tuning]; seed : added to the seed of the device's noise
+    spec : config with a table [tuning]
+    seed : added to the seed of the device's noise
     n_process : number of processes
-    control : function that applies a setting to a run; by default at its first tick
+    control : function that applies a setting to a run; by default it sets the controller's parameters in the
+        first tick, without a ramp
     """
 
     def __init__(

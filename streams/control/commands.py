@@ -117,7 +117,9 @@ class ControlServer(Closing):
 
     @property
     def events(self) -> deque[str]:
-        """Plain sentences about commands, and about clients that were cut off; take them with popleft."""
+        """Sentences for the user, newest last: on the commands, and on clients that this server disconnected,
+        because they sent too much or had to make room for others. Take them with popleft.
+        """
         return self.journal.sentences
 
     def stop_by(self, whom: str) -> None:

@@ -185,8 +185,8 @@ class EventLog:
         self.flush(t_ns)
 
     def flush(self, t_ns: int) -> None:
-        """Write the entries that are due; called regularly, so that the last event of a flood is logged,
-        too."""
+        """Log events that the limit of one sentence per second has held back, if that time is over; called
+        regularly, so that the last event of a flood is logged, too. t_ns : present time [ns]"""
         if not self._pending:
             return
         for kind in list(self._pending):
@@ -195,7 +195,7 @@ class EventLog:
                 self._say_pending(kind)
 
     def close(self) -> None:
-        """Write everything that is still waiting, due or not."""
+        """Log all events that the limit of one sentence per second has held back so far."""
         for kind in list(self._pending):
             self._say_pending(kind)
 

@@ -1,4 +1,5 @@
-"""Both models of the mandible's joint on the same motion: tables 1 and 2 of Andersen et al. (2017).
+"""Both models of the mandible's joint, a point-on-plane constraint and force-dependent kinematics (FDK), on
+the same motion: tables 1 and 2 of Andersen et al. (2017).
 
 The synthetic jaw replaces the measurement: the computed positions of the condyles are compared with the true
 ones, and the contact forces of the two models with each other. Magnitude and phase are the errors of Sprague

@@ -241,8 +241,8 @@ def simulator_at(tables: dict[str, Any], q: Array) -> Simulator:
 
 
 def neutral(name: str, value: float) -> dict[str, Any]:
-    """Return the table of a coordinate for a model file; value : its neutral value, where the model starts
-    [m, rad]
+    """Return a coordinate as a table of a model file; value : its neutral value, where the model starts [m,
+    rad]
     """
     if name in LENGTHS:
         return {"name": name, "neutral_mm": 1e3 * value}

@@ -1,5 +1,6 @@
-"""The coverage benchmark: random walkers are solved by every method, with all markers and with some hidden,
-and how often the true value lies within the interval that the method states is counted.
+"""The coverage benchmark: random walkers are solved by every method of the estimator, each with its own knee
+model, with all markers and with some hidden, and how often the true value lies within the interval that the
+method states is counted.
 """
 
 from __future__ import annotations
@@ -99,8 +100,8 @@ def solve(
     """Solve the walk of a random walker by every method, with all markers and with some hidden. Yield for
     each such case its name, the true values, the estimates, and the indices of the frames that are counted:
     with all markers those after the first LEARNING frames, with hidden markers those in which they are
-    hidden. The method `zero` has a further case, the frames with a flexion at which its knee is nearly
-    singular.
+    hidden. The method `zero`, with isometric ligaments, has a further case, the frames with a flexion at
+    which its knee is nearly singular.
     """
     n = len(walker.phase)
     offsets = draw_errors(rng, walker)

@@ -144,7 +144,8 @@ def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collec
 
 
 def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> Table:
-    """Return the table of a coordinate: name, start value and range, in degrees or millimetres.
+    """Return a coordinate of an OpenSim model as a table of a model file of rtsim: name, start value and
+    range, in degrees or millimetres.
 
     followers : coordinates that a coupler, a function of another coordinate, determines
     """

@@ -39,7 +39,7 @@ class PathPoint(NamedTuple):
 
 class Wrap(NamedTuple):
     """A wrapping surface inserted into a muscle path: after which point, where on the following segment, and
-    its table for the model file.
+    the surface as a table of the model file.
     """
 
     after: int  # index of the path point that it follows

@@ -63,7 +63,8 @@ def sources_hash() -> str:
 
 
 def differences_of_builds(then: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the facts in which the builds of two processes differ (see `build_facts`), as text."""
+    """Return as text the facts on source code, libraries and processor in which two processes differ, so that
+    their results may differ."""
     found = []
     for name in (*then, *(name for name in now if name not in then)):
         was, is_now = then.get(name, NOT_THERE), now.get(name, NOT_THERE)

@@ -1,5 +1,5 @@
-"""The child processes of a live run: player and estimator, started and watched by the process that shows the
-table.
+"""The child processes of a live run, player and estimator. They are started and watched by the process that
+shows the results as a table in the terminal.
 """
 
 from __future__ import annotations

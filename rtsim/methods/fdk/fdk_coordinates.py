@@ -1,5 +1,5 @@
-"""Coordinates, joint angles and lengths as FDK degrees of freedom: each becomes one more element, which is a
-constraint.
+"""Coordinates, joint angles and lengths as degrees of freedom of force-dependent kinematics (FDK): each
+becomes one more element, which is a constraint.
 
 A translation becomes the distance of a point from a plane. The point is the joint's point on the body. The
 plane is fixed in the body's parent, at right angles to the axis of the translation, through the neutral

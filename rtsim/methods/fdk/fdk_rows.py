@@ -1,4 +1,5 @@
-"""Check whether an FDK degree of freedom is already determined by other constraints.
+"""Check whether a degree of freedom of force-dependent kinematics (FDK) is already determined by other
+constraints.
 
 A row of the Jacobian contains the derivatives of an element with respect to the relative motion of its
 bodies. If a row is a linear combination of other rows in the neutral pose and in a pose next to it, this is
@@ -82,7 +83,8 @@ def check_sum(name: str, others: list[str], both: list[Array]) -> None:
 
 
 def first(rows: Array, k: int) -> Array:
-    """Return a Jacobian (n_row, n) with its row k moved to the front, as `check_sum` expects it."""
+    """Return a Jacobian (n_row, n) with its row k moved to the front, where `check_sum` expects the row that
+    it tests."""
     return np.concatenate([rows[k : k + 1], np.delete(rows, k, axis=0)])
 
 

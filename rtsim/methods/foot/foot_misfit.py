@@ -157,8 +157,8 @@ class StepMisfit:
         the knots, (m, N_SPLINE N_KNOT).
 
         knots : (N_SPLINE, N_KNOT) spline values that correct the motion
-        change : (30, N_CONTACT N_PARAMETER) derivatives of the contacts' parameters with respect to the 30
-            parameters, as `foot_parameters.fill` returns them
+        change : (30, N_CONTACT N_PARAMETER) derivatives of the parameters of all contacts with respect to the
+            30 parameters of the fit
         """
         motion = self.motion.at(knots)
         work = self._work

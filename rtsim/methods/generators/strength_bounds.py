@@ -45,8 +45,10 @@ class IsometricTorque(NamedTuple):
 
 
 class StrengthBounds(NamedTuple):
-    """Bounds of the strength of one torque generator: its fit to the person's motion, and its least and
-    greatest strength [N m]; NaN = not known.
+    """Bounds of the strength of one torque generator.
+
+    fit : the generator fitted to the person's motion
+    least, greatest : least and greatest strength [N m], NaN = not known
     """
 
     fit: FittedGenerator

@@ -1,4 +1,5 @@
-"""Mean ligament lengths of a subject over a movement, the targets of the method `minimised`.
+"""Mean ligament lengths of a subject over a movement: the targets of the method `minimised`, in which the
+ligaments of the knee deviate from these lengths as little as possible.
 
 Source: Sancisi et al. (2017), section 2.2.6. The method with isometric ligaments gives the flexion of the
 knee in every frame; from it the polynomials of eq. 1 give the experimental lengths, which are averaged over

@@ -29,14 +29,15 @@ class FunctionTable:
         self.rows: list[Function] = []
 
     def add(self, spec: FunctionSpec) -> int:
-        """Add a function to the table; return its index, or IDENTITY for the identity, which needs no row."""
+        """Add a function of the model file; return its index in the table that kernels read, or IDENTITY for
+        the identity, which needs no row."""
         if spec.is_identity:
             return IDENTITY
         self.rows.append(function_of(spec))
         return len(self.rows) - 1
 
     def build(self) -> Functions:
-        """Return all functions as the kernels' table."""
+        """Return all functions as the table Functions of kernels/algebra/functions."""
         return build_functions(self.rows)
 
 

@@ -1,5 +1,6 @@
 """Packing of the contacts between triangle surfaces: the surfaces are read from files or computed, placed on
-their bodies, and written together into the kernels' tables.
+their bodies, and written together into the tables Meshes of the surfaces and MeshContacts of the contacts
+(kernels/mesh).
 """
 
 from __future__ import annotations

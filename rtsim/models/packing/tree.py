@@ -30,7 +30,8 @@ class ChainMotion:
 
 @dataclass(frozen=True)
 class JointRow:
-    """A body and the joint that carries it, to be written into the tables of a tree.
+    """A body and the joint that carries it, to be written as one row of the arrays of a Tree
+    (kernels/joints/tree).
 
     parent : index of the parent body, -1 = ground; kind, parameter : kind of the joint, and its parameters
     position_in_parent, rotation_in_parent : the joint's frame on the parent, (3,) [m] and (3, 3)
@@ -70,7 +71,8 @@ class JointRow:
 
 
 def build_tree(joints: Sequence[JointRow], functions: Functions | None = None) -> Tree:
-    """Build the tables of a tree; every joint's parent comes before it."""
+    """Build a Tree, the arrays that describe all bodies and joints to kernels; every joint's parent comes
+    before it."""
     n = len(joints)
     dof_body: list[int] = []
     dof_parent: list[int] = []

@@ -31,7 +31,7 @@ VIEWS = {
     "from the side": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
     "from above": np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
 }
-"""Directions to the right and upwards on paper, of a left foot with X medial, Y forward, Z up, as in maps."""
+"""Directions to the right and upwards in the figure, of a left foot with X medial, Y forward, Z up."""
 HEAT = ((1.0, 1.0, 1.0), (0.99, 0.85, 0.46), (0.89, 0.42, 0.18), (0.35, 0.05, 0.15))
 """Colours from no pressure to the greatest: red, green, blue."""
 
@@ -144,7 +144,8 @@ def seen(drawn: FootFigureContent, view: Array) -> tuple[Array, Array]:
     """Return the contact ellipsoids projected on a plane: centres (n, 2) [m] and matrices S (n, 2, 2) [m^2]
     of the ellipses, whose outline is x' S^-1 x = 1, with x from the centre.
 
-    view : (2, 3) directions to the right and up on paper, in the axes of the foot (medial, forward, up)
+    view : (2, 3) directions to the right and upwards in the figure, in the axes of the foot (medial, forward,
+        up)
     """
     return drawn.centres @ view.T, view @ drawn.forms @ view.T
 

@@ -23,8 +23,8 @@ def nice_step(extent: float, n_part: int = 4) -> float:
 
 
 def roomy_step(extent: float, n_part: int, size: float, least: float) -> float:
-    """Return a step like `nice_step`, or a larger one if numbers would overlap and the larger step still
-    fits into `extent`.
+    """Return a step between numbers, 1, 2 or 5 times a power of ten: that of `nice_step`, or a larger one if
+    numbers would overlap and the larger step still fits into `extent`.
 
     size : size of `extent` on the screen; least : smallest distance of two numbers on the screen, both in
         pixels

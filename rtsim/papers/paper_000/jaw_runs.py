@@ -104,8 +104,9 @@ def task_of(task: str) -> JawTask:
 
 @lru_cache(maxsize=3)
 def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
-    """Compute the fifteen FDK runs of the paper's parameter study for a task: three stiffnesses of the
-    ligaments with five reference strains each; progress : function called with messages
+    """Compute the fifteen runs with force-dependent kinematics of the paper's parameter study for a task:
+    three stiffnesses of the ligaments with five reference strains each; progress : function called with
+    messages
     """
     found = []
     for stiffness in STIFFNESSES_N_M:

@@ -55,15 +55,15 @@ class WeightRuns(NamedTuple):
 
 
 def absolute_runs(given: ItemInput) -> WeightRuns:
-    """Solve every person's cycle by the method `prescribed` with 400 weights, each the same for all four
-    ligaments.
+    """Solve every person's cycle by the method `prescribed`, whose ligaments approach lengths that are
+    functions of the flexion, with 400 weights, each the same for all four ligaments.
     """
     return _runs(given.recording, given.static, "prescribed")
 
 
 def relative_runs(given: ItemInput) -> WeightRuns:
-    """Solve every person's cycle by the method `minimised` with all 256 combinations of four levels of weight
-    for the four ligaments.
+    """Solve every person's cycle by the method `minimised`, whose ligaments deviate from mean lengths as
+    little as possible, with all 256 combinations of four levels of weight for the four ligaments.
     """
     return _runs(given.recording, given.static, "minimised")
 

@@ -135,9 +135,9 @@ class LegMeasures(NamedTuple):
 def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
     """Return replacements for epicondyles, medial malleolus, fibula head and metatarsals without markers.
 
-    known : landmark -> (n, 3) [m], of a right leg, or of a mirrored left one, with its pelvis, in usable
-        frames. ConfigError where a width is needed and not known, and where the markers of a knee alignment
-        device are not where its labels say.
+    known : landmark -> (n, 3) [m], of a right leg, or of a mirrored left one, with its pelvis, in the frames
+        that show all anatomical markers. ConfigError where a width is needed and not known, and where the
+        labels of a knee alignment device seem to be exchanged.
     """
     check_widths(known, measures, where)
     check_wands(known, measures, where)

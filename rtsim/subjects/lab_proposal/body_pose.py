@@ -249,10 +249,10 @@ def side_costs(x: Array) -> Array:
 
 
 def on_side(x: Array) -> Bools:
-    """Return a mask (n,) of the markers that can be on the right leg, or a mirrored left one, or on its half
-    of the pelvis.
+    """Return a mask (n,) of the markers that can belong to the right leg or the right half of the pelvis, by
+    their distance from the middle of the body. For a left leg x is mirrored first.
 
-    x : (n, 3) marker coordinates divided by the stature, from StandingPose.seen; mirrored for a left leg
+    x : (n, 3) marker coordinates divided by the stature, from StandingPose.seen
     """
     able: Bools = (x[:, 2] > INWARDS) & (x[:, 2] < OUTSIDE)
     return able

@@ -52,7 +52,8 @@ def shipped_labs() -> tuple[LabMap, ...]:
 
 
 def side_of(lab: LabMap, side: str) -> LabSide:
-    """Return the table of one side; ConfigError for any other word than right or left."""
+    """Return the part of a marker map for one side of the body, its markers by role; ConfigError for any
+    other word than right or left."""
     if side not in SIDES:
         raise ConfigError(f"{side!r} is not a side of the body", where="side", allowed=", ".join(SIDES))
     table: LabSide = getattr(lab, side)
