@@ -49,7 +49,7 @@ def parameter_slopes(pairs, contacts, e, pose, V, work, slopes, out):
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact, of an ellipsoid on A with a plane on B
     pose : Pose - positions and orientations of all bodies in ground
-    V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
+    V : (6,) - velocity of A relative to B, about the origin of body 0 [rad/s, m/s]
     work : ContactWork - results of the contacts; moved, change and law are written
     slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench with respect to position and velocity,
       transposed
@@ -88,14 +88,14 @@ def by_place(pose, body, row, slopes, out):
     pose : Pose - positions and orientations of all bodies in ground
     body : int - index of the body that carries the surface
     row : (N_STATE,) - the contact's row of ContactWork.state
-    slopes : (6, 6) - derivatives of the wrench with respect to twists of the body about the reference point,
-      transposed
+    slopes : (6, 6) - derivatives of the wrench with respect to twists of the body about the origin of body 0:
+      row k belongs to unit twist k
     out : (N_PARAMETER, 6) - derivatives of the wrench with respect to the parameters
     """
     cx, cy, cz = row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]
     for k in range(3):
         x, y, z = direction(pose, body, unit_vector(k))
-        # turned about the centre: it moves the reference point by centre x axis
+        # rotated about the centre: its point at body 0's origin moves by centre x axis
         tx, ty, tz = cy * z - cz * y, cz * x - cx * z, cx * y - cy * x
         for i in range(6):
             out[BY_CENTRE + k, i] = x * slopes[3, i] + y * slopes[4, i] + z * slopes[5, i]

@@ -70,7 +70,7 @@ def add_patch_torque(contacts, e, row, Q, V, change, wrench):
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     change : (N_CHANGE, 3) - ContactWork.change; its row TURN receives the angular velocity in the plane
-    wrench : (6,) - moment and force on A about the reference point [N m, N]
+    wrench : (6,) - moment and force on A about the origin of body 0 [N m, N]
     """
     patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e)
     patch_torque(patch, contacts.pressure[e], contacts.spin_friction[e], row, Q, V, change, wrench)
@@ -87,7 +87,7 @@ def patch_torque(patch, p, friction, row, Q, V, change, wrench):
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
-    wrench : (6,) - moment and force on A about the reference point [N m, N]
+    wrench : (6,) - moment and force on A about the origin of body 0 [N m, N]
     """
     rolls, spins, law, size = patch
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]

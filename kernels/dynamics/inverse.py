@@ -14,7 +14,7 @@ def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
     5.1).
 
     work.reaction : (n_body, 6) is left with the wrench that each joint transmits to its body, about the
-    reference point.
+    origin of body 0.
 
     system : System - joint tree of bodies with mass, in a gravitational field
     q : (n_q,) - generalized coordinates [rad, m]

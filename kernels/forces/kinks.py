@@ -55,8 +55,8 @@ def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
     than the rule of this module allows.
 
     forces : ForceElements - the force elements of the model
-    twist : (n_v, 6) - twists of all dofs about the reference point
-    origin : (3,) - the reference point in ground [m]
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
+    origin : (3,) - position of the origin of body 0 in ground [m]
     jerk : (n_v,) - rate of the generalized accelerations [rad/s^3, m/s^3], or zeros
     fraction : float - allowed change of a sliding speed, relative to that speed [1]
     floor : float - allowed change, relative to the transition velocity [1]; the larger of the two counts
@@ -103,9 +103,9 @@ def along_rate(jerk, out, origin, kink):
 
     Divided by the magnitude of the acceleration, it is the rate at which that magnitude grows.
 
-    jerk : (6,) - rate of the acceleration of A relative to B, about the reference point
+    jerk : (6,) - rate of the acceleration of A relative to B, about the origin of body 0
     out : (N_CONTACT_OUT,) - the contact's row of ContactWork.out, with its position
-    origin : (3,) - the reference point in ground [m]
+    origin : (3,) - position of the origin of body 0 in ground [m]
     kink : (N_KINK,) - the contact's row of ContactWork.kink, with its sliding acceleration
     """
     rise = 0.0

@@ -2,11 +2,11 @@
 generalized forces.
 
 Every element of a pair exerts a wrench on body A, and the opposite one on body B, which depends on pose and
-velocity of A relative to B. Wrenches and twists are in ground axes about the reference point of
-kernels/joints/tree.Pose. Derivatives are taken with B held fixed: slopes[BY_PLACE] . xi is the change of the
-wrench where A is displaced by the small twist xi, and slopes[BY_SPEED] . eta its change where the relative
-velocity changes by eta. A common motion of both bodies only rotates the wrench with them, so only the dofs
-between the two bodies matter.
+velocity of A relative to B. Wrenches and twists are in ground axes about the point where the origin of body 0
+is at this instant (kernels/joints/tree.Pose). Derivatives are taken with B held fixed: slopes[BY_PLACE] . xi
+is the change of the wrench where A is displaced by the small twist xi, and slopes[BY_SPEED] . eta its change
+where the relative velocity changes by eta. A common motion of both bodies only rotates the wrench with them,
+so only the dofs between the two bodies matter.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def relative_motion(pairs, twist, rate, motion, row):
     path of sign * twist * rate.
 
     pairs : Pairs - the two bodies of every pair
-    twist : (n_v, 6) - twists of all dofs about the reference point
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
     rate : (n_v,) - generalized speeds, accelerations, or rates of the accelerations
     motion : (n_pair, 3, 6) - PairWork.motion, written
     row : int - VELOCITY, ONSET or JERK, depending on what rate contains

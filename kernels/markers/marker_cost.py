@@ -20,7 +20,7 @@ from kernels.compiler.jit import njit
 from kernels.joints.kinds import order_joint
 from kernels.joints.tree import along, point_in_ground
 
-# Columns of the moments table, about the reference point of kernels/joints/tree.Pose.twist, in ground axes.
+# Columns of the moments table, in ground axes about the origin of body 0 (as twists of kernels/joints/tree).
 WEIGHT = 0  # sum w
 FIRST = 1  # sum w x            (3)
 SECOND = 4  # sum w x x'         (9)
@@ -42,7 +42,7 @@ class MarkerWork(NamedTuple):
 
     model: Annotated[np.ndarray, Floats("n_marker", 3)]  # model markers in ground [m]
     moments: Annotated[np.ndarray, Floats("n_body", N_MOMENT)]
-    # moment about the reference point, and force, of the residuals f
+    # moment about the origin of body 0, and force, of the residuals f
     wrench: Annotated[np.ndarray, Floats("n_body", 6)]
     push: Annotated[np.ndarray, Floats(3)]
     moment: Annotated[np.ndarray, Floats(3)]

@@ -270,15 +270,15 @@ def place_missed(markers, b, age, dt, options, health, segments, fit):
 
 @njit
 def spread_of_turn(moments, prior, spread_out):
-    """Write the covariance of a segment's estimated rotation, from the spread of its visible markers and the
-    prediction [rad^2].
+    """Write the covariance [rad^2] of the error of a segment's rotation that was estimated from its visible
+    markers and from a prediction.
 
-    It is the inverse of (tr(M) 1 - M) / WITHIN^2 + 1 / prior^2, with the second moments M of the markers and
-    the standard deviation WITHIN of one marker.
+    It is the inverse of the sum of what markers and prediction contribute, (tr(M) 1 - M) / WITHIN^2 and 1 /
+    prior^2, with the unit matrix 1 and the standard deviation WITHIN of the position of one marker.
 
-    moments : (3, 3) - second moments M of the visible markers about their mean [m^2]
-    prior : float - standard deviation of the predicted rotation [rad]
-    spread_out : (3, 3) - written
+    moments : (3, 3) - second moments M: sum of x x' over the visible markers, at x from their mean [m^2]
+    prior : float - standard deviation of the predicted rotation about any axis [rad]
+    spread_out : (3, 3) - covariance in the axes of the body, written
     """
     scale = 1.0 / (WITHIN * WITHIN)
     least = 1.0 / (prior * prior)

@@ -1,19 +1,20 @@
 """Fit of a torque generator to a motion: the smallest change of its parameters with which it can make the
 motion.
 
-  min sum of weight (x - x_o)^2 subject to rows >= 0 (inequalities of kernels/torque_generator/demands)
-  and to bounds of x (eq. 9)
-It is solved by sequential quadratic programs with exact second derivatives within a trust region (Fletcher
-1987, Practical Methods of Optimization, sections 12.4, 14.4). x are the five fitted parameters, x_o their
-targets, W the diagonal matrix of weights, C minus the sum of the rows' second derivatives times their
-multipliers. The first program of an iteration finds the smallest violation t of the rows that a step d can
-reach to first order,
-  min t + small d'd,  rows + their slopes d + t >= 0,  t >= 0,  |d| <= trust
-and the second one, with that t, which is 0 where the rows do not contradict each other, the best step
-  min (x + d - x_o)' W (x + d - x_o) + d'Cd/2,  rows + their slopes d + t >= 0,  |d| <= trust
-A step is taken where it lowers an exact penalty function of the largest violation (Byrd, Nocedal, Waltz 2008,
-Comput Optim Appl 39:117-141, on its weight); a second-order correction accounts for the curvature of the
-rows. The problem is not convex: the result is the local minimum to which the start leads.
+The problem is eq. 9 of Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004:
+  minimise (x - x_o)' W (x - x_o)  subject to r(x) >= 0 and to bounds of x,
+with the five fitted parameters x, their targets x_o, a diagonal matrix W of weights, and the inequalities r,
+called rows (kernels/torque_generator/demands). It is solved by sequential quadratic programming with exact
+second derivatives within a trust region (Fletcher 1987, Practical Methods of Optimization, sections 12.4,
+14.4). Every iteration solves two quadratic programs for a step d of x, with the Jacobian G of the rows. The
+first one finds the smallest violation t of the rows that a step can reach to first order (0 if it can fulfil
+all of them); the second one, with this t, finds the best step:
+  1. minimise t + small d'd  subject to r + G d + t >= 0, t >= 0, |d| <= trust
+  2. minimise (x + d - x_o)' W (x + d - x_o) + d'C d/2  subject to r + G d + t >= 0, |d| <= trust
+where C is minus the sum of the rows' second derivatives times their Lagrange multipliers. A step is accepted
+if it lowers the objective plus a penalty on the largest violation (an exact penalty function; its weight as
+in Byrd, Nocedal, Waltz 2008, Comput Optim Appl 39:117-141). A second-order correction accounts for the
+curvature of the rows. The problem is not convex: the result is the local minimum to which the start leads.
 """
 
 from __future__ import annotations

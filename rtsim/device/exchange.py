@@ -230,8 +230,8 @@ class DeviceExchange:
                 return  # it did not even wait: nothing comes later
 
     def begin_tick(self, t_ns: int) -> None:
-        """Begin a tick at a time [ns]: compute its length, the age of the newest message, and the number of
-        missed answers. No answer counts as missed before a command was sent.
+        """Begin a tick at the time t_ns [ns]: compute its length, the age of the device's newest message, and
+        the number of missed answers; before the first output none of these is computed.
         """
         before_ns, self._tick_ns = self._tick_ns, t_ns
         if self.seq == 0:

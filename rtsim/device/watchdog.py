@@ -116,10 +116,12 @@ class Watchdog:
         return math.inf if self.output is None else self._delays.age_ms(self.output.t_sent, t_ns)
 
     def look(self, t_ns: int, torque: float, angle: float) -> None:
-        """Enter the safe state if the newest command is too old at the time t_ns [ns].
+        """Enter the safe state if the device is armed and its newest command is too old at the time t_ns
+        [ns], or the clock was set back.
 
-        It is called before new commands are read. So a device that was suspended finds that its last command
-        has expired. The safe state then counts from the time at which the command expired.
+        It is called before waiting commands are read. So a device whose process was suspended enters the safe
+        state although newer commands have arrived in the meantime. The safe state is timed from when the
+        command became too old.
 
         torque : present torque [N m]
         angle : joint angle [rad]

@@ -297,7 +297,11 @@ def rows(starts: Array | list[int], n: int) -> Index:
 
 
 def turn(R: Array, x: Array, out: Array) -> None:
-    """Rotate vectors x (..., 3), or rotation matrices x (n, 3, 3), by R : (3, 3), and write them into out."""
+    """Rotate the vectors or rotation matrices x by the rotation matrix R : (3, 3), and write them into out.
+
+    x : (n, 3, 3) - rotation matrices, each of which becomes R x; an array of another shape (..., 3) contains
+        vectors
+    """
     if is_rotation(x):
         np.matmul(R, x, out=out)
     else:

@@ -70,8 +70,10 @@ def end_of(name: str) -> Array:
 
 
 def rows() -> dict[str, HingeRow]:
-    """Return all chains of hinges by the name of the segment that they carry, such as "left thigh". A segment
-    follows the one on which it is placed.
+    """Return all chains of hinges, by the name of the segment that each carries, such as "left thigh".
+
+    Each segment comes later in the mapping than the one that carries it, so that the body can be built in
+    this order.
     """
     found = {
         "abdomen": HingeRow("pelvis", end_of("pelvis"), "z", "abdomen"),

@@ -64,7 +64,12 @@ class RunJournal:
         self._write("command", {}, {"message": encode(command)[1]})
 
     def turned(self, markers: Session) -> None:
-        """Record that force samples belong to this session of the marker stream from now on."""
+        """Record that the next frame comes from another session of the marker stream, with whose frames the
+        force samples are paired from this point of the journal on.
+
+        The descriptors of both sessions determine by which clock samples and frames are paired. If that clock
+        changes, all earlier samples are discarded. So a replay has to change the session at the same point.
+        """
         self._write("turn", {"number": self._number(markers)}, {})
 
     def admitted(self, message: ReceivedFrame) -> None:

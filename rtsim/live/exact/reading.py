@@ -30,7 +30,8 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 
 class OfTurn(msgspec.Struct):
     """Values of a journal entry of kind `session`, a new session of markers or forces, or `turn`, the session
-    of markers to which forces belong from there on: the number by which the journal refers to that session.
+    of markers with whose frames force samples are paired from there on: the number by which the journal
+    refers to that session.
     """
 
     number: Count

@@ -177,8 +177,9 @@ class ForceDependentKinematics:
         return int(status)
 
     def not_borne(self) -> Array:
-        """Return the part of the load of the degrees of freedom `freedoms` that muscles, reserves and
-        reactions did not balance in the newest frame, (n_borne,) [N m, N]."""
+        """Return, for each degree of freedom named in `freedoms`, the part of its load (generalized force)
+        that muscles, reserves and reactions together left unbalanced in the newest frame, (n_borne,) [N m,
+        N]; in an exact equilibrium it is 0."""
         balance, at = self.work.balance, self.at
         return balance.load - balance.activation @ at.action - balance.reaction @ at.row
 

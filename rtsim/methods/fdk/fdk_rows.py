@@ -38,7 +38,12 @@ BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
 
 
 def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
-    """Raise ConfigError if other constraints of the method already determine an FDK degree of freedom."""
+    """Raise ConfigError if the other constraints of the method already determine an FDK degree of freedom, so
+    that the forces cannot, or if no joint of the model changes it.
+
+    roles : the elements that the method keeps as constraints
+    dofs : names of the elements that are FDK degrees of freedom
+    """
     names, elements = model.names.elements, model.elements
     every = np.flatnonzero(roles.mode == HARD).tolist()
     hard = [e for e in every if elements.kind[e] != PATH_LENGTH]
@@ -151,10 +156,11 @@ def of_size_one(rows: Array) -> Array:
 
 
 def rows_of(model: Model, own: list[int], moved: bool) -> Array:
-    """Return the Jacobian rows (n_own, n) of constraints between the same two bodies, each of unit norm or 0.
+    """Return the Jacobian (n_own, n) of constraints between the same two bodies with respect to the n motions
+    that the joints between these bodies allow; each row is scaled to unit norm, and a zero row stays 0.
 
     own : indices of these constraints among the model's elements
-    moved : whether they are computed in a pose next to the neutral one, else in the neutral pose
+    moved : whether the Jacobian is that of a pose next to the neutral one, else that of the neutral pose
     """
     tree, elements = model.tree, model.elements
     path = elements.path[own[0], : elements.n_path[own[0]]]

@@ -54,7 +54,11 @@ class PairTable:
         self.rows: list[tuple[int, int]] = []
 
     def find(self, a: str, b: str, where: str) -> int:
-        """Return the index of a pair of segments, which is added if it is new."""
+        """Return the index of the pair of the segments a and b in this table, to which a new pair is added;
+        ConfigError if no joint moves them relative to each other.
+
+        where : the element that acts between them, for the error
+        """
         pair = self.index[a], self.index[b]
         if not path_between(self.tree, *pair):
             raise ConfigError(

@@ -85,8 +85,10 @@ def made(record: Any) -> TriangleSurface:
 
 
 def turned_over(surface: TriangleSurface, larger: TriangleSurface) -> float:
-    """Return how much of an enlarged surface is folded: the total length of the edges whose direction is
-    reversed by the enlargement, divided by the total length of all edges [1].
+    """Return how much of an enlarged triangle surface is folded over itself: the fraction of its edges, by
+    length, that the enlargement has turned by more than 90 degrees [1].
+
+    surface, larger : the surface before and after it was enlarged, with the same triangles
     """
     before, after = (
         np.roll(corners, -1, axis=1) - corners

@@ -1,8 +1,8 @@
-"""Figures 3 to 7 of Andersen et al. (2017): the two joint models, and both compared with the measurement in
-the three tasks.
+"""Figures 3 to 7 of Andersen et al. (2017): two models of the jaw joint (a point-on-plane constraint, and
+force-dependent kinematics), and the motion and forces that they give in three jaw tasks.
 
-The bands in figures 5 to 7 show one standard deviation: over five cycles for the measurement and both
-models, over the fifteen runs for the parameter study.
+The bands in figures 5 to 7 show one standard deviation: for the measured motion and for both models over five
+cycles of a task, for the study of the joint's parameters over its fifteen runs.
 """
 
 from __future__ import annotations

@@ -214,6 +214,8 @@ def _hip(x: dict[str, Array], measures: ConventionalMeasures, side: str) -> tupl
 
 
 def in_degrees(angle: float) -> float:
-    """Convert an angle of a record to degrees; values that are zero except for rounding become 0."""
+    """Convert an angle [rad] to degrees for the record of a calibrated leg; an angle of at most 1e-9 degrees,
+    zero except for rounding errors, becomes 0.
+    """
     degrees = float(np.degrees(angle))
     return degrees if abs(degrees) > 1e-9 else 0.0

@@ -36,9 +36,11 @@ HIP = 0.515
 
 
 class FollowedMarker(NamedTuple):
-    """A tracked marker on a segment of a side ("" = the pelvis, which both sides share).
+    """A marker that is proposed for tracking in movement, with the segment that it is on.
 
-    is_certain : whether its role or its name identifies the segment
+    segment : name of the segment
+    side : side of the segment; "" for the pelvis
+    is_certain : whether the role or the name of the marker identifies the segment, not only its position
     """
 
     marker: str
