@@ -17,9 +17,9 @@ from streams.messages import Telemetry
 LONGEST = 300
 """Longest sentence [characters]."""
 MOST_SENTENCES = 64
-"""Sentences in one telemetry; of more, the number is told."""
+"""Largest number of sentences in one telemetry message; of further ones the number is stated."""
 MOST_NAMES = 256
-"""Counters, and gauges, in one telemetry."""
+"""Largest number of counters, and of gauges, in one telemetry message."""
 LONGEST_NAME = 64
 LARGEST = 2**63 - 1
 """Value at which counters stay."""

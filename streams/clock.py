@@ -7,7 +7,7 @@ import time
 SPIN_NS = 200_000
 """Time before a deadline at which spinning replaces sleeping; about the overshoot of a sleep [ns]."""
 STALL_NS = 100_000_000
-"""A pacer this late starts afresh from now rather than send a burst to catch up [ns]."""
+"""Delay from which a pacer postpones its deadlines, rather than send a burst to catch up [ns]."""
 
 now_ns = time.perf_counter_ns
 """CLOCK_MONOTONIC on Linux, mach_absolute_time on macOS, QueryPerformanceCounter on Windows [ns]: the same

@@ -84,13 +84,13 @@ MESSAGE_TYPES: dict[bytes, type[AnyMessage]] = {
     b"end": End,
     b"journal": Journal,
 }
-"""Topic -> what its messages are."""
+"""Topic -> type of its messages."""
 PLAIN_FIELDS = frozenset({"meta", "args", "values"})
 """Tables of messages that hold plain values of any names."""
 _DECODERS = {topic: _decoder(kind) for topic, kind in MESSAGE_TYPES.items()}
 TOPICS = tuple(_DECODERS)
 KEYS_ONCE = frozenset({b"output", b"device", b"command"})
-"""Messages by which something moves or is done: no key of theirs may come twice, in commands at any depth."""
+"""Topics of messages that cause an action, in which no key may occur twice (in commands: at any depth)."""
 
 
 def encode(message: AnyMessage) -> list[bytes]:

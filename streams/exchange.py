@@ -34,15 +34,15 @@ DEVICES = SendingLimit(part=4096, burst=256 << 10, rate=2 << 20, buffer=64 << 10
 QUEUE = 16
 """Outputs that wait for a device that does not read; further ones are dropped."""
 MOST_AT_ONCE = 64
-"""Messages of the device that one look at the socket reads, the newest; and most of others that it takes."""
+"""Largest number of messages that one `receive` decodes: the newest of the device; others at most as many."""
 MOST_WAITING = 2000
 """Messages of the device that one look takes from the socket: more than may wait there."""
 LARGEST_OUTPUT = 4096
 """An output is some 250 bytes; a larger one is refused [bytes]."""
 LOOK_MS = 50
-"""Interval at which the device's side looks after its connection [ms]."""
+"""Interval at which the device's end checks its connection [ms]."""
 PARTS = 4
-"""Identity and two parts are right, one more is told from them."""
+"""A message has an identity and two parts; one part more is read to detect longer messages."""
 SILENT_NS = 250_000_000
 """Time without a message after which another device may take the place of the one before [ns]."""
 DONTWAIT = int(zmq.DONTWAIT)
@@ -312,7 +312,7 @@ class ModelLink(Closing):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Numbers of received outputs, by how they were used or why they were not."""
+        """Numbers of messages from the model (outputs), by how they were used or why they were not."""
         return self._intake.counters
 
     def newest(self, timeout_ms: int) -> tuple[Output, int] | None:

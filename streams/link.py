@@ -14,7 +14,7 @@ from streams.receiving.unfinished import Unfinished
 from streams.sockets import ZmqSocket, connect
 
 PATIENCE_NS = 1_000_000_000
-"""Time that a connection may take before it is worth a sentence [ns]."""
+"""Time after which a connection that is not established yet is reported [ns]."""
 ATTEMPT_NS = 500_000_000
 """Time after the loss of a connection at which a new attempt is made, if libzmq has made none by then
 [ns]."""

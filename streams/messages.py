@@ -59,7 +59,7 @@ class Status(IntFlag):
 
 
 UNUSABLE = Status.STALE | Status.NOT_CONVERGED | Status.INVALID_INPUT
-"""Bits of a result that says nothing of its frame."""
+"""Status bits of a result that must not be used, as it does not describe its frame."""
 
 Label = Annotated[str, Meta(max_length=128)]
 Joints = Annotated[Sequence[Label], Meta(max_length=64)]
@@ -76,7 +76,7 @@ class Curves(Struct, frozen=True):
     column : column of panels in which it is drawn, 0, 1, ... from the left
     least : least span of the vertical axis, in the field's unit
     from_zero : whether the vertical axis begins at zero
-    zero : for each entry the value that its curve shows as zero, as in the neutral pose; () = 0 for all
+    zero : for each entry a value, such as that in the neutral pose, that is subtracted before drawing; () = 0
     """
 
     panel: Annotated[str, Meta(max_length=64)] = ""
@@ -183,7 +183,7 @@ class Markers(_Frame, frozen=True, kw_only=True):
 
 
 class Forces(_Frame, frozen=True, kw_only=True):
-    """All samples of the force plates since the previous message, in the form of a marker frame."""
+    """All samples of the force plates since the previous message, with the same keys as a marker frame."""
 
     type: Literal["forces"] = "forces"
 

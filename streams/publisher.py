@@ -44,8 +44,8 @@ SHARE = 0.05
 LEAST_AT_ONCE = 16
 """Subscriptions and cancellations that a call of `service` handles in any case."""
 CROWD = 1024
-"""If so many of them came without a pause, nobody new is let in until all are handled: 64 subscribers with
-16 topics each."""
+"""If so many of them came without a pause, new connections are refused until all are handled: 64 subscribers
+with 16 topics each."""
 
 
 class _Open:
@@ -105,7 +105,9 @@ class Publisher(Closing):
 
     @property
     def n_subscriber(self) -> int:
-        """Number of subscribers to the descriptors and frames of some stream, as of the last `service`."""
+        """Number of subscribers that receive both the descriptors and the frames of one of the streams (the
+        largest number, if there are several streams), as of the last call of `service`.
+        """
         wanted = [stream.encode() for stream in self._open] or [b"session"]
         return max(self._n_listening(b"session", topic) for topic in wanted)
 
@@ -115,7 +117,9 @@ class Publisher(Closing):
 
     @property
     def events(self) -> deque[str]:
-        """Plain sentences about subscribers that were cut off, newest last; take them with popleft."""
+        """Sentences for the user, newest last, on subscribers that this publisher disconnected, because they
+        sent too much or had to make room for others. Take them with popleft.
+        """
         return self._bound.events
 
     def announce(self, session: Session) -> None:

@@ -34,7 +34,7 @@ HEARTBEAT_MS = 1000
 HEARTBEAT_TIMEOUT_MS = 3000
 """A client that answers no heartbeat for this long counts as gone [ms]."""
 KEEPALIVE_S = 3
-"""A machine that is silent for this long is asked, and after as long without an answer it is gone [s]."""
+"""Silence after which the other machine is probed; after the same time without an answer it is gone [s]."""
 RECEIVE_HIGH_WATER = 256
 """Messages that wait with a client until it reads them; further ones wait with the sender."""
 CONNECT_MS = 1000

@@ -20,7 +20,7 @@ from pathlib import Path
 from streams.recording.opening import MODE
 
 LEFT_S = 86_400.0
-"""A part that nobody holds, and that nobody has written to for so long, is a leftover [s]."""
+"""An unlocked temporary file that was not written to for this time is a leftover [s]."""
 FAR = 1 << 62
 """Place of the lock on a part [bytes], beyond any content: on a share of Windows nobody else, not even this
 process, may write where a lock is."""

@@ -20,7 +20,7 @@ IDENTITY = -1
 
 
 class Functions(NamedTuple):
-    """A table of functions; the numbers of one function are contiguous in data.
+    """A table of functions. The numbers of a function are contiguous in data, by its kind:
 
     CONSTANT: [value]. LINEAR: [slope, intercept]. POLYNOMIAL: coefficients, lowest power first.
     SPLINE: n abscissae (increasing), n values, n second derivatives. SINE: [amplitude, omega, phase, offset]

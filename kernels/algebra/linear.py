@@ -56,8 +56,9 @@ def cholesky_leaves_first(A, n, pivot_floor):
 
 @njit
 def solve_towards_root(L, last, x):
-    """Solve L' y = x in place for x : (n,) that is zero after index `last`, with L of
-    `cholesky_leaves_first`."""
+    """Solve L' y = x in place for x : (n,) that is zero after index `last`, with the factor L of A = L'L from
+    `cholesky_leaves_first`.
+    """
     for j in range(last, -1, -1):
         if x[j] != 0.0:
             y = x[j] * L[j, j]
@@ -68,7 +69,7 @@ def solve_towards_root(L, last, x):
 
 @njit
 def solve_towards_leaves(L, n, x):
-    """Solve L y = x in place for x : (n,), with the factor L of `cholesky_leaves_first`."""
+    """Solve L y = x in place for x : (n,), with the factor L of A = L'L from `cholesky_leaves_first`."""
     for i in range(n):
         s = x[i]
         for k in range(i):
@@ -78,7 +79,9 @@ def solve_towards_leaves(L, n, x):
 
 @njit
 def columns_towards_root(L, n, X):
-    """Solve L' Y = X in place for all columns of X : (n, K) at once, with L of `cholesky_leaves_first`."""
+    """Solve L' Y = X in place for all columns of X : (n, K) at once, with the factor L of A = L'L from
+    `cholesky_leaves_first`.
+    """
     for j in range(n - 1, -1, -1):
         d = L[j, j]
         for k in range(X.shape[1]):
@@ -92,7 +95,9 @@ def columns_towards_root(L, n, X):
 
 @njit
 def columns_towards_leaves(L, n, X):
-    """Solve L Y = X in place for all columns of X : (n, K) at once, with L of `cholesky_leaves_first`."""
+    """Solve L Y = X in place for all columns of X : (n, K) at once, with the factor L of A = L'L from
+    `cholesky_leaves_first`.
+    """
     for i in range(n):
         for j in range(i):
             y = L[i, j]
@@ -130,14 +135,14 @@ def columns_of_cholesky(L, n, X):
 
 @njit
 def cholesky_drop(A, n, relative_floor, reach=None):
-    """Factorise a positive semidefinite A : (n, n) as `cholesky`, skipping linearly dependent rows; return
-    how many were skipped.
+    """Replace the lower triangle of a positive semidefinite A : (n, n) by L of A = L L', skipping rows that
+    depend linearly on earlier ones; return how many were skipped.
 
-    A pivot that is not above relative_floor times its diagonal entry marks a row that depends on earlier
-    ones: its pivot becomes infinite, so that its unknown in a solve is zero. The loops are not
-    shared with `cholesky`, as a common kernel for one column would make that a tenth slower at n = 12.
+    A pivot that is not above relative_floor times its diagonal entry marks such a row: its pivot becomes
+    infinite, so that its unknown in a solve is zero. The loops are not shared with `cholesky`, as a common
+    kernel for one column would make that a tenth slower at n = 12.
 
-    reach : (n,) - factors of the diagonal entries in this comparison; None = 1
+    reach : (n,) - further factor of this limit for each row; None = 1
     """
     n_dropped = 0
     for j in range(n):

@@ -156,8 +156,8 @@ def factorise(program, work):
 def direct(program, work):
     """Compute the Newton steps of unknowns, slacks and multipliers, after `residuals` and `factorise`.
 
-    To first order they make the residuals zero, and reduce each product of slack and multiplier by
-    work.product.
+    To first order they make the residuals zero, and reduce the product of slack and multiplier of each
+    inequality by its entry of work.product.
     """
     n, m = work.y.shape[0], program.b.shape[0]
     for i in range(n):

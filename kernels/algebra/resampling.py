@@ -28,11 +28,13 @@ class RecentSamples(NamedTuple):
 
     times: Annotated[np.ndarray, Floats("n_keep")]  # in a ring, increasing from the oldest [s]
     values: Annotated[np.ndarray, Floats("n_keep", "n_value", fill=math.nan)]
-    ends: Annotated[np.ndarray, Integers(2)]  # place of the oldest, and how many there are
+    ends: Annotated[np.ndarray, Integers(2)]  # index of the oldest sample in the ring, and number of samples
 
 
 def new_held(n_keep: int, n_value: int) -> RecentSamples:
-    """Allocate an empty buffer RecentSamples for up to n_keep samples, each of n_value numbers."""
+    """Allocate an empty RecentSamples: the buffer that stores the newest n_keep samples, each of n_value
+    numbers.
+    """
     return allocate(RecentSamples, n_keep=n_keep, n_value=n_value)
 
 
@@ -108,7 +110,7 @@ def mean_between(held, start, stop, longest, y_out):
 
 @njit
 def wrenches_at(held, longest, slack, wrench, t, force_out, moment_out):
-    """Interpolate forces and moments of all force plates at time t; return a status as mean_between does.
+    """Interpolate forces and moments of all force plates at time t.
 
     held : RecentSamples - force and moment of each plate in turn
     longest : float - longest interval between samples over which they are interpolated [s]
@@ -117,6 +119,9 @@ def wrenches_at(held, longest, slack, wrench, t, force_out, moment_out):
     t : float - time [s]
     force_out : (n_plate, 3) - force of each plate; NaN unless TAKEN is returned
     moment_out : (n_plate, 3) - moment of each plate; NaN unless TAKEN is returned
+    Return TAKEN where they are known; EARLY where t is more than slack before the oldest sample; WAITING
+    where there is no sample at or after t; GAP where the samples before and after t are farther apart than
+    longest.
     """
     if held.ends[1] > 0:
         oldest = held.times[held.ends[0]]
@@ -145,11 +150,11 @@ def find_after(held, time):
 
 @njit
 def integrate(held, first, last, start, stop, y_out):
-    """Compute the mean of the samples' linear interpolant over start to stop, between the samples first and
-    last.
+    """Compute the mean of the samples' linear interpolant from start to stop, times between the samples first
+    and last.
 
     held : RecentSamples - the newest samples
-    first, last : int - numbers of the samples, counted from the oldest
+    first, last : int - indices of these two samples, counted from the oldest
     start, stop : float - limits of the span [s]
     y_out : (n_value,) - means
     """

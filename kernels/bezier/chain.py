@@ -133,8 +133,8 @@ def evaluate_segment(curves, segment, x):
 
 @njit
 def evaluate_by(curves, slopes, c, x):
-    """Return the derivative of curve c at a fixed x with respect to the parameter to which `slopes` :
-    BezierCurves belong.
+    """Return the derivative of curve c at a fixed x with respect to a parameter p on which the curve depends;
+    slopes : BezierCurves - derivatives of the curves' numbers with respect to p, by write_chain_slope.
 
     For a curve y(x, p) that is given as x = X(u, p), y = Y(u, p), this derivative is dY/dp - dy/dx dX/dp at
     the same u.

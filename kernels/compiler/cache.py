@@ -97,7 +97,7 @@ def is_complete(group: str) -> bool:
 
 
 def mark_complete(group: str) -> None:
-    """Record on disk that all kernels of a group, which is a named set of kernels, are in the cache."""
+    """Record on disk that the cache contains all kernels of a group (a named set of kernels)."""
     folder = _group_folder(group)
     try:
         with opened(folder.parent, folder.name, make=True):

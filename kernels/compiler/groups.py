@@ -66,7 +66,7 @@ class GroupType(types.Type):
 
 
 class GroupClass(types.Callable, types.Opaque):
-    """Numba type of the class of a named tuple of this package, which kernels call to make one."""
+    """Numba type of the class of a named tuple of this package: compiled kernels call it to make a tuple."""
 
     def __init__(self, instance_class: type) -> None:
         self.instance_class = instance_class
@@ -109,8 +109,8 @@ def check_returned(name: str, kind: types.Type) -> None:
 
 
 def words(kind: Any, value: Any, rows: list[np.ndarray]) -> bytes:
-    """Return the bytes of the 64-bit words that represent a value, an array or a group for instance, in
-    memory.
+    """Return, as bytes, the 64-bit words that represent a value (such as an array or a group) in memory, in
+    the form that the module describes.
 
     kind : Numba's type of the value
     value : the value

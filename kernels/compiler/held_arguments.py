@@ -67,7 +67,7 @@ class HeldCall:
     Parameters
     ----------
     code : machine code, called with the address of the stored arguments and the remaining arguments
-    arguments : the stored arguments; they are kept alive
+    arguments : the stored arguments; they stay in memory as long as this object
     kinds : Numba's types of the stored arguments, for which the code was made
     """
 

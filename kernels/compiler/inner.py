@@ -36,8 +36,8 @@ class _Library(JITCodeLibrary):
         self.calls: dict[InnerLibrary, None] = {}
 
     def add_linking_library(self, library: Any) -> None:
-        """Add the code of something that this kernel calls: of an inner kernel record only the name, else
-        merge the code, as Numba does.
+        """Add the code of a function that this kernel calls: an inner kernel is only recorded in `calls`; the
+        code of any other function is merged, as Numba does.
         """
         if isinstance(library, InnerLibrary):
             self.calls[library] = None
@@ -165,8 +165,8 @@ def _lasting_id(function: Any) -> int:
 
 
 def reduced(result: Any) -> tuple[Any, ...]:
-    """Return what is stored of a compiled inner kernel: its intermediate code, and folder and file of each
-    kernel that it calls.
+    """Return the record that is stored of a compiled inner kernel: its name, its intermediate code, folder
+    and file of each kernel that it calls, and further fields of Numba's compile result.
     """
     result.fndesc.typemap = result.fndesc.calltypes = None  # of use to the compiler only, not to be written
     library = result.library
@@ -176,9 +176,9 @@ def reduced(result: Any) -> tuple[Any, ...]:
 
 
 def names_alone(result: Any) -> bytes:
-    """Return intermediate code that defines only the symbol names of a compiled entry, with empty functions.
+    """Return intermediate code with empty functions that have the symbol names of a compiled entry.
 
-    Numba reads from it which names the stored machine code defines.
+    It is stored beside the machine code, because Numba reads from it which names the machine code defines.
     """
     names = (result.fndesc.llvm_func_name, result.fndesc.llvm_cpython_wrapper_name)
     text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
@@ -186,17 +186,20 @@ def names_alone(result: Any) -> bytes:
 
 
 def places_of_calls(kept: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
-    """Return folder and file of each inner kernel that a kernel calls; kept : what `reduced` returned for the
-    kernel.
+    """Return folder and file of each inner kernel that a kernel calls; kept : the stored record of the
+    kernel, from `reduced`.
     """
     places: tuple[tuple[str, str], ...] = kept[2]
     return places
 
 
 def rebuilt(target_context: Any, kept: tuple[Any, ...], calls: list[InnerLibrary]) -> Any:
-    """Return a compiled inner kernel that is rebuilt from what was stored of it.
+    """Return an inner kernel as Numba's compile result, rebuilt from the record that was stored of it, so
+    that other kernels can be compiled against it.
 
-    kept : what `reduced` returned for the kernel; calls : the inner kernels that it calls
+    target_context : Numba's target context of this process, for which the code is rebuilt
+    kept : the stored record, as `reduced` returned it when the kernel was compiled
+    calls : the intermediate code of the inner kernels that it calls, already rebuilt
     """
     name, bitcode, _, *values = kept
     fields = dict(zip(FIELDS, values, strict=True))

@@ -56,8 +56,8 @@ def entry(function: Function) -> Function:
 
 
 class Kernel:
-    """A decorated function. Numba's dispatcher for it, which compiles it, is made at first use, as a run uses
-    only some ten of a thousand kernels.
+    """A decorated function. The object by which Numba compiles and calls it (its dispatcher) is made at first
+    use, because a run uses only a small part of all kernels.
     """
 
     def __init__(self, function: Callable[..., Any], inline: bool, is_entry: bool) -> None:
@@ -170,8 +170,8 @@ def _call_of_any_value(template: Callable[..., Any], args: Any, kws: Any) -> Any
 
 
 def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return the machine code of a kernel for arguments of the types of these, compiled now; a call of it
-    does not look at the types again.
+    """Compile a kernel for arguments with the types of the given ones; return its machine code as a function,
+    which does not examine the types of its arguments.
 
     Numba's dispatcher examines the type of every array of every call, which takes 15 us for a hundred arrays;
     this is left out. The caller guarantees that later arguments have the same types and layouts.
@@ -186,7 +186,7 @@ def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
 
 
 def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -> HeldCall:
-    """Return a HeldCall: a kernel that is compiled now and called with these arguments, which are stored.
+    """Compile a kernel for these arguments and store them; return a HeldCall, which calls it with them.
 
     given : indices of the arguments that are not stored but passed with every call, in this order and with
         the same types

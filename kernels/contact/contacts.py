@@ -1,4 +1,5 @@
-"""Wrenches of contacts in four steps: geometry -> patch -> pressure law -> friction law, then patch torques.
+"""Wrenches of contacts in four steps: geometry of the patch, pressure law, friction law, and torques of the
+patch.
 
 The patch describes where and how two surfaces overlap: place, normal, depth, volume and velocity. The force
 laws read the patch and nothing else of the geometry. So each of the four steps can be replaced without a

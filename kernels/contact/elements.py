@@ -26,7 +26,7 @@ N_KINK = 7
 
 CENTRE, AXIS, POINT, PATCH, SLIP, FORCE, PRESSING, RUBBING = 0, 3, 6, 9, 12, 15, 18, 22
 """Columns of ContactWork.state. The first ones are the patch, as every geometry gives it: the centre of A's
-surface, the normal towards A and the point where the force acts (3 each, about the reference point), then
+surface, the normal towards A and the point where the force acts (3 each, relative to body 0's origin), then
 depth [m], volume [m^3] and normal velocity [m/s]. The others follow from the patch: sliding velocity [m/s]
 and force [N] (3 each); the normal force N and its derivatives by depth, volume and normal velocity; and of
 the friction force F at the sliding speed v: F/v, the derivatives of F by v and by N, and v itself."""

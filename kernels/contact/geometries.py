@@ -76,8 +76,10 @@ def find_moved(contacts, e, row, Q, moved, meshes):
 
 @inlined
 def find_grown(pairs, contacts, e, k, pose, row, change):
-    """Write the derivative of the patch of contact e with respect to radius k into change, and return what
-    ellipsoid_on_plane_grown returns.
+    """Write the derivative of the patch of contact e with respect to radius k of A's surface into change.
+
+    Return three things: the derivative of the ellipsoid's half height h along the normal [1], the factor 2 r
+    (u . n) [m] of the radius r and the normal n, and the unit vector u along the radius's axis.
 
     Only the radii of an ellipsoid on a plane can be parameters of a fit. For all other geometries, the change
     that is written and the numbers that are returned are NaN.

@@ -25,8 +25,8 @@ def mesh_on_mesh(meshes, work, pairs, contacts, e, pose, row, Q):
     """Write the patch of contact e (normal, point, depth, volume and normal velocity of the overlap) into
     row, and the rotation of body A into Q.
 
-    meshes : Meshes - the meshes of the bodies; None if no contact has any: this function then does nothing,
-      and as it sees None in the type of the argument, the compiler leaves its code out
+    meshes : Meshes - the meshes of the bodies; None if no contact has any: then this function does nothing,
+      and the compiler omits its code
     work : MeshWork - results and working space of the mesh contacts, written
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters

@@ -49,7 +49,7 @@ def parameter_slopes(pairs, contacts, e, pose, V, work, slopes, out):
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact, of an ellipsoid on A with a plane on B
     pose : Pose - positions and orientations of all bodies in ground
-    V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
+    V : (6,) - velocity of A relative to B, about the origin of body 0 [rad/s, m/s]
     work : ContactWork - results of the contacts; moved, change and law are written
     slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench with respect to position and velocity,
       transposed
@@ -83,19 +83,19 @@ def unit_vector(k):
 @inlined
 def by_place(pose, body, row, slopes, out):
     """Write the derivatives of a contact's wrench with respect to displacements and rotations of its surface
-    on body A into out, from row BY_CENTRE on.
+    on body A into out: three rows from BY_CENTRE on, and three from BY_TURN on.
 
     pose : Pose - positions and orientations of all bodies in ground
     body : int - index of the body that carries the surface
     row : (N_STATE,) - the contact's row of ContactWork.state
-    slopes : (6, 6) - derivatives of the wrench with respect to twists of the body about the reference point,
-      transposed
+    slopes : (6, 6) - derivatives of the wrench with respect to twists of the body about the origin of body 0:
+      row k belongs to unit twist k
     out : (N_PARAMETER, 6) - derivatives of the wrench with respect to the parameters
     """
     cx, cy, cz = row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]
     for k in range(3):
         x, y, z = direction(pose, body, unit_vector(k))
-        # turned about the centre: it moves the reference point by centre x axis
+        # rotated about the centre: its point at body 0's origin moves by centre x axis
         tx, ty, tz = cy * z - cz * y, cz * x - cx * z, cx * y - cy * x
         for i in range(6):
             out[BY_CENTRE + k, i] = x * slopes[3, i] + y * slopes[4, i] + z * slopes[5, i]
@@ -107,8 +107,8 @@ def by_place(pose, body, row, slopes, out):
 def by_radius(patch, constants, grown, row, Q, V, changes, out):
     """Add the derivative of a contact's wrench with respect to a radius of its ellipsoid to out.
 
-    patch : (1 = with rolling resistance, 1 = with spinning friction, friction law, product a b c of the radii
-        [m^3], False = exact derivative of friction)
+    patch : tuple - 1 if there is rolling resistance, 1 if there is spinning friction, the friction law, the
+        product a b c of the radii [m^3], and False (the exact derivative of friction is taken, not a secant)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     grown : (dh/dr [1], r [m], 2 r (u . n) [m], u) - radius r with its axis u; h is the ellipsoid's half
         height along the normal n
@@ -143,8 +143,8 @@ def by_pressure(law, patch, constants, row, Q, V, change, out):
     out[BY_STIFFNESS] and out[BY_DAMPING].
 
     law : int - the pressure law, as numbered in kernels/contact/pressure
-    patch : (1 = with rolling resistance, 1 = with spinning friction, friction law, product a b c of the radii
-        [m^3], False = exact derivative of friction)
+    patch : tuple - 1 if there is rolling resistance, 1 if there is spinning friction, the friction law, the
+        product a b c of the radii [m^3], and False (the exact derivative of friction is taken, not a secant)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
@@ -175,8 +175,8 @@ def add_scaled_rolling(patch, constants, column, row, Q, V, change, out):
     """Add the derivative of the torque of rolling resistance with respect to stiffness or damping to out; the
     torque is proportional to both.
 
-    patch : (1 = with rolling resistance, 0 = no spinning friction, friction law, product a b c of the radii
-        [m^3])
+    patch : tuple - 1 if there is rolling resistance, 0 (spinning friction is left out), the friction law, and
+        the product a b c of the radii [m^3]
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     column : int - column of the parameter, STIFFNESS or DAMPING
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -201,8 +201,8 @@ def by_friction(patch, friction, spin_friction, row, V, dry, out):
 
     Every law of friction is linear in both coefficients.
 
-    patch : (1 = with rolling resistance, 1 = with spinning friction, friction law, product a b c of the radii
-        [m^3], False = exact derivative of friction)
+    patch : tuple - 1 if there is rolling resistance, 1 if there is spinning friction, the friction law, the
+        product a b c of the radii [m^3], and False (the exact derivative of friction is taken, not a secant)
     friction : (N_FRICTION,) - parameters of friction
     spin_friction : (N_FRICTION,) - parameters of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state

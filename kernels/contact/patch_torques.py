@@ -70,7 +70,7 @@ def add_patch_torque(contacts, e, row, Q, V, change, wrench):
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     change : (N_CHANGE, 3) - ContactWork.change; its row TURN receives the angular velocity in the plane
-    wrench : (6,) - moment and force on A about the reference point [N m, N]
+    wrench : (6,) - moment and force on A about the origin of body 0 [N m, N]
     """
     patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e)
     patch_torque(patch, contacts.pressure[e], contacts.spin_friction[e], row, Q, V, change, wrench)
@@ -87,7 +87,7 @@ def patch_torque(patch, p, friction, row, Q, V, change, wrench):
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
-    wrench : (6,) - moment and force on A about the reference point [N m, N]
+    wrench : (6,) - moment and force on A about the origin of body 0 [N m, N]
     """
     rolls, spins, law, size = patch
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
@@ -211,7 +211,7 @@ def held_patch(patch, constants, row, Q, V):
 
 @inlined
 def start_change(row, V, change):
-    """Write the angular velocity in the plane into change[TURN]; set the rows for changes to zero.
+    """Write the angular velocity in the plane into change[TURN]; set the ellipsoid's changes to zero.
 
     row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
@@ -226,7 +226,7 @@ def start_change(row, V, change):
 
 @njit
 def grown_torque(patch, constants, moves, grown, row, Q, V, change):
-    """Write the change of the patch's torque as a radius and the normal force change into change[D_TORQUE].
+    """Write into change[D_TORQUE] how the patch's torque changes with a radius and the normal force.
 
     patch : (1 = rolling resistance, 1 = spinning friction, friction law, a b c [m^3], secant = False)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
@@ -370,7 +370,7 @@ def patch_slope(patch, known, moves, row, Q, change):
 
 @njit
 def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
-    """Write the change of C t, with the second moment C (see the module) and t = change[TURN], into D_FLAT.
+    """Write into change[D_FLAT] the change of C t: C is the second moment of this module, t = change[TURN].
 
     C t = c1 Q t + c2 s (s . t)/h^2; Q rotates by change[OMEGA] and grows by w w' with w = change[STRETCH].
 

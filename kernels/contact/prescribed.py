@@ -23,10 +23,11 @@ from kernels.forces.pairs import BY_PLACE, BY_SPEED, VELOCITY, Pairs, PairWork, 
 from kernels.joints.tree import Pose, new_pose
 
 POSITION, TURNED, SPEED, TURNING = 0, 3, 6, 9
-"""Rows of the derivatives by the motion of a body, three each along the axes of ground: the place of its
-origin [m], a rotation about its origin [rad], the velocity of its origin [m/s] and its angular velocity
-[rad/s]; in each derivative the other three are held fixed."""
+"""First rows of the derivatives with respect to the motion of a body, three each along X, Y and Z of ground:
+the position of its origin [m], a rotation about its origin [rad], the velocity of its origin [m/s] and its
+angular velocity [rad/s]; in each derivative the other three quantities are held fixed."""
 N_MOTION = 12
+"""Number of these rows."""
 
 
 class Prescribed(NamedTuple):
@@ -53,9 +54,9 @@ class PrescribedWork(NamedTuple):
     pairs: PairWork
     # on the bodies, moment about the origin of ground [N m], force [N]
     wrench: Annotated[np.ndarray, Floats("n_contact", 6)]
-    # of it, by the motion of the contact's own body
+    # its derivatives with respect to the motion of the contact's own body, rows as for N_MOTION
     by_motion: Annotated[np.ndarray, Floats("n_contact", N_MOTION, 6)]
-    # of it, by the contact's parameters
+    # its derivatives with respect to the contact's parameters
     by_parameter: Annotated[np.ndarray, Floats("n_contact", N_PARAMETER, 6)]
 
 
@@ -129,7 +130,8 @@ def contact_derivatives(model, motion, work, with_parameters):
 
 @inlined
 def wrenches(model, motion, work):
-    """Write the wrenches of all contacts, as contact_wrenches does.
+    """Write the wrenches of all contacts into work.wrench, and their patches and forces into work.contacts;
+    merged into contact_wrenches and contact_derivatives.
 
     model : Prescribed - the contacts of bodies with given motion
     motion : BodyMotion - positions and velocities of the bodies
@@ -172,18 +174,22 @@ def shift_moment(origin, wrench):
 
 @inlined
 def by_motion(motion, body, slopes, V, out):
-    """Write into out the derivatives of a contact's wrench with respect to the motion of its body.
+    """Write into out the derivatives of a contact's wrench with respect to the motion of its body, converted
+    from those with respect to twists about O, the place of body 0's origin.
 
-    The moment of the wrench is about the origin of ground. Each row of slopes belongs to a unit twist of the
-    body about the reference point. A shift of the body's origin by d at fixed velocity of that origin changes
-    the velocity at the reference point by d x w, with the angular velocity w.
+    In slopes, moments are about O, which is held fixed in ground, and each row belongs to a unit twist of the
+    body about O. In out, moments are about the origin of ground, and each row belongs to the body's own
+    origin. If this origin is shifted by d while its velocity stays the same, the velocity of the body's point
+    at O changes by d x w, with the angular velocity w.
 
     motion : BodyMotion - positions and velocities of the bodies
     body : int - index of the body
-    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench with respect to position and velocity,
-      transposed
-    V : (6,) - velocity of the body about the reference point [rad/s, m/s]
-    out : (N_MOTION, 6) - derivatives of the wrench with respect to the motion of the body, written
+    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench with respect to position and velocity;
+      rows 0 to 2 of each belong to rotations about the axes of ground through O, rows 3 to 5 to translations
+    V : (6,) - angular velocity of the body, and velocity of its point at O [rad/s, m/s]
+    out : (N_MOTION, 6) - derivatives of moment and force, written: rows 0 to 2 with respect to the position
+      of the body's origin, 3 to 5 to a rotation about it, 6 to 8 to its velocity, 9 to 11 to the angular
+      velocity of the body; each along X, Y and Z of ground, with the other three quantities held fixed
     """
     place, speed, origin, own = slopes[BY_PLACE], slopes[BY_SPEED], motion.position[0], motion.position[body]
     for k in range(3):
@@ -192,7 +198,7 @@ def by_motion(motion, body, slopes, V, out):
         for c in range(6):
             # - w x e_k = w_i e_j - w_j e_i, as e_k x w
             out[POSITION + k, c] = place[3 + k, c] + V[i] * speed[3 + j, c] - V[j] * speed[3 + i, c]
-            # turned about the own origin: the reference point moves by x x e_k = x_j e_i - x_i e_j
+            # rotated about its own origin: the point at O moves by x x e_k = x_j e_i - x_i e_j
             out[TURNED + k, c] = place[k, c] + xj * place[3 + i, c] - xi * place[3 + j, c]
             out[SPEED + k, c] = speed[3 + k, c]
             out[TURNING + k, c] = speed[k, c] + xj * speed[3 + i, c] - xi * speed[3 + j, c]

@@ -37,7 +37,7 @@ class FieldWork(NamedTuple):
     """Working space of the pressure over a grid."""
 
     metric: Annotated[np.ndarray, Floats(3, 3)]  # of A's surface [1/m^2]
-    centre_b: Annotated[np.ndarray, Floats(3)]  # of B's surface, about the reference point [m]
+    centre_b: Annotated[np.ndarray, Floats(3)]  # of B's surface, relative to body 0's origin [m]
     axes: Annotated[np.ndarray, Floats(3, 3)]  # from cell to cell, from row to row, normal
 
 
@@ -109,13 +109,13 @@ def add_columns(corner, axes, metric, other, law, row, V, pressure_out):
     the normal n with a t^2 + 2 b t + c = 0, a = n' M n, b = n' M y, c = y' M y - 1, M = `metric`. Along a row
     of cells b^2 - a c is a parabola; only the cells where it is positive have a column inside A.
 
-    corner : (3,) - centre of the first cell about the reference point [m]
+    corner : (3,) - centre of the first cell relative to the origin of body 0 [m]
     axes : (3, 3) - rows: from cell to cell and from row to row [m], and the unit normal
     metric : (3, 3) - matrix M of A's surface, on which y' M y = 1 [1/m^2]
     other : (radius of B's surface [m], 0 = a plane; (3,) - its centre, or a point of the plane [m])
     law : (k_V [N/m^3], -a_V [s/m]) - parameters of the pressure law
     row : (N_STATE,) - the contact's row of ContactWork.state
-    V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
+    V : (6,) - velocity of A relative to B, about the origin of body 0 [rad/s, m/s]
     pressure_out : (n_row, n_column) - pressure [Pa]
     """
     u, n = axes[0], axes[2]

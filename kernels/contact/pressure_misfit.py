@@ -104,14 +104,16 @@ def pressure_misfit(model, recorded, measured, work, with_derivatives):
 
 @inlined
 def misfit_slopes(model, recorded, measured, f, work):
-    """Write the derivatives of the misfit of frame f with respect to motion (work.by_motion[f]) and
-    parameters (work.by_parameter[f]), and its curvature (work.curvature[f]). Call it after work.pressure[f]
-    is written.
+    """Write the derivatives of the misfit of frame f with respect to the motion of the bodies
+    (work.by_motion[f]) and to the parameters of the contacts (work.by_parameter[f]), and a matrix that a
+    search uses in place of second derivatives (work.curvature[f]): the sum, over all cells, of the products
+    of two derivatives of the cell's pressure force, divided by |p - p_m|. Call it after work.pressure[f] is
+    written.
 
     model : Prescribed - the contacts of bodies with given motion
     recorded : RecordedBodies - positions and velocities of the bodies in every frame
     measured : MeasuredPressure - measured pressures of the frames to compare with
-    f : int - number among the measured frames
+    f : int - index of the frame in measured.frames
     work : MisfitWork - results and working space, written
     """
     n = measured.frames[f]

@@ -1,4 +1,5 @@
-"""Contacts of bodies with recorded motion: the sum of their wrenches in every frame, and its derivatives."""
+"""Contacts of bodies with recorded motion: the sum of their wrenches in every frame, and its derivatives with
+respect to the motion of the bodies and to the parameters of the contacts."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ class RecordedWork(NamedTuple):
 
     # of all contacts, moment about the origin of ground [N m], force [N]
     wrench: Annotated[np.ndarray, Floats("n", 6)]
-    by_motion: Annotated[np.ndarray, Floats("n", "n_body", N_MOTION, 6)]  # of it, by the motion of each body
-    # of it, by the parameters of each contact
+    by_motion: Annotated[np.ndarray, Floats("n", "n_body", N_MOTION, 6)]  # of wrench, by each body's motion
+    # of wrench, by the parameters of each contact
     by_parameter: Annotated[np.ndarray, Floats("n", "n_contact", N_PARAMETER, 6)]
     motion: BodyMotion
     frame: PrescribedWork

@@ -77,7 +77,7 @@ def share_load(feet, motion, centre, load, sharing, state):
     motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1
     centre : (3,) - centre of pressure of both feet together, on their plane [m]
     load : float - normal force of both together [N]
-    sharing : LoadSharing - which feet may bear load, and the standard deviations of the module
+    sharing : LoadSharing - which feet may bear load, and the standard deviations of this module's formula
     state : (3,) - share of the second foot and heights of both feet, kept for the next frame (see PART and
       RAISED); changed
     """
@@ -117,7 +117,7 @@ def may_bear(model, contacts, lowest, sharing):
     model : Prescribed - contacts of the foot
     contacts : PrescribedWork - their results
     lowest : float - least depth (negative above the ground) at which a contact counts as near the ground [m]
-    sharing : LoadSharing - which feet may bear load, and the standard deviations of the module
+    sharing : LoadSharing - which feet may bear load, and the standard deviations of this module's formula
     """
     for e in range(contacts.wrench.shape[0]):
         x, V = contacts.contacts.state[e], contacts.pairs.motion[e, VELOCITY]
@@ -140,7 +140,7 @@ def balance(feet, motion, centre, load, sharing, state):
     motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1
     centre : (3,) - centre of pressure of both feet together, on their plane [m]
     load : float - normal force of both together [N]
-    sharing : LoadSharing - which feet may bear load, and the standard deviations of the module
+    sharing : LoadSharing - which feet may bear load, and the standard deviations of this module's formula
     state : (3,) - share of the second foot and heights of both feet, kept from frame to frame; written
     """
     n, part = feet.first.contacts.normal[0], min(max(state[PART], 0.0), 1.0)

@@ -60,7 +60,7 @@ def add_contact_slopes(contacts, origin, step, work, pair_work):
     time step finds where a derivative jumps. kernels/contact/elements lists the columns of both.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    origin : (3,) - the reference point in ground [m]
+    origin : (3,) - position of the origin of body 0 in ground [m]
     step : float - length of the time step for the secant slope of friction (see friction_slope) [s],
       0 = exact
     work : ContactWork - results and working space of the contacts, written
@@ -96,7 +96,7 @@ def write_results(row, origin, onset, out, kink):
     sliding speed and sliding acceleration into kink.
 
     row : (N_STATE,) - the contact's row of ContactWork.state
-    origin : (3,) - the reference point in ground [m]
+    origin : (3,) - position of the origin of body 0 in ground [m]
     onset : (6,) - part of the acceleration of A relative to B that is linear in the generalized accelerations
         [rad/s^2, m/s^2]
     out : (N_CONTACT_OUT,) - the contact's row of ContactWork.out
@@ -120,12 +120,13 @@ def write_results(row, origin, onset, out, kink):
 
 @inlined
 def friction_slope(step, row, kink):
-    """Return the slope of friction with respect to sliding speed that a time step should use [N s/m].
+    """Return the slope with which a time step should linearise the friction force F over the sliding speed v
+    [N s/m].
 
-    In general it is the derivative dF/dv of the friction force F with respect to the sliding speed v. If the
-    sliding would reverse within the step, it is the secant F/v, provided that the secant is steeper. The
-    reason: above the transition velocity dF/dv is about 0, and a linear step would jump across the range of
-    sticking.
+    It is the derivative dF/dv, or the secant F/v if that is larger and sliding would reverse within the step.
+    With dF/dv, which is about 0 above the transition velocity of the friction law, such a step would keep the
+    friction unchanged through the reversal, and so jump across the range of speeds in which the contact
+    sticks.
 
     step : float - length of the time step [s], 0 = the exact slope
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -141,7 +142,8 @@ def friction_slope(step, row, kink):
 
 @njit
 def spinning(motion, row):
-    """Return the component of an angular motion about the contact normal; 0 where the contact does not press.
+    """Return the component of an angular motion about the contact normal; 0 for a contact without normal
+    force.
 
     motion : (6,) - velocity or acceleration of A relative to B, the angular part first
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -178,7 +180,7 @@ def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
     leans : bool - whether the contact's normal changes as A moves
     steepness : float - slope of friction with respect to the sliding speed [N s/m]
     row : (N_STATE,) - the contact's row of ContactWork.state
-    V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
+    V : (6,) - velocity of A relative to B, about the origin of body 0 [rad/s, m/s]
     moved : (6, N_MOVED) - ContactWork.moved, how the patch changes as A moves
     slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench with respect to position and velocity,
       transposed
@@ -192,7 +194,7 @@ def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
         w = moved_wrench(D, g, moved[k], row, leans, bend)
         i, j = (k + 1) % 3, (k + 2) % 3
         add_wrench(1.0, w, by_place[k])
-        add_wrench(c[j], w, by_place[i])  # the centre's way where A turns about the reference point
+        add_wrench(c[j], w, by_place[i])  # the centre's way where A turns about body 0's origin
         add_wrench(-c[i], w, by_place[j])
     if not round_:
         for k in range(3):
@@ -237,7 +239,7 @@ def swept(B, V):
     W~ is the matrix of the cross product with the relative angular velocity W.
 
     B : (9,) - derivative of the force with respect to the velocity of the point, row by row [N s/m]
-    V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
+    V : (6,) - velocity of A relative to B, about the origin of body 0 [rad/s, m/s]
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = B
     return (
@@ -250,8 +252,8 @@ def swept(B, V):
 @njit
 def moved_wrench(D, g, change, row, leans, bend):
     """Return the change of the wrench of a contact between bodies A and B that a change of its patch (place,
-    normal, depth and volume of the overlap) causes: moment and force, six floats, about the reference point
-    of the model's spatial vectors.
+    normal, depth and volume of the overlap) causes: moment and force, six floats, about the origin
+    of body 0.
 
     D : (9,) - derivative of the force with respect to the position of the point of contact, row by row [N/m]
     g : (3,) - derivative of the force with respect to the normal force [1]

@@ -41,7 +41,7 @@ class Legs(NamedTuple):
     """
 
     role: np.ndarray  # (n, 10) int64 - marker of each of ROLES
-    outwards: np.ndarray  # (n,) - 1 of a left leg, -1 of a right one: where y points outwards
+    outwards: np.ndarray  # (n,) - sign along y, to the left, that is outwards: 1 for a left leg, -1
     hip: np.ndarray  # (n, 3) - from the middle of the ASIS: forwards, to the left, up [m]
     radius: np.ndarray  # (n, 2) - of knee and ankle centre from their lateral markers [m]
     rotation: np.ndarray  # (n, 2) - from wand to lateral marker, about the bone upwards [rad]
@@ -61,8 +61,8 @@ def chord(proximal, lateral, wand, radius, rotation):
     lateral : (3,) - marker on the joint's lateral side [m]
     wand : (3,) - marker on the lateral side of the segment [m]
     radius : float - distance of the centre from the lateral marker [m]
-    rotation : float - angle from the half-plane of the wand to that of the marker [rad]
-    See rtsim/subjects/conventional/chord.py for the equation of the rotation.
+    rotation : float - angle about the bone from the half-plane with the wand to that with the lateral marker
+    [rad] See rtsim/subjects/conventional/chord.py for the equation of the rotation.
     """
     line = plus(proximal, -1.0, lateral)
     square, long = radius * radius, dot(line, line)

@@ -3,9 +3,9 @@ v_dot.
 
 Let p be the position of a point that is fixed in a body carried by dof e, and S the twist of the dof, with
 the angular part s. With V and A, the spatial velocity and acceleration of the body, psi_dot and psi_ddot are
-the parts of dV/dq_e and dA/dq_e that are left when the rotation by S itself is taken off, and psi_s_dot =
-psi_dot + dS/dt (kernels/dynamics/derivatives); psi_dot also stands for its angular part. The derivatives of
-p, its velocity and its acceleration are, with the cross product x, with respect to q_e,
+defined by dV/dq_e = psi_dot + S x V and dA/dq_e = psi_ddot + psi_dot x V + S x A, and psi_s_dot = psi_dot +
+dS/dt (kernels/dynamics/derivatives); psi_dot also stands for its angular part. The derivatives of p, its
+velocity and its acceleration are, with the cross product x, with respect to q_e,
   dp = S o p,   dp_dot = s x p_dot + psi_dot o p,   dp_ddot = s x p_ddot + psi_ddot o p + 2 psi_dot x p_dot
 and, with respect to v_e,
   dp_dot = S o p,   dp_ddot = psi_s_dot o p + 2 s x p_dot,
@@ -46,7 +46,7 @@ def element_motion(elements, pose, bodies, gravity, e, element, motion_out):
     e : int - index of the element
     element : ElementWork - after element_values
     motion_out : (9, 3) - of the end on body A, the end on body B and the normal, three rows each: position
-        about the reference point (or direction), first and second time derivative
+        relative to the origin of body 0 (or direction), first and second time derivative
     """
     origin = pose.position[0]
     for first, body, x in (
@@ -91,7 +91,7 @@ def changes(d, twist, rates, linear, x, out):
     coordinate and speed of a dof that carries it.
 
     d : int - index of the dof
-    twist : (n_v, 6) - twists of all dofs, about the reference point
+    twist : (n_v, 6) - twists of all dofs, about the origin of body 0
     rates : DerivativeWork - its psi_dot, psi_ddot and psi_s_dot (see the module) of the dof are read
     linear : float - 1 for a point, 0 for a direction
     x : (3, 3) - position or direction with its velocity and acceleration, rows of element_motion
@@ -127,9 +127,10 @@ def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
 
     elements : Elements - geometry of the constraint elements
     e : int - index of the element, which is not an angle
-    twist : (n_v, 6) - twists of all dofs, about the reference point
+    twist : (n_v, 6) - twists of all dofs, about the origin of body 0
     rates : DerivativeWork - its psi_dot, psi_ddot and psi_s_dot (see the module) are read
-    motion : (9, 3) - positions, velocities and accelerations, as element_motion writes them
+    motion : (9, 3) - position, velocity and acceleration of the end on body A, of the end on body B, and of
+        the normal
     change : (8, 3) - working space, overwritten
     by_q_out : (n_v,) - dPhi-double-dot/dq
     by_v_out : (n_v,) - dPhi-double-dot/dv
@@ -152,8 +153,10 @@ def slopes_by(kind, side, motion, change):
 
     kind : int - kind of the element
     side : float - +1 where the dof moves body A, -1 where it moves body B and with it the normal
-    motion : (9, 3) - positions, velocities and accelerations, as element_motion writes them
-    change : (8, 3) - derivatives of the end point, then of the normal, as `changes` writes them
+    motion : (9, 3) - position, velocity and acceleration of the end on body A, of the end on body B, and of
+        the normal
+    change : (8, 3) - derivatives of the end point, then of the normal, in the rows PLACE to ONSET_BY_SPEED
+        each
     """
     by_q, by_v = 0.0, 0.0
     for i in range(3):

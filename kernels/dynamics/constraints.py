@@ -282,7 +282,7 @@ def factor_rows(n, row, reach, compliance, factor_out):
 
     n : int - number of constraint rows
     row : (n, n_v) - Jacobian G
-    reach : (n,) - upper bound of the sum of squares of each row over that sum (see element_row)
+    reach : (n,) - for each row, an upper bound of the sum of squares of its entries divided by that sum
     compliance : (n,) - compliance of each row, zero for a hard one
     factor_out : (n, n) - lower Cholesky factor
     """

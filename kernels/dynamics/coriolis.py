@@ -47,8 +47,8 @@ def coriolis(row, velocity, coriolis_out):
 
 @njit
 def add_coriolis(B, motion, force_out):
-    """Add the product of a matrix B : (N_CORIOLIS,), as `coriolis` writes it, and a motion : (6,) to
-    force_out : (6,).
+    """Add the product of a body's Coriolis matrix B : (N_CORIOLIS,), stored as the matrix N and the vector P
+    of `coriolis`, and a motion : (6,) to force_out : (6,).
     """
     x, y, z = motion[0], motion[1], motion[2]
     force_out[0] += B[0] * x + B[1] * y + B[2] * z

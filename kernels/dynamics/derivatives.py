@@ -1,7 +1,8 @@
 """Derivatives of inverse dynamics: how tau = M v_dot + h changes with q and with v.
 
 Let S be the twist of a dof, and V, A, I and F the velocity, acceleration, inertia and force of a body, all as
-spatial vectors about one point at rest. A dof e carries the bodies i distal to it as one rigid body:
+spatial vectors about one point at rest. A dof e carries the bodies i distal to it as one rigid body. The
+vectors psi_dot_e, psi_ddot_e and psi_s_dot_e, defined by the following equations, are the same for all i:
   dV_i/dq_e = psi_dot_e + S_e x V_i                     (kernels/dynamics/twist_rates)
   dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i
   dF_i/dq_e = S_e x* F_i + I_i psi_ddot_e + B_i psi_dot_e
@@ -9,8 +10,8 @@ spatial vectors about one point at rest. A dof e carries the bodies i distal to 
 where F = I A + V x* I V and B x = I (x x V) + x x* I V + V x* I x. Forces, I and B are summed over subtrees,
 and each pair of dofs on one path of the tree costs four inner products.
 Sources: Singh, Russo, Wensing 2022 (IEEE Robotics and Automation Letters 7(2), 1776-1783); Carpentier,
-Mansard 2018 (Robotics: Science and Systems XIV). Chain joints, where a coordinate may drive several motions
-by functions, and the short form of B are our own derivation.
+Mansard 2018 (Robotics: Science and Systems XIV). The short form of B and the derivatives in chain joints,
+rows of rotations and translations of which a coordinate may drive several by functions, are our own.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ from kernels.joints.tree import Tree
 
 
 class DerivativeWork(NamedTuple):
-    """Working space of inverse_dynamics_derivatives; spatial vectors are about the reference point."""
+    """Working space of inverse_dynamics_derivatives; spatial vectors are about the origin of body 0."""
 
-    psi_dot: Annotated[np.ndarray, Floats("n_v", 6)]  # see twist_rates
-    psi_ddot: Annotated[np.ndarray, Floats("n_v", 6)]  # the same for accelerations
-    psi_s_dot: Annotated[np.ndarray, Floats("n_v", 6)]  # psi_dot + dS/dt
+    psi_dot: Annotated[np.ndarray, Floats("n_v", 6)]  # of each dof, as defined above
+    psi_ddot: Annotated[np.ndarray, Floats("n_v", 6)]
+    psi_s_dot: Annotated[np.ndarray, Floats("n_v", 6)]
     acceleration: Annotated[np.ndarray, Floats("n_body", 6)]  # ground accelerates against gravity
     # what the joint transmits to the body without external wrenches
     force: Annotated[np.ndarray, Floats("n_body", 6)]
     inertia: Annotated[np.ndarray, Floats("n_body", N_INERTIA)]  # of the subtree
     coriolis: Annotated[np.ndarray, Floats("n_body", N_CORIOLIS)]  # B of the subtree
-    lever: Annotated[np.ndarray, Floats("n_v", 9)]  # I S, and the angular part of B'S
+    lever: Annotated[np.ndarray, Floats("n_v", 9)]  # I S and angular part of B'S, of the subtree
     wrench_q: Annotated[np.ndarray, Floats("n_v", 6)]  # dF/dq of the subtree
     wrench_v: Annotated[np.ndarray, Floats("n_v", 6)]  # dF/dv of the subtree
     # velocity and acceleration before a motion, and a cross product
@@ -188,8 +189,8 @@ def pair_up(tree, twist, own, tau_q_out, tau_v_out):
     kinds.joint_within corrects tau_q_out for joints whose dofs act one after another.
 
     tree : Tree - joint tree of the bodies
-    twist : (n_v, 6) - twists of all dofs, about the reference point
-    own : DerivativeWork - as `responses` leaves it
+    twist : (n_v, 6) - twists of all dofs, about the origin of body 0
+    own : DerivativeWork - derivatives of the forces of all subtrees, written by `responses`
     tau_q_out : (n_v, n_v) - dtau/dq
     tau_v_out : (n_v, n_v) - dtau/dv
     """
@@ -215,11 +216,16 @@ def pair_up(tree, twist, own, tau_q_out, tau_v_out):
 def respond(twist, own, d, e, tau_q_out, tau_v_out):
     """Write entry (d, e) of tau_q_out and of tau_v_out, where dof e carries dof d and all of its subtree.
 
-    A rotation of the subtree as a whole by dof e does not change tau_d, so that only the terms of psi_dot,
-    psi_ddot and psi_s_dot (see the module) are left.
+    With the vectors psi of the module's docstring, the twist S_d, and the inertia I and Coriolis matrix B of
+    the subtree of dof d:
+      dtau_d/dq_e = (I S_d) . psi_ddot_e + (B'S_d) . psi_dot_e
+      dtau_d/dv_e = (I S_d) . psi_s_dot_e + (B'S_d) . S_e
+    The terms with S_e x of the module's equations are left out: they rotate the whole subtree with all its
+    velocities and forces, which does not change tau_d.
 
-    twist : (n_v, 6) - twists of all dofs, about the reference point
-    own : DerivativeWork - its psi_dot, psi_ddot, psi_s_dot and lever are read
+    twist : (n_v, 6) - twists of all dofs, about the origin of body 0
+    own : DerivativeWork - read: psi_dot, psi_ddot, psi_s_dot, and lever, which contains I S_d and the angular
+        part of B'S_d (its linear part is 0)
     d, e : int - indices of the dofs
     tau_q_out : (n_v, n_v) - dtau/dq
     tau_v_out : (n_v, n_v) - dtau/dv

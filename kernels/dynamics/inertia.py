@@ -8,7 +8,7 @@ import numpy as np
 
 from kernels.compiler.jit import inlined, njit
 
-# Columns of a spatial inertia about the reference point, in ground axes.
+# Columns of a spatial inertia about the origin of body 0, in ground axes.
 MASS = 0
 MOMENT = 1  # mass times centre (3) [kg m]
 XX, YY, ZZ, XY, XZ, YZ = (
@@ -18,7 +18,7 @@ XX, YY, ZZ, XY, XZ, YZ = (
     7,
     8,
     9,
-)  # second moment: the rotational inertia about the reference point [kg m^2]
+)  # second moment: the rotational inertia about the origin of body 0 [kg m^2]
 N_INERTIA = 10
 
 

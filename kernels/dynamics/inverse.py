@@ -14,7 +14,7 @@ def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
     5.1).
 
     work.reaction : (n_body, 6) is left with the wrench that each joint transmits to its body, about the
-    reference point.
+    origin of body 0.
 
     system : System - joint tree of bodies with mass, in a gravitational field
     q : (n_q,) - generalized coordinates [rad, m]
@@ -74,7 +74,7 @@ def carry(system, b, work):
 def take_off(wrench, origin, force):
     """Subtract an external wrench : (6,) on a body from force : (6,), the spatial force that moves the body.
 
-    The wrench is about the origin of ground, the force about the reference point at origin : (3,).
+    The moment of the wrench is about the origin of ground, that of the force about the point origin : (3,).
     """
     x, y, z = origin[0], origin[1], origin[2]
     force[0] -= wrench[0] - y * wrench[5] + z * wrench[4]
@@ -92,7 +92,7 @@ def body_force(inertia, b, a, v, force_out):
     b : int - row of the body
     a : (6,) - spatial acceleration of the body [rad/s^2, m/s^2]
     v : (6,) - spatial velocity of the body [rad/s, m/s]
-    force_out : (6,) - moment about the reference point and force [N m, N]
+    force_out : (6,) - moment about the origin of body 0 and force [N m, N]
     """
     m = inertia[b, MASS]
     hx, hy, hz = inertia[b, MOMENT], inertia[b, MOMENT + 1], inertia[b, MOMENT + 2]
@@ -100,7 +100,7 @@ def body_force(inertia, b, a, v, force_out):
     xy, xz, yz = inertia[b, XY], inertia[b, XZ], inertia[b, YZ]
     wx, wy, wz, ux, uy, uz = v[0], v[1], v[2], v[3], v[4], v[5]
     ax, ay, az, bx, by, bz = a[0], a[1], a[2], a[3], a[4], a[5]
-    # momentum: about the reference point (l), linear (p)
+    # momentum: about the origin of body 0 (l), linear (p)
     lx = xx * wx + xy * wy + xz * wz + hy * uz - hz * uy
     ly = xy * wx + yy * wy + yz * wz + hz * ux - hx * uz
     lz = xz * wx + yz * wy + zz * wz + hx * uy - hy * ux

@@ -1,9 +1,9 @@
 """Velocities and bias accelerations of all bodies, as spatial vectors in ground axes.
 
 Every spatial vector (angular part, linear part) is taken about one point at rest, the place where the origin
-of body 0 is at this instant (the reference point of kernels/joints/tree.Pose.twist). Nothing has to be
-transformed along the tree: velocities, forces and inertias simply add (Featherstone 2008, Rigid Body Dynamics
-Algorithms, chapter 2; all bodies in one coordinate system).
+of body 0 is at this instant, as are the twists of kernels/joints/tree.Pose. Nothing has to be transformed
+along the tree: velocities, forces and inertias simply add (Featherstone 2008, Rigid Body Dynamics Algorithms,
+chapter 2; all bodies in one coordinate system).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class ReductionWork(NamedTuple):
     bias: Annotated[np.ndarray, Floats("n_v")]  # c, zero for independent coordinates
     # forces not in balance: tau - h - M c, or with v_dot in place of c
     force: Annotated[np.ndarray, Floats("n_v")]
-    onset: Annotated[np.ndarray, Floats("n_v")]  # derivative of force, then of v_dot, by time
+    onset: Annotated[np.ndarray, Floats("n_v")]  # partial derivative of force, then of v_dot, by time
     clock: np.ndarray  # (2,) - TIME, PACE
 
 
@@ -105,7 +105,7 @@ def follow_accelerations(couplers, own, v, v_dot):
     coordinates, and of prescribed coordinates, which are functions of time. It is called after `follow`.
 
     couplers : Couplers - the functions; None = no coordinate is given, and nothing is done
-    own : ReductionWork - derivatives of these functions, as `follow` leaves them
+    own : ReductionWork - derivatives of these functions, computed by `follow` at this state
     v : (n_v,) - speeds of all coordinates [rad/s, m/s]
     v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]; on entry those of the independent coordinates, those of
         given coordinates are written
@@ -129,7 +129,7 @@ def follow_jerks(couplers, own, v, v_dot, jerk):
     It is called after `follow` and `follow_accelerations`, which complete v and v_dot.
 
     couplers : Couplers - the functions; None = no coordinate is given, and nothing is done
-    own : ReductionWork - derivatives of these functions, as `follow` leaves them
+    own : ReductionWork - derivatives of these functions, computed by `follow` at this state
     v : (n_v,) - speeds of all coordinates [rad/s, m/s]
     v_dot : (n_v,) - accelerations of all coordinates [rad/s^2, m/s^2]
     jerk : (n_v,) - time derivatives of v_dot [rad/s^3, m/s^3]; on entry those of the independent coordinates,
@@ -154,7 +154,7 @@ def fold_mass(couplers, own, M):
 
     couplers : Couplers - coordinates that are functions of others; None = there are none, and M stays as it
         is
-    own : ReductionWork - state of the couplers, as `follow` leaves it
+    own : ReductionWork - slopes of the couplers' functions, computed by `follow` at this state
     """
     if couplers is None:
         return
@@ -233,7 +233,8 @@ def reduced_mass(system, couplers, q, v, work, own, M_out):
 @njit
 def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
     """Replace the mass matrix and the derivatives of the forces by those of the equations of motion in the
-    independent coordinates; write the forces' derivative by time into own.onset.
+    independent coordinates; write the partial derivative of the forces with respect to time, through
+    prescribed coordinates, into own.onset.
 
     Where coordinate f is a function f(q_d) of coordinate d,
       dq_f = f' dq_d,  dv_f = f' dv_d + f'' v_d dq_d,
@@ -241,8 +242,9 @@ def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
     and E changes with q_d, which adds f'' times the force on f to the derivative of the force on d. The force
     on each f is written into own.coupler.pull.
 
-    couplers : Couplers - drivers before their followers
-    own : ReductionWork - after follow; its fields force is reduced, its onset and coupler.pull are written
+    couplers : Couplers - coordinates that are functions of others or of time, drivers before their followers
+    own : ReductionWork - derivatives of the couplers' functions, computed by `follow` at this state; its
+        force becomes that along the independent coordinates, its onset and coupler.pull are written
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     M : (n_v, n_v) - mass matrix, both triangles; becomes E'ME
@@ -287,8 +289,8 @@ def remainder(tree, pose, force, tau, own):
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    force : (n_body, 6) - wrench that every joint transmits without external wrenches, about the reference
-        point
+    force : (n_body, 6) - wrench that every joint transmits without external wrenches, about the origin of
+        body 0
     tau : (n_v,) - generalized forces [N m, N]
     own : ReductionWork - its force is written
     """

@@ -237,7 +237,7 @@ def relieve_rolling(rolls, pose, multiplier, n, work, reaction):
     multiplier : (n_row,) - multipliers of the constraints; those of the rolls begin at n
     n : int - first row of the rolls
     work : ConstraintWork - its roll is overwritten
-    reaction : (n_body, 6) - moment about the reference point and force on each body, updated
+    reaction : (n_body, 6) - moment about the origin of body 0 and force on each body, updated
     """
     if rolls is None:
         return

@@ -11,9 +11,10 @@ from kernels.compiler.jit import njit
 
 @njit
 def third_derivative(functions, f, x):
-    """Return f'''(x) of function f, zero where f < 0, and NaN where the kind of function is not known.
+    """Return the third derivative at x of the function with the index f; NaN if its kind is not known.
 
-    At a knot of a spline, where f''' jumps, it is that of the piece after the knot.
+    An index below 0 stands for x itself, so that the result is 0. At a knot of a spline, where the derivative
+    jumps, it is that of the piece after the knot.
     """
     if f < 0:
         return 0.0

@@ -70,8 +70,8 @@ class MarkerMotion(NamedTuple):
     way: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
     # mean squares of shifts and turns, as accelerations [m^2/s^4, rad^2/s^4]
     usual: Annotated[np.ndarray, Floats("n_body", 2)]
-    n: Annotated[np.ndarray, Floats("n_body")]  # frames in these means
-    lately: Annotated[np.ndarray, Floats("n_body", 2)]  # of the latest ones [m^2, rad^2]
+    n: Annotated[np.ndarray, Floats("n_body")]  # number of frames in these means
+    lately: Annotated[np.ndarray, Floats("n_body", 2)]  # mean squares of the latest [m^2, rad^2]
     # number of predicted markers, sums of way * speed and of speed^2
     shown: Annotated[np.ndarray, Floats("n_body", 3)]
     # error of the time of the frame by its motion [s]; NaN = it moves too slowly to show one
@@ -128,8 +128,8 @@ def takes_part(m, health):
 
 @njit
 def clock_of_others(b, motion):
-    """Return the median, over all segments but b, of the error of the frame's time [s] that follows from
-    their motion; 0 where too few segments move.
+    """Return by how much the time of the frame seems wrong [s]: the median of the time errors that follow
+    from the motions of all segments but b; 0 if too few segments move.
     """
     n = 0
     for k in range(motion.clock.shape[0]):
@@ -143,8 +143,8 @@ def clock_of_others(b, motion):
 def moves_as_one(body, b, n, mean, motion):
     """Return whether the current frame displaces the markers of body b nearly as a rigid body.
 
-    At least all markers but one must move; of four or more markers two are enough, if the rigid displacement
-    predicts all of them, as where the rest is near the axis of the rotation.
+    At least all markers but one must move. Of four or more markers it is enough that two move, if the rigid
+    displacement predicts all of them: the others, such as those near the axis of the rotation, stay in place.
 
     body : (n_marker,) int64 - body of each marker
     b : int - body

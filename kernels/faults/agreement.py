@@ -107,8 +107,8 @@ def determinant(M):
 
 @njit
 def least_allowed(markers, b, options, health):
-    """Return the smallest of the distances from the rigid fit that are allowed for the used markers of body b
-    [m].
+    """Return the strictest limit among the used markers of body b: the smallest of their allowed distances
+    from the rigid fit [m].
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     b : int - body
@@ -157,8 +157,8 @@ def own_gap(markers, m, measured, options, health, segments, fit):
     options : HealthOptions - settings of the checks of single markers
     health : Health - state of each marker, kept from frame to frame
     segments : Segments - state of each segment, kept from frame to frame; its field turned is read
-    fit : BodyFitWork - its vectors[0] and [1] hold the means of the fit, as turn_segment writes them; [2] and
-        [3] are overwritten
+    fit : BodyFitWork - its vectors[0] and [1] hold the means of the visible markers in the body and in
+        ground; its vectors[2] and [3] are overwritten
     """
     y, place = fit.vectors[2], fit.vectors[3]
     usual_place(markers, m, health, y)

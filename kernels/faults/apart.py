@@ -57,8 +57,8 @@ def new_gaps(limit, memory):
 
 @njit
 def find_apart(shape, off, dt, gaps):
-    """Update the means with a frame; return the number of joints whose centre is at two different places by
-    the markers of its two segments.
+    """Update the means with a frame; return the number of joints whose centre, computed from each of the two
+    segments, is at two different places.
 
     shape : CalibratedShape - poses of the segments in this frame; its fields body, centre, carries, turned
         and middle are read

@@ -63,7 +63,7 @@ class CalibratedShape(NamedTuple):
     marker: Annotated[np.ndarray, Integers("n_body", fill=-1)]  # that marker, -1 = none
     off: Annotated[np.ndarray, Integers("n_body")]  # 1 = it is away from its position
     sound: Annotated[np.ndarray, Integers("n_body")]  # frames without such a marker, up to YOUNG
-    # how its pose is known, NOT, BY_MARKERS ...
+    # how its pose is known: NOT, BY_MARKERS or BY_CHILD
     carries: Annotated[np.ndarray, Integers("n_body")]
     turned: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # its axes in ground, by its markers
     middle: Annotated[np.ndarray, Floats("n_body", 2, 3)]  # of its markers, in the body and in ground [m]
@@ -154,10 +154,10 @@ def carry(b, n, how, shape):
     """Fit the pose of body b to the n points gathered in shape, and store the pose if the points determine
     it.
 
-    b, n : int - body, number of points; how : int - BY_MARKERS or BY_CHILD: with joint centres of its
-        children
-    shape : CalibratedShape - its fields carries (that kind), turned (the rotation), middle (the means of the
-        points) and working space are written
+    b, n : int - body, number of points; how : int - what the points are: BY_MARKERS = markers alone, BY_CHILD
+        = also joint centres of its children
+    shape : CalibratedShape - its fields carries (set to `how`), turned (the rotation), middle (the means of
+        the points) and working space are written
     """
     if not determine(n, shape):
         return

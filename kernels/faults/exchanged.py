@@ -2,8 +2,8 @@
 across segments, by the position at which each marker is expected.
 
 Where it is certain which label belongs to which marker, the labels are corrected and the frame is solved with
-all of them. Otherwise these markers are left out. A ring that is corrected with certainty needs no flag: its
-markers are then judged like all others.
+all of them. Otherwise these markers are left out. A ring that is corrected with certainty is not reported as
+a fault: its markers are then checked like all others.
 """
 
 from __future__ import annotations
@@ -90,14 +90,16 @@ def put_right(markers, measured, dt, options, health, segments, fit):
     """Write the measured markers into health.labelled : (n_marker, 3), with every certain exchange of labels
     corrected.
 
-    A ring is certain if its labels are near each other's expected positions, its markers were without a
-    fault just before, and their segments then fit no worse: a wrong pose must not make right labels wrong.
+    An exchange is certain if the markers are near each other's expected positions, had no fault just before,
+    and fit their segments no worse with corrected labels. The last condition prevents a wrong prediction from
+    exchanging correct labels.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
-    health : Health - as find_swaps leaves it; its fields labelled, weight and certain are written
+    health : Health - with the exchanges that find_swaps suspects (swap_with); its fields labelled, weight and
+        certain are written
     segments : Segments - state of each segment, kept from frame to frame; its field turned is written
     fit : BodyFitWork - working space of rigid fits, written
     """
@@ -124,7 +126,8 @@ def is_certain(markers, m, measured, dt, options, health, segments):
     expected position.
 
     The other marker must have been visible without a fault a short time ago, and its segment must not have
-    had faults for longer than options.relearn.
+    had faults for longer than options.relearn, the time after which displaced markers are learnt at their new
+    positions.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     m : int - marker
@@ -163,7 +166,7 @@ def turn_ring(first, measured, right, health):
 
 @njit
 def call_certain(first, health):
-    """Mark a ring of labels as corrected with certainty.
+    """Mark a ring of labels as corrected with certainty, so that it is not reported as a fault.
 
     first : int - one of its markers
     health : Health - its field certain is written
@@ -178,7 +181,7 @@ def call_certain(first, health):
 
 @njit
 def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit):
-    """Return whether the corrected labels of a ring are so certain that they need no flag.
+    """Return whether the corrected labels of a ring are so certain that they are not reported as a fault.
 
     If labels were wrong from the first frame on, the positions learnt from them are wrong, and right labels
     seem exchanged later. So enough frames must have been learnt, no marker of the segments may have had a

@@ -14,11 +14,12 @@ from kernels.faults.segment import judge_segment
 
 @njit
 def find_faults(markers, measured, dt, options, health, segments, fit):
-    """Find the faults of all markers; return the number of pairs and rings of exchanged labels.
+    """Find the faults of all markers; return how many exchanges of labels were found: pairs, and rings
+    (cyclic exchanges of three or more labels).
 
     Call it after `visibility` and `expect` of kernels/markers/marker_health, which determine the visible
-    markers and their expected positions. The checks after the search for exchanged labels use the corrected
-    labels.
+    markers and their expected positions. Markers whose position is frozen are found first, then exchanged
+    labels. The other checks use the corrected labels.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded

@@ -132,5 +132,9 @@ def is_where_predicted(m, options, health):
 
 @njit
 def leap_allowed(m, options, health):
-    """Return the allowed change of the residual of marker m since its last frame without a fault [m]."""
+    """Return the largest change of marker m's residual, since its last frame without a fault, that does not
+    count as a fault [m]; the residual is the vector from the model marker to the measured one.
+
+    It is a constant plus a speed times the time since that frame, both scaled by the marker's own tolerance.
+    """
     return options.slack[m] * (LEAP + CREEP * health.good_age[m])

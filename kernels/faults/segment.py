@@ -110,8 +110,8 @@ def began_wrong(markers, b, found, measured, dt, options, health, segments, fit)
     measured : (n_marker, 3) - measured marker positions in ground [m]; NaN = occluded
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
-    health : Health - fault and weight of the marker are written; where True is returned, also expected,
-        good_age and what forget_learnt writes
+    health : Health - fault and weight of the marker are written; if True is returned, expected and good_age
+        are reset, and learnt positions are replaced by the calibrated ones
     segments : Segments - state of each segment, kept from frame to frame; its field turned is written
     fit : BodyFitWork - working space of rigid fits, written
     """

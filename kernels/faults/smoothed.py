@@ -38,7 +38,7 @@ class Smoothing(NamedTuple):
     moment: Annotated[np.ndarray, Floats("n_body", 3)]  # as in SegmentDelays, of accelerations
     # middle of its markers, and their mean residual, the newest frame first, in ground [m]
     past: Annotated[np.ndarray, Floats("n_body", N_PAST, 2, 3)]
-    n_past: Annotated[np.ndarray, Integers("n_body")]  # how many frames in a row these are
+    n_past: Annotated[np.ndarray, Integers("n_body")]  # number of successive frames in `past`
     which: Annotated[np.ndarray, Integers("n_body")]  # markers seen in them, as a number; 0 = none
     evidence: Annotated[np.ndarray, Floats("n_body")]  # [s^2]
     off: Annotated[np.ndarray, Integers("n_body")]  # 1 = it was smoothed

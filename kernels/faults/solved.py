@@ -148,9 +148,9 @@ def is_unsettled(m, options, health):
     """Return whether the residual of marker m, on a segment in doubt, has not yet returned to its usual
     size.
 
-    A residual within half of its bound is usual; so is a larger one, if it differs from its slow mean by at
-    most three of its standard deviations. A marker that has not been learnt yet is compared with its mean
-    residual.
+    A residual that deviates from its usual value by at most half of the allowed deviation counts as usual; so
+    does a larger one that is within three standard deviations of its slow mean. A marker that has not been
+    learnt yet is compared with its mean residual.
 
     m : int - marker
     options : HealthOptions - settings of the checks of single markers

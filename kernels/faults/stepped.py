@@ -154,8 +154,8 @@ def follow_step(b, parent, dt, steps):
 
 @njit
 def bear_out(b, dt, steps):
-    """Confirm or dismiss a recent step of body b (a sudden displacement of all its markers), from the frames
-    after it.
+    """Confirm or dismiss a recent step of body b (a sudden displacement of all its markers) by the frames
+    that follow it.
 
     The step is confirmed once no further displacement has followed for some time; it is dismissed if noise or
     violent motion displaces the body by more than half of the step.
@@ -249,7 +249,7 @@ def fits_better(b, parent, steps):
 @njit
 def outlive(b, parent, dt, options, steps):
     """End the state OFF (all markers displaced by a step) of body b if no residual has confirmed it for the
-    time options.relearn.
+    time options.relearn, after which the new positions are taken as right.
 
     b : int - body
     parent : (n_body,) int64 - parent of each body, -1 = none

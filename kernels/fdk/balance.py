@@ -4,10 +4,11 @@ remains along the constraint rows.
     min sum w x^p   subject to   C' x + A' phi = d,   0 <= x <= 1          (Andersen et al. 2017, eqs 11, 14)
 
 x are the activations, w their weights, p the power of the criterion, C the generalized forces of the elements
-at full activation, and A the constraint rows. phi are the reactions that act both ways and the FDK residuals,
-which have no cost. In the space orthogonal to the rows A, with an orthonormal basis N, A N = 0, phi drops
-out, and kernels/recruitment finds x and the multipliers y. It ends at a small duality gap, and the error of
-its activations may be the root of that gap; Newton's method on the conditions of optimality
+at full activation, and A the constraint rows. phi, which have no cost, are the reactions that act both ways
+and the forces that remain along the degrees of freedom of force-dependent kinematics (FDK). In the space
+orthogonal to the rows A, with an orthonormal basis N, A N = 0, phi drops out, and kernels/recruitment finds x
+and the multipliers y. It ends at a small duality gap, and the error of its activations may be the root of
+that gap; Newton's method on the conditions of optimality
 
     p w x^(p-1) = C y  (between the bounds),   C' x + A' phi = d,   A y = 0
 
@@ -37,8 +38,8 @@ GONE = 1e-12
 
 @njit
 def bear(sharing, at, balance):
-    """Compute the activations, multipliers and reactions that bear balance.load; return BALANCED, NOT_BORNE
-    if they bear only a part of the load, or NOT_RECRUITED if no activations are found.
+    """Compute the activations, multipliers and reactions that are in equilibrium with balance.load; return
+    BALANCED, NOT_BORNE if they balance only a part of it, or NOT_RECRUITED if no activations are found.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows; its field state is
         updated
@@ -111,13 +112,13 @@ def across(row, basis):
 
 @njit
 def take_over(sharing, n_held, balance):
-    """Copy the activations, the multipliers and the marks of elements that are between their bounds from the
+    """Copy the activations, the multipliers and the marks `free` (1 = an element between its bounds) from the
     result of muscle recruitment.
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     n_held : int - number of rows of constraints
-    balance : MuscleBalance - activations and reactions that bear the load; its fields activation, multiplier
-        and free are written
+    balance : MuscleBalance - activations and reactions that balance the load; its fields activation,
+        multiplier and free are written
     """
     state, scale, n = sharing.state, sharing.work.scale, balance.load.shape[0]
     for k in range(n):
@@ -146,8 +147,9 @@ def polish(sharing, at, balance):
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
-    balance : MuscleBalance - activations and reactions that bear the load; its fields activation,
-        multiplier, reaction, free, K and bend are written
+    balance : MuscleBalance - activation, multiplier and reaction are improved; free (1 = an element between
+        its bounds), K (LU factors of the conditions' matrix) and bend (second derivatives of the criterion)
+        are written
     """
     n = balance.load.shape[0]
     weight, p = sharing.work.weight, sharing.options.power
@@ -186,7 +188,7 @@ def settle(sharing, at, balance):
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
-    balance : MuscleBalance - activations and reactions that bear the load; its fields activation and free
+    balance : MuscleBalance - activations and reactions that balance the load; its fields activation and free
         are written
     """
     p = sharing.options.power
@@ -212,8 +214,8 @@ def conditions(sharing, at, balance):
 
     sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
-    balance : MuscleBalance - activations and reactions that bear the load; its fields K, pivot and bend are
-        written
+    balance : MuscleBalance - activations and reactions that balance the load; its K and pivot (factors and
+        pivots) and bend are written
     """
     n, n_held, K = balance.load.shape[0], balance.reaction.shape[0], balance.K
     K[:, :] = 0.0
@@ -261,11 +263,11 @@ def residuals(sharing, at, balance):
 
 @njit
 def remainder(at, balance):
-    """Write the reactions of the constraints that bear the load that the muscles leave, by least squares,
-    into balance.reaction : (n_held,).
+    """Write the reactions of the constraints that balance the part of the load that muscles do not, by least
+    squares, into balance.reaction : (n_held,).
 
     at : Smooth - muscles at the pose, and the rows of the constraints
-    balance : MuscleBalance - activations and reactions that bear the load; its fields reaction and rhs are
+    balance : MuscleBalance - activations and reactions that balance the load; its fields reaction and rhs are
         written
     """
     n, rhs = balance.load.shape[0], balance.rhs
@@ -278,12 +280,12 @@ def remainder(at, balance):
 
 @njit
 def along_rows(at, balance, out):
-    """Write those factors of the constraint rows with which the sum of the rows is nearest to balance.rhs, by
-    least squares.
+    """Write the coefficients of the linear combination of the constraint rows that is nearest to balance.rhs,
+    by least squares.
 
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
-    balance : MuscleBalance - activations and reactions that bear the load
-    out : (n_held,) - factors, written
+    balance : MuscleBalance - activations and reactions that balance the load
+    out : (n_held,) - coefficients, written
     """
     n, n_held, rhs = balance.load.shape[0], out.shape[0], balance.rhs
     for h in range(n_held):  # along the basis, whose first rows are the held ones orthonormalised

@@ -1,8 +1,8 @@
 """Ligaments along paths, through points and over surfaces, as part of the equilibrium of a joint.
 
 A ligament of the length L, g = dL/dq, has the generalized force -F(L, g . v) g (kernels/forces/ligament).
-This force is a smooth function of the pose, so that the derivatives of the FDK residual include it by finite
-differences (kernels/fdk/slopes).
+This force is a smooth function of the pose, so that the derivatives of the residual of force-dependent
+kinematics (FDK) include it by finite differences (kernels/fdk/slopes).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def new_band_work(bands: Bands | None, n_v: int) -> PathWork | None:
 @njit
 def bands_at(bands, tree, pose, q, borne, work, out):
     """Compute the tensions of all ligaments along paths, and subtract their generalized forces from
-    out.demand, the load that muscles and reactions bear.
+    out.demand, the load that muscles and reactions have to balance.
 
     Return False if the path of a ligament is not found.
 
@@ -56,7 +56,7 @@ def bands_at(bands, tree, pose, q, borne, work, out):
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     q : (n_q,) - coordinates [rad, m]
-    borne : (n_borne,) int64 - dofs whose load muscles and reactions bear
+    borne : (n_borne,) int64 - dofs whose load muscles and reactions balance
     work : PathWork - pieces, lengths and gradients of the ligaments' paths, written
     out : Smooth - its speeds v are read, tension and demand are written
     """

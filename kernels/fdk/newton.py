@@ -1,6 +1,6 @@
 """Solution of f(alpha) = 0, the equilibrium of a joint, by Newton's method with steps that are shortened by
-the golden section, started from the last frame. alpha are the values of the FDK degrees of freedom, f the
-forces that remain along them.
+the golden section, started from the last frame. alpha are the values of the degrees of freedom of
+force-dependent kinematics (FDK), f the forces that remain along them.
 
 The first step uses the Jacobian of the last frame's solution, later ones the current one. A step that does
 not reduce |f| is shortened by the golden section until it does (Andersen et al. 2017, figure 1, search for

@@ -40,9 +40,9 @@ from kernels.solver.optimality import FrameProblem, Work, new_work
 from kernels.uncertainty.sensitivity import OneAnswer, new_one_answer
 
 BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED, NOT_RECRUITED = 0, 1, 2, 3, 4
-"""Status. BALANCED: f is 0 within the tolerance; NOT_BALANCED: it is not; NOT_BORNE: it is, but muscles bear
-only a part of the load; NOT_PLACED: no pose or no speeds are found, as where markers are missing or where
-drivers and rows of constraints are not as many as dofs; NOT_RECRUITED: no activations are found."""
+"""Status. BALANCED: f is 0 within the tolerance; NOT_BALANCED: it is not; NOT_BORNE: it is, but muscles
+balance only a part of the load; NOT_PLACED: no pose or no speeds are found, as where markers are missing or
+where drivers and rows of constraints are not as many as dofs; NOT_RECRUITED: no activations are found."""
 
 
 class FdkModel(NamedTuple):
@@ -60,7 +60,7 @@ class FdkModel(NamedTuple):
     surfaces: Surfaces
     muscles: Muscles
     acting: np.ndarray  # (n_muscle,) int64 - muscles that have a force
-    borne: np.ndarray  # (n_borne,) int64 - dofs whose load muscles and reactions bear
+    borne: np.ndarray  # (n_borne,) int64 - dofs whose load muscles and reactions balance
     held: np.ndarray  # (n_held,) int64 - rows of constraints that can push and pull
     fdk: np.ndarray  # (n_fdk,) int64 - which of these are FDK degrees of freedom
     element: np.ndarray  # (n_fdk,) int64 - their elements
@@ -116,7 +116,7 @@ class Smooth(NamedTuple):
     tau: Annotated[np.ndarray, Floats("n_v")]  # of inverse dynamics [N, N m]
     # of muscles, reactions, reserves at full strength [N, N m]
     action: Annotated[np.ndarray, Floats("n_element", "n_borne")]
-    demand: Annotated[np.ndarray, Floats("n_borne")]  # load less passive forces of muscles and bands
+    demand: Annotated[np.ndarray, Floats("n_borne")]  # load less passive forces of muscles and ligaments
     row: Annotated[np.ndarray, Floats("n_held", "n_borne")]  # of the constraints that can push and pull
     length: Annotated[np.ndarray, Floats("n_muscle")]  # [m]
     speed: Annotated[np.ndarray, Floats("n_muscle")]  # [m/s]
@@ -127,10 +127,9 @@ class Smooth(NamedTuple):
 
 class MuscleBalance(NamedTuple):
     """Activations of the recruited muscles, one-way reactions and reserves (elements), and reactions of
-    constraints, which together bear a load; and the matrix of their conditions of
-    optimality."""
+    constraints, which together balance a load; and the matrix of their conditions of optimality."""
 
-    load: Annotated[np.ndarray, Floats("n_borne")]  # what they bear
+    load: Annotated[np.ndarray, Floats("n_borne")]  # what they balance
     activation: Annotated[np.ndarray, Floats("n_element")]
     multiplier: Annotated[np.ndarray, Floats("n_borne")]  # of the rows of the load
     reaction: Annotated[np.ndarray, Floats("n_held")]  # along the rows [N, N m]
@@ -211,7 +210,7 @@ def n_element_of(joint: FdkModel) -> int:
 
 
 def new_smooth(joint: FdkModel) -> Smooth:
-    """Allocate the arrays of a Smooth for a joint: muscles and inverse dynamics at a pose."""
+    """Allocate a Smooth: motion, load, muscles and ligaments of an FdkModel at a pose."""
     return allocate(
         Smooth,
         n_v=len(joint.fit.hold),
@@ -224,7 +223,7 @@ def new_smooth(joint: FdkModel) -> Smooth:
 
 
 def new_balance(joint: FdkModel) -> MuscleBalance:
-    """Allocate a MuscleBalance: activations and reactions that bear the load."""
+    """Allocate a MuscleBalance: activations and reactions that balance the load."""
     n_borne, n_held = len(joint.borne), len(joint.held)
     return allocate(MuscleBalance, n_borne=n_borne, n_element=n_element_of(joint), n_held=n_held)
 

@@ -40,7 +40,7 @@ class JointFrames(NamedTuple):
     spread: Annotated[np.ndarray, Floats("n_joint")]  # sine of the angle between e1 and e3
     # relative angular velocity, relative velocity at the centre
     motion: Annotated[np.ndarray, Floats("n_joint", 2, 3)]
-    arm: Annotated[np.ndarray, Floats("n_joint", 3)]  # of the centre about the reference point [m]
+    arm: Annotated[np.ndarray, Floats("n_joint", 3)]  # of the centre about the origin of body 0 [m]
     change: Annotated[np.ndarray, Floats(8, 3)]
 
 
@@ -126,8 +126,8 @@ def about(change, wrench, arm, xi, z, moment_out):
     """Write the change of the moment of a wrench about a point, where both the wrench changes and the point
     moves with a body.
 
-    change, wrench : (6,) - change of the wrench, and the wrench, about the reference point
-    arm : (3,) - the point relative to the reference point [m]
+    change, wrench : (6,) - change of the wrench, and the wrench, about the origin of body 0
+    arm : (3,) - the point relative to that origin [m]
     xi : (6,) - twist of the body that carries the point
     z : float - size of the twist
     moment_out : (3,) - change of the moment [N m], written

@@ -1,5 +1,5 @@
-"""Evaluation of the FDK residual f(alpha): the load that remains along the FDK degrees of freedom, if these
-have the values alpha (Andersen et al. 2017).
+"""Evaluation of the residual f(alpha) of force-dependent kinematics (FDK): the load that remains along the
+FDK degrees of freedom, if these have the values alpha (Andersen et al. 2017).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kernels.solver.kkt import CONVERGED, solve
 @njit
 def fdk_residual(joint, options, sharing, alpha, state, work, out):
     """Compute the load f that remains along the FDK degrees of freedom at their values alpha; return
-    BALANCED, NOT_BORNE (muscles bear only a part of the load), or the reason why f cannot be computed.
+    BALANCED, NOT_BORNE (muscles balance only a part of the load), or the reason why f cannot be computed.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame; its field targets is
         written
@@ -73,8 +73,8 @@ def per_metre(joint, k):
 
 @njit
 def element_forces(joint, q, work):
-    """Write the generalized forces of contacts, ligaments and springs, at the pose of the last smooth_parts
-    in work.at.
+    """Write the generalized forces of contacts, ligaments and springs, at the pose q for which smooth_parts
+    has just computed work.at.
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     q : (n_q,) - generalized coordinates [rad, m]

@@ -1,16 +1,20 @@
-"""The Jacobian df/dalpha of the FDK residual f, by implicit differentiation of the equations that an
+"""The Jacobian df/dalpha of force-dependent kinematics (FDK), where alpha are the values of the FDK degrees
+of freedom and f the forces that remain along them: by implicit differentiation of the equations that an
 evaluation of f solves, or by central differences of f.
 
 The derivative dq/dalpha of the pose is that of kernels/uncertainty/sensitivity. Along it, forces of contacts
 and ligaments change by their own derivatives (kernels/forces), and activations x and reactions phi by the
-conditions of optimality of kernels/fdk/balance, with the same elements between their bounds,
+conditions of optimality of kernels/fdk/balance, with the same elements between their bounds. Changes along it
+have the prefix d; C are the generalized forces of the elements at full activation, A the constraint rows, d
+alone the load, y the multipliers of C' x + A' phi = d, and W the second derivatives of the cost:
 
     [C' W^-1 C  A'] [dy  ]   [dd - dC' x - dA' phi - C' W^-1 dC y]
     [A          0 ] [dphi] = [-dA y                              ]
 
-and the smooth quantities (kernels/fdk/smooth: eqs 9, 10 and 12, paths, strengths) by central differences in
-that direction. For these no pose is solved again, and the step is so short that they are exact to some 1e-9.
-Where muscles bear only a part of the load, activations are kept. Andersen et al. 2017 take central
+The smooth quantities (kernels/fdk/smooth: eqs 9, 10 and 12, paths, strengths) are differentiated by central
+differences in that direction. No pose is solved again for them, and the step is so short that they are exact
+to some 1e-9.
+Where muscles balance only a part of the load, activations are kept. Andersen et al. 2017 take central
 differences of f itself, with steps of 5e-5 m.
 """
 
@@ -91,8 +95,12 @@ def slopes_of_elements(joint, work):
 
 @njit
 def difference(one, other, part):
-    """Replace speeds, demand, actions and rows of `one` by part * (one - other), that is, by their
-    derivatives along the step between the two poses.
+    """Replace quantities of `one` by part * (one - other), that is, by their derivatives along the step
+    between the two poses.
+
+    They are its fields v (generalized speeds), demand (load that muscles and reactions must balance), action
+    (generalized forces of each muscle, reaction and reserve actuator at activation 1) and row (constraint
+    rows).
 
     one, other : Smooth - the same quantities at two poses; one is overwritten
     part : float - factor of the difference: the inverse of the step between the poses

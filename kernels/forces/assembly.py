@@ -107,7 +107,8 @@ def generalized_forces(forces, pose, q, v, work, tau_out):
 
 @inlined
 def force_derivatives(tree, forces, pose, velocities, rates, v_dot, step, work, tau_q, tau_v):
-    """Add the derivatives of generalized_forces by small steps of the dofs, and by v, to tau_q and tau_v.
+    """Add the derivatives of the generalized forces of all elements with respect to small steps of the dofs
+    to tau_q, and with respect to the speeds v to tau_v.
 
     Call it directly after generalized_forces, whose results in work it needs and does not change.
 

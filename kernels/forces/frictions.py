@@ -23,8 +23,8 @@ SLIDING_SPEED, FORCE = 0, 1
 N_FRICTION_OUT = 2
 
 SLIDING_RATE, SLOPE, POINT, DIRECTION = 2, 3, 4, 7
-"""Further columns of FrictionWork.state: sliding acceleration [m/s^2], dF/dv [N s/m], the point a (3) about
-the reference point [m], and the direction t (3)."""
+"""Further columns of FrictionWork.state: sliding acceleration [m/s^2], dF/dv [N s/m], the point a (3)
+relative to the origin of body 0 [m], and the direction t (3)."""
 N_STATE = 10
 
 
@@ -83,8 +83,8 @@ def along(motion, x, y, z, tx, ty, tz):
     """Return the component along a unit direction of the velocity of a body's point [m/s], or likewise of its
     acceleration.
 
-    motion : (6,) - velocity or acceleration of the body about the reference point, the angular part first
-    x, y, z : float - position of the point relative to the reference point [m]
+    motion : (6,) - velocity or acceleration of the body about the origin of body 0, angular part first
+    x, y, z : float - position of the point relative to the origin of body 0 [m]
     tx, ty, tz : float - the unit direction
     """
     w0, w1, w2 = motion[0], motion[1], motion[2]

@@ -65,8 +65,8 @@ def set_activations(driven, t, h, work):
     """Write the activation of every torque generator for a time step, over which it is constant.
 
     driven : DrivenGenerators - torque generators; None where there are none
-    t, h : float - middle and length of the step [s]; with h = infinity the activation at the end is the one
-        to which a constant excitation leads
+    t, h : float - middle and length of the step [s]; h = infinity gives the activation that is reached if the
+        excitation lasts for ever
     work : GeneratorWork - columns GIVEN_ACTIVATION of state and END of step are written
     """
     if driven is None:

@@ -32,7 +32,9 @@ STICKING = 4.0
 
 @inlined
 def sticks(forces, work):
-    """Return whether any contact or sliding point is slower than STICKING times its transition velocity."""
+    """Return whether any contact or sliding point sticks: its sliding speed is below STICKING times the
+    transition velocity of its friction.
+    """
     contacts, frictions = forces.contacts, forces.frictions
     for e in range(contacts.pair.shape[0]):
         speed = work.contacts.kink[e, SPEED]
@@ -50,11 +52,11 @@ def sticks(forces, work):
 @inlined
 def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
     """Return the length of the next substep of a time step [s], in which no sliding speed changes by more
-    than the module allows.
+    than the rule of this module allows.
 
     forces : ForceElements - the force elements of the model
-    twist : (n_v, 6) - twists of all dofs about the reference point
-    origin : (3,) - the reference point in ground [m]
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
+    origin : (3,) - position of the origin of body 0 in ground [m]
     jerk : (n_v,) - rate of the generalized accelerations [rad/s^3, m/s^3], or zeros
     fraction : float - allowed change of a sliding speed, relative to that speed [1]
     floor : float - allowed change, relative to the transition velocity [1]; the larger of the two counts
@@ -101,9 +103,9 @@ def along_rate(jerk, out, origin, kink):
 
     Divided by the magnitude of the acceleration, it is the rate at which that magnitude grows.
 
-    jerk : (6,) - rate of the acceleration of A relative to B, about the reference point
+    jerk : (6,) - rate of the acceleration of A relative to B, about the origin of body 0
     out : (N_CONTACT_OUT,) - the contact's row of ContactWork.out, with its position
-    origin : (3,) - the reference point in ground [m]
+    origin : (3,) - position of the origin of body 0 in ground [m]
     kink : (N_KINK,) - the contact's row of ContactWork.kink, with its sliding acceleration
     """
     rise = 0.0

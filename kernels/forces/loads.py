@@ -35,7 +35,7 @@ class LoadWork(NamedTuple):
     """
 
     level: Annotated[np.ndarray, Floats("n_load")]  # factor of each force in this step
-    # its point about the reference point [m], the force [N]
+    # its point relative to the origin of body 0 [m], the force [N]
     state: Annotated[np.ndarray, Floats("n_load", 6)]
 
 

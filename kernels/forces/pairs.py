@@ -2,11 +2,11 @@
 generalized forces.
 
 Every element of a pair exerts a wrench on body A, and the opposite one on body B, which depends on pose and
-velocity of A relative to B. Wrenches and twists are in ground axes about the reference point of
-kernels/joints/tree.Pose. Derivatives are taken with B held fixed: slopes[BY_PLACE] . xi is the change of the
-wrench where A is displaced by the small twist xi, and slopes[BY_SPEED] . eta its change where the relative
-velocity changes by eta. A common motion of both bodies only rotates the wrench with them, so only the dofs
-between the two bodies matter.
+velocity of A relative to B. Wrenches and twists are in ground axes about the point where the origin of body 0
+is at this instant (kernels/joints/tree.Pose). Derivatives are taken with B held fixed: slopes[BY_PLACE] . xi
+is the change of the wrench where A is displaced by the small twist xi, and slopes[BY_SPEED] . eta its change
+where the relative velocity changes by eta. A common motion of both bodies only rotates the wrench with them,
+so only the dofs between the two bodies matter.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def new_pair_work(n_pair: int, tree: Tree) -> PairWork:
 
 
 def turning_table(tree: Tree) -> np.ndarray:
-    """Return a table (n_v, n_v) int64 of the effect of dof e (column) on the twist of dof d (row).
+    """Return a table (n_v, n_v) int64 that states how a motion of dof e (column) changes the twist of dof d
+    (row).
 
     STAYS: there is none. TURNS: e rotates and moves the axis of d. SHIFTS: both are dofs of one joint, and
     one of them at least is neither a rotation nor a translation; the effect is that of
@@ -116,7 +117,7 @@ def relative_motion(pairs, twist, rate, motion, row):
     path of sign * twist * rate.
 
     pairs : Pairs - the two bodies of every pair
-    twist : (n_v, 6) - twists of all dofs about the reference point
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
     rate : (n_v,) - generalized speeds, accelerations, or rates of the accelerations
     motion : (n_pair, 3, 6) - PairWork.motion, written
     row : int - VELOCITY, ONSET or JERK, depending on what rate contains
@@ -154,7 +155,8 @@ def add_pair_forces(pairs, twist, wrench, tau):
 
 @inlined
 def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_v):
-    """Add the derivatives of add_pair_forces by small steps of the dofs, and by v, to tau_q and tau_v.
+    """Add the derivatives of the generalized forces of all pairs (see add_pair_forces) with respect to small
+    steps of the dofs to tau_q, and with respect to the speeds v to tau_v.
 
     A dof that moves A also moves the axes of the dofs between itself and A; a dof that moves B also moves the
     wrench and the axes of the dofs between itself and B.
@@ -193,7 +195,8 @@ def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_
 
 @inlined
 def passing_speed(s, rate, velocities, body, out):
-    """Write the derivative of a body's velocity with respect to the coordinate of a dof: rate + s x velocity.
+    """Write the derivative of a body's spatial velocity with respect to the coordinate of a dof that moves
+    the body: rate + s x velocity.
 
     s : (6,) - twist of the dof
     rate : (6,) - row of the dof in twist_rates
@@ -218,7 +221,8 @@ def wrench_changes(s, side, w, slopes, change):
     """Write the derivatives of a pair's wrench, in axes fixed in body B, with respect to one dof.
 
     Row 0 of change is the derivative with respect to the dof's coordinate, row 1 that with respect to its
-    speed; row 2 is s x* w, the change of the wrench where it is carried along by the dof.
+    speed; row 2 is s x* w, the cross product of a twist and a wrench: the change of the wrench if the dof
+    carries it along.
 
     s : (6,) - twist of the dof
     side : float - +1 = the dof moves A, -1 = B

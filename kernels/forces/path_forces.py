@@ -250,8 +250,8 @@ def add_path_force_slopes(pulls, tree, q, v, work, tau_q, tau_v):
 
 @njit
 def add_curvature(pulls, tree, q, v, d, work, tau_q):
-    """Add to column d of tau_q how the forces along all paths that dof d moves change as their gradients g
-    change.
+    """Add to column d of tau_q the part that comes from the curvature of the paths: how the generalized
+    forces change because a step of dof d changes the gradients g of the paths that it moves.
 
     The change of g is taken by a finite difference along dof d.
 

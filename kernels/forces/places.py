@@ -9,10 +9,10 @@ from kernels.compiler.jit import inlined, njit
 
 @inlined
 def place(pose, body, point):
-    """Return the position (x, y, z) of a body's point in ground axes, relative to the reference point of the
-    tree [m].
+    """Return the position (x, y, z) of a body's point in ground axes, relative to the origin of body 0
+    [m].
 
-    pose : Pose - poses of all bodies in ground; the reference point is the origin of body 0
+    pose : Pose - poses of all bodies in ground
     body : int - index of the body, -1 = ground
     point : (3,) - the point in the body's axes [m]
     """
@@ -43,9 +43,9 @@ def direction(pose, body, vector):
 
 @inlined
 def add_force(x, y, z, fx, fy, fz, wrench):
-    """Add the wrench about the reference point that a force at a point exerts.
+    """Add the wrench about the origin of body 0 that a force at a point exerts.
 
-    x, y, z : float - position of the point relative to the reference point [m]
+    x, y, z : float - position of the point relative to the origin of body 0 [m]
     fx, fy, fz : float - the force [N]
     wrench : (6,) - moment [N m] and force [N], added to
     """
@@ -63,7 +63,7 @@ def add_stiffness(D, a, b, slopes):
     is the displacement of the point a by that twist.
 
     D : (9,) - stiffness or damping matrix [N/m, N s/m], row by row, a tuple
-    a, b : (3,) - points relative to the reference point [m], tuples
+    a, b : (3,) - points relative to the origin of body 0 [m], tuples
     slopes : (6, 6) - row k is the derivative of the wrench with respect to unit twist k, added to
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D
@@ -83,7 +83,7 @@ def add_displaced(a, fx, fy, fz, slopes):
     """Add the derivative, with respect to a small twist of the body, of the moment of a constant force at its
     point a.
 
-    a : (3,) - point relative to the reference point [m]
+    a : (3,) - point relative to the origin of body 0 [m]
     fx, fy, fz : float - the force [N]
     slopes : (6, 6) - row k is the derivative of the wrench with respect to unit twist k, added to
     """

@@ -139,7 +139,7 @@ def chain_twist_shift(tree, pose, b, d, e, w):
     pose : Pose - positions and orientations of all bodies in ground
     b : int - index of the body that the joint carries
     d, e : int - indices of the two dofs
-    w : (6,) - moment about the reference point and force, held fixed in ground [N m, N]
+    w : (6,) - moment about the origin of body 0 and force, held fixed in ground [N m, N]
     """
     chains, first, shift = tree.chains, tree.v_start[b], 0.0
     for m in range(chains.start[b], chains.start[b + 1]):
@@ -211,7 +211,7 @@ def chain_order(chains, tree, pose, b, factor, wrench, H):
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
     factor : float - factor of the wrench [1]
-    wrench : (6,) - moment about the reference point [N m] and force [N]
+    wrench : (6,) - moment about the origin of body 0 [N m] and force [N]
     H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed
     """
     if chains is None:
@@ -238,7 +238,7 @@ def chain_within(tree, pose, b, force, tau_q_out):
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
-    force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
+    force : (6,) - wrench that the joint transmits, about the origin of body 0 [N m, N]
     tau_q_out : (n_v, n_v) - derivative of the generalized forces with respect to q, changed
     """
     chains, start = tree.chains, tree.v_start[b]

@@ -1,4 +1,5 @@
-"""Fit of a chain joint's coordinates to a wanted pose of its body, by least squares on four points.
+"""Fit of the coordinates of a chain joint (several elementary motions, kernels/joints/chain) to a wanted pose
+of its body, by least squares on four points.
 
 The points are the body's origin and one on each of its axes, LEVER away from it, so that angles and lengths
 have about the same weight. The steps are damped Gauss-Newton steps (Levenberg 1944, Marquardt 1963). For each

@@ -22,8 +22,9 @@ from kernels.compiler.jit import njit
 class Couplers(NamedTuple):
     """Coordinates that are functions of others: each coupler states q[coordinate] = f(q[driver]).
 
-    A prescribed coordinate is its own driver: f is CONSTANT, or a function of time for kernels that have a
-    time (kernels/dynamics/reduction).
+    A coordinate whose value is prescribed is stored as a coupler, too, with itself as driver. Its f is then a
+    constant (CONSTANT of kernels/algebra/functions) or, in simulations (kernels/dynamics/reduction), a
+    function of time.
     """
 
     coordinate: np.ndarray  # (n_coupler,) int64 - index in q

@@ -59,8 +59,8 @@ def ellipsoidal_motion(chains, tree, b, q, pose_out):
 
 @njit
 def ellipsoidal_twists(chains, tree, b, pose_out):
-    """Convert the twists of ellipsoidal joint b from the origin of ground to that of body 0 as reference
-    point; nothing is done if chains is None.
+    """Convert the twists of ellipsoidal joint b, about the origin of ground, to those about the origin of
+    body 0; nothing is done if chains is None.
     """
     if chains is None:
         return
@@ -177,7 +177,7 @@ def ellipsoidal_shift(tree, pose, b, d, e, w):
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
     d, e : int - indices of the two dofs
-    w : (6,) - moment about the reference point and force [N m, N]
+    w : (6,) - moment about the origin of body 0 and force [N m, N]
     """
     twist = pose.twist
     n = first_three(twist[tree.v_start[b] + 2])
@@ -235,7 +235,7 @@ def ellipsoidal_within(tree, pose, b, force, tau_q_out):
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
-    force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
+    force : (6,) - wrench that the joint transmits, about the origin of body 0 [N m, N]
     tau_q_out : (n_v, n_v) - derivative of the generalized forces with respect to q, changed
     """
     find_tensor(tree, b, pose)
@@ -262,7 +262,7 @@ def ellipsoidal_order(chains, tree, pose, b, factor, wrench, H):
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
     factor : float - factor of the wrench [1]
-    wrench : (6,) - moment about the reference point [N m] and force f [N]
+    wrench : (6,) - moment about the origin of body 0 [N m] and force f [N]
     H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed
     """
     if chains is None:

@@ -162,7 +162,7 @@ def free_within(tree, pose, b, force, tau_q_out):
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
-    force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
+    force : (6,) - wrench that the joint transmits, about the origin of body 0 [N m, N]
     tau_q_out : (n_v, n_v) - derivative of the generalized forces with respect to q, changed
     """
     start = tree.v_start[b]

@@ -23,14 +23,14 @@ SINGULAR = 1e-20
 
 
 class JointAxes(NamedTuple):
-    """Anatomical axes and reference points of n_joint joints."""
+    """Anatomical axes of n_joint joints, and the two points between which displacements are measured."""
 
     proximal: np.ndarray  # (n_joint,) int64 - proximal body
     distal: np.ndarray  # (n_joint,) int64 - distal body
     axes_proximal: np.ndarray  # (n_joint, 3, 3) - anatomical axes as columns, in the proximal body
     axes_distal: np.ndarray  # (n_joint, 3, 3) - in the distal body
-    point_proximal: np.ndarray  # (n_joint, 3) - reference points of the displacement [m]
-    point_distal: np.ndarray  # (n_joint, 3)
+    point_proximal: np.ndarray  # (n_joint, 3) - where the displacement begins, in that body [m]
+    point_distal: np.ndarray  # (n_joint, 3) - where it ends, in the distal body [m]
 
 
 @njit

@@ -70,7 +70,8 @@ def turns_at_once(kind):
 def joint_motion(tree, b, q, turned, pose_out):
     """Compute the pose of the frame of joint b on the child from the pose of its frame on the parent.
 
-    Both are rotation[b] and position[b] of pose_out. Axes and points of the joint's dofs are written, too.
+    rotation[b] and position[b] of pose_out contain the second on entry and the first on return. Axes and
+    points of the joint's dofs are written, too.
 
     tree : Tree - the joint tree
     b : int - index of the body that the joint carries
@@ -246,7 +247,7 @@ def joint_twist_shift(tree, pose, b, d, e, w):
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
     d, e : int - indices of the two dofs
-    w : (6,) - moment about the reference point and force, held fixed in ground [N m, N]
+    w : (6,) - moment about the origin of body 0 and force, held fixed in ground [N m, N]
     """
     kind = tree.kind[b]
     if kind == CHAIN:
@@ -300,7 +301,7 @@ def joint_within(tree, pose, b, force, tau_q_out):
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
-    force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
+    force : (6,) - wrench that the joint transmits, about the origin of body 0 [N m, N]
     tau_q_out : (n_v, n_v) - derivative of the generalized forces with respect to q, changed
     """
     kind = tree.kind[b]
@@ -331,7 +332,7 @@ def order_joint(tree, pose, b, factor, wrench, H):
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries
     factor : float - factor of the wrench [1]
-    wrench : (6,) - moment about the reference point of kernels/joints/tree.Pose.twist [N m] and force [N]
+    wrench : (6,) - moment about the origin of body 0 [N m] and force [N]
     H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed
     """
     kind = tree.kind[b]
@@ -353,8 +354,8 @@ nothing."""
 
 @inlined
 def is_chain(tree, b):
-    """Return whether joint b is a chain joint, whose coordinates are fitted to a pose by least squares
-    (kernels/joints/chain_fit).
+    """Return whether joint b is a chain joint: several elementary rotations and translations, one after
+    another. Its coordinates are fitted to a pose by least squares (kernels/joints/chain_fit).
     """
     return tree.kind[b] == CHAIN
 

@@ -74,7 +74,7 @@ def add_motion(twist, d, rate, velocity, bias):
     """Add the motion of a dof to the velocity and bias acceleration of a body: bias += velocity x (twist *
     rate), velocity += twist * rate.
 
-    twist : (n_v, 6) - twists of all dofs about the reference point
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
     d : int - index of the dof
     rate : float - speed of the dof [rad/s, m/s]
     velocity : (6,) - spatial velocity, changed [rad/s, m/s]
@@ -93,13 +93,13 @@ def add_motion(twist, d, rate, velocity, bias):
 
 @inlined
 def add_group(twist, start, stop, v, carrier, velocity, bias):
-    """Add simultaneous motions of several dofs to the velocity and bias acceleration of a body, as add_motion
-    does for one.
+    """Add simultaneous motions of several dofs, with the sum u of twist * rate, to the velocity and bias
+    acceleration of a body: bias += velocity x u, velocity += u.
 
     None of these motions moves the axis of another one: all axes move with the velocity that the body has
     without these motions.
 
-    twist : (n_v, 6) - twists of all dofs about the reference point
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
     start : int - first dof of the group
     stop : int - the dof after the last one of the group
     v : (n_v,) - generalized speeds [rad/s, m/s]
@@ -122,7 +122,7 @@ def group_rates(twist, start, stop, before, psi_dot_out):
     """Write psi_dot = before x S of simultaneous motions with the twists S: the vectors with which
     dV_i/dq_e = psi_dot_e + S_e x V_i for the velocity V_i of every body i that dof e moves.
 
-    twist : (n_v, 6) - twists of all dofs about the reference point
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
     start : int - first dof of the group
     stop : int - the dof after the last one of the group
     before : (6,) - spatial velocity before these motions [rad/s, m/s]
@@ -142,7 +142,7 @@ def group_jerks(twist, start, stop, own):
       dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i,   dA_i/dv_e = psi_s_dot_e
     (kernels/dynamics/derivatives).
 
-    twist : (n_v, 6) - twists of all dofs about the reference point
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
     start : int - first dof of the group
     stop : int - the dof after the last one of the group
     own : DerivativeWork - its psi_dot is read, and its field `before`, which contains V and A; its psi_ddot

@@ -29,7 +29,7 @@ N_PARAMETER = 3
 
 class Chains(NamedTuple):
     """Elementary motions (rotations and translations, driven by coordinates) of all chain joints, stored
-    joint by joint.
+    joint by joint. A chain joint consists of several such motions, one after another (kernels/joints/chain).
     """
 
     start: np.ndarray  # (n_body + 1,) int64 - first motion of each body's joint
@@ -51,8 +51,8 @@ class Tree(NamedTuple):
     rotation_in_parent: np.ndarray  # (n_body, 3, 3)
     position_in_child: np.ndarray  # (n_body, 3) - joint frame on the child [m]
     rotation_in_child: np.ndarray  # (n_body, 3, 3)
-    placed: np.ndarray  # (n_body, 2) int64 - joint frame: turned in the parent (always where that is ground)?
-    # away from the child's own frame?
+    placed: np.ndarray  # (n_body, 2) int64 - 1 = the joint frame is rotated in the parent, or that is ground;
+    # 1 = the joint frame is not the child's own frame
     dof_body: np.ndarray  # (n_v,) int64 - body moved by the dof
     dof_parent: np.ndarray  # (n_v,) int64 - next dof towards ground, -1 = none
     dof_rotates: np.ndarray  # (n_v,) int64 - TRANSLATES, ROTATES or DRIVEN
@@ -60,7 +60,7 @@ class Tree(NamedTuple):
     last_dof: np.ndarray  # (n_body,) int64 - last dof that moves the body, -1 = none
     chains: Chains  # None in a tree without_tables
     functions: Functions  # None in a tree without_tables
-    couplers: Couplers | None = None  # of followers that are eliminated; None = no coordinate
+    couplers: Couplers | None = None  # of followers, which are eliminated; None = there are none
 
 
 def without_tables(tree: Tree) -> Tree:
@@ -76,8 +76,8 @@ class Pose(NamedTuple):
     """Positions and orientations of the bodies and motions of all dofs, in ground; computed by the function
     `pose`.
 
-    A twist is the motion of one dof at unit speed: its angular velocity, and the velocity of the point that
-    lies at the reference point, the origin of body 0.
+    A twist is the motion of one dof at unit speed: the angular velocity of the bodies that it moves, and the
+    velocity of their (imagined) material point at the origin of body 0.
     """
 
     position: Annotated[np.ndarray, Floats("n_body", 3)]  # body origin [m]
@@ -145,9 +145,9 @@ def leave_joint(tree, b, pose_out):
 
 @njit
 def along(twist, d, mx, my, mz, fx, fy, fz):
-    """Return the power of a wrench (moment and force about the reference point) at unit speed of dof d.
+    """Return the power of a wrench (moment and force about the origin of body 0) at unit speed of dof d.
 
-    twist : (n_v, 6) - twists of all dofs about the reference point
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
     d : int - index of the dof
     mx, my, mz : float - components of the moment [N m]
     fx, fy, fz : float - components of the force [N]

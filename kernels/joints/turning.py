@@ -68,7 +68,7 @@ def turning_jerks(tree, twist, velocity, b, own):
     psi_dot has been written by twist_rates. Source: kernels/dynamics/derivatives.py.
 
     tree : Tree - the joint tree
-    twist : (n_v, 6) - twists of all dofs about the reference point
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
     velocity : (6,) - spatial velocity of the body that the joint carries [rad/s, m/s]
     b : int - index of the body that the joint carries
     own : DerivativeWork - results, written; its field `before` contains the spatial velocity and acceleration
@@ -90,10 +90,10 @@ def order_turning(twist, start, factor, wrench, H):
     of three simultaneous rotations. H was computed as if rotation i came before j; the sum is the mean of
     both orders. S are the twists, w is the wrench.
 
-    twist : (n_v, 6) - twists of all dofs about the reference point
+    twist : (n_v, 6) - twists of all dofs about the origin of body 0
     start : int - first of the three dofs
     factor : float - factor of the wrench [1]
-    wrench : (6,) - moment about the reference point [N m] and force [N]
+    wrench : (6,) - moment about the origin of body 0 [N m] and force [N]
     H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed
     """
     for i in range(start, start + 3):

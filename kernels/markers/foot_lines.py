@@ -41,9 +41,9 @@ class FootShape(NamedTuple):
     the forefoot.
     """
 
-    forefoot: float  # least part of the farthest marker's distance
-    toes: float  # from the heel to the tip, in lengths to the forefoot's middle
-    middle: float  # from the fifth metatarsal inwards, in lengths from the heel
+    forefoot: float  # a marker at this fraction of the farthest one's distance or more is on the forefoot
+    toes: float  # distance from the heel to the tip, divided by that to the middle of the forefoot
+    middle: float  # from the fifth metatarsal inwards, divided by its distance from the heel
 
 
 def new_marked_feet(source, first, line, fifth):

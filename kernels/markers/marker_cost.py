@@ -20,7 +20,7 @@ from kernels.compiler.jit import njit
 from kernels.joints.kinds import order_joint
 from kernels.joints.tree import along, point_in_ground
 
-# Columns of the moments table, about the reference point of kernels/joints/tree.Pose.twist, in ground axes.
+# Columns of the moments table, in ground axes about the origin of body 0 (as twists of kernels/joints/tree).
 WEIGHT = 0  # sum w
 FIRST = 1  # sum w x            (3)
 SECOND = 4  # sum w x x'         (9)
@@ -42,7 +42,7 @@ class MarkerWork(NamedTuple):
 
     model: Annotated[np.ndarray, Floats("n_marker", 3)]  # model markers in ground [m]
     moments: Annotated[np.ndarray, Floats("n_body", N_MOMENT)]
-    # moment about the reference point, and force, of the residuals f
+    # moment about the origin of body 0, and force, of the residuals f
     wrench: Annotated[np.ndarray, Floats("n_body", 6)]
     push: Annotated[np.ndarray, Floats(3)]
     moment: Annotated[np.ndarray, Floats(3)]
@@ -124,7 +124,8 @@ def marker_moments(tree, markers, pose, measured, weight, work):
 def marker_gradient(tree, pose, work, gradient_out):
     """Write the gradient J'W (x - m) of the marker cost with respect to the dofs into gradient_out : (n_v,).
 
-    Entry d is the power of the wrench of d's subtree on the twist of d; work is as marker_moments leaves it.
+    Entry d is the power of the wrench of d's subtree on the twist of d; work contains the wrenches that
+    marker_moments has computed.
     """
     twist, wrench = pose.twist, work.wrench
     for d in range(tree.dof_body.shape[0]):
@@ -141,7 +142,8 @@ def marker_hessian(tree, pose, work, second_order, H_out):
 
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    work : MarkerWork - as marker_moments leaves it; its fields push and moment are written
+    work : MarkerWork - with the moments of all subtrees that marker_moments has computed; its fields push and
+        moment are written
     second_order : float - 0 = Gauss-Newton, 1 = all second derivatives
     H_out : (n_v, n_v) - written
     """

@@ -308,7 +308,7 @@ def learn(markers, dt, options, health, silent):
 
 @njit
 def is_wrong(m, options, health):
-    """Return whether marker m is at fault in this frame.
+    """Return whether marker m is at fault in this frame, so that its mean residual is not updated.
 
     A marker whose label was exchanged with that of another marker is not, if the exchange has been corrected
     and the marker is used in the fit.
@@ -319,8 +319,8 @@ def is_wrong(m, options, health):
 
 @njit
 def is_blamed(m, health):
-    """Return whether marker m is at fault in this frame; it is not if its only fault is an exchanged label
-    that has been corrected with certainty.
+    """Return whether marker m is reported as at fault in this frame. It is not if only labels were exchanged
+    and it is certain which label belongs to which marker.
     """
     certain = health.fault[m] == EXCHANGED and health.certain[m] == 1
     return health.fault[m] != 0 and not certain

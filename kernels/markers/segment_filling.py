@@ -212,10 +212,11 @@ def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
 
 @njit
 def predict_turn(b, time, segments, fit):
-    """Write the orientation of body b at a time [s] after the last frame, if it rotates on at its last rate,
-    into fit.matrices[2] : (3, 3).
+    """Predict the orientation of body b at a time [s] after the last frame, if it rotates on at its last
+    rate; write it into fit.matrices[2] : (3, 3).
 
-    segments : Segments - orientation in the last frame and angular velocity are read.
+    segments : Segments - orientation in the last frame and angular velocity are read
+    fit : BodyFitWork - working space of rigid fits, written
     """
     R, w, axis, ahead = segments.rotation[b], segments.rate[b], fit.vectors[3], fit.matrices[2]
     speed = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
@@ -239,7 +240,8 @@ def place_missed(markers, b, age, dt, options, health, segments, fit):
     health : Health - state of each marker, kept from frame to frame
     segments : Segments - state of each segment, kept from frame to frame; its fields place, weight and doubt
         are written
-    fit : BodyFitWork - as turn_segment leaves it; vectors[2], matrices[1] written
+    fit : BodyFitWork - means and second moments of the visible markers, from turn_segment; vectors[2],
+        matrices[1] written
     """
     local, middle, a, spread = fit.vectors[0], fit.vectors[1], fit.vectors[2], fit.matrices[1]
     least = OF_ROOT if b == 0 else OF_LIMB
@@ -268,15 +270,15 @@ def place_missed(markers, b, age, dt, options, health, segments, fit):
 
 @njit
 def spread_of_turn(moments, prior, spread_out):
-    """Write the covariance of a segment's estimated rotation, from the spread of its visible markers and the
-    prediction [rad^2].
+    """Write the covariance [rad^2] of the error of a segment's rotation that was estimated from its visible
+    markers and from a prediction.
 
-    It is the inverse of (tr(M) 1 - M) / WITHIN^2 + 1 / prior^2, with the second moments M of the markers and
-    the standard deviation WITHIN of one marker.
+    It is the inverse of the sum of what markers and prediction contribute, (tr(M) 1 - M) / WITHIN^2 and 1 /
+    prior^2, with the unit matrix 1 and the standard deviation WITHIN of the position of one marker.
 
-    moments : (3, 3) - second moments M of the visible markers about their mean [m^2]
-    prior : float - standard deviation of the predicted rotation [rad]
-    spread_out : (3, 3) - written
+    moments : (3, 3) - second moments M: sum of x x' over the visible markers, at x from their mean [m^2]
+    prior : float - standard deviation of the predicted rotation about any axis [rad]
+    spread_out : (3, 3) - covariance in the axes of the body, written
     """
     scale = 1.0 / (WITHIN * WITHIN)
     least = 1.0 / (prior * prior)

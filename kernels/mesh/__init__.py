@@ -1,3 +1,3 @@
-"""Contact of triangle meshes by an elastic foundation: vertices of one surface that are inside the other are
-pressed out.
+"""Contact of triangle meshes by an elastic foundation: a force proportional to depth and area pushes each
+vertex of one surface that is inside the other one out of it.
 """

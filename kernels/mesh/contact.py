@@ -31,8 +31,8 @@ def mesh_contact(meshes, contacts, e, modulus, R, p, work):
     e : int - index of the contact
     modulus : float - pressure per depth [N/m^3]
     R : (3, 3), p : (3,) - rotation and position of B's surface in the axes of A's [m]
-    work : MeshWork - results and stored data, written; what was stored at the last pose makes a nearby pose
-        fast
+    work : MeshWork - results, and data stored from the last call that make the search fast if the pose has
+        changed little; both written
     """
     a, b, passes = contacts.mesh_a[e], contacts.mesh_b[e], contacts.passes[e]
     clear_contact(e, work)
@@ -79,8 +79,8 @@ def mesh_stiffness(contacts, e, modulus, R, p, work):
     """Write work.stiffness[e] : (6, 6), the derivative of the wrench on A with respect to a small twist of B,
     after mesh_contact at the same pose.
 
-    The forces on A's vertices are computed in B's axes. Where B is displaced by x, they move with B, and
-    within B's axes they change as if A were displaced by -x.
+    The forces on A's vertices are computed in B's axes. If B is displaced by x, these forces move with B, and
+    their components in B's axes change as if A were displaced by -x.
 
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
     e : int - index of the contact

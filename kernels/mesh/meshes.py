@@ -61,14 +61,15 @@ class Meshes(NamedTuple):
 
     table: np.ndarray  # (n_mesh, N_TABLE) int64
     vertex: np.ndarray  # (n_vertex, 3) [m]
-    share: np.ndarray  # (n_vertex,) - a third of the area of its triangles [m^2]
-    vertex_normal: np.ndarray  # (n_vertex, 3) - unit; mean of its triangles', by angle
+    share: np.ndarray  # (n_vertex,) - a third of the area of the vertex's triangles [m^2]
+    vertex_normal: np.ndarray  # (n_vertex, 3) - unit; mean of triangle normals weighted by angle
     vertex_rim: np.ndarray  # (n_vertex,) int64 - 1 = on the boundary of an open surface
-    corner: np.ndarray  # (n_triangle, 3) int64 - vertices
-    triangle: np.ndarray  # (n_triangle, N_TRIANGLE_ROW)
-    disc: np.ndarray  # (n_leaf, N_DISC, TRIANGLES_IN_LEAF) - of the boxes' leaves, FAR where none is left [m]
+    corner: np.ndarray  # (n_triangle, 3) int64 - the vertices at its corners a, b, c
+    triangle: np.ndarray  # (n_triangle, N_TRIANGLE_ROW) - columns ORIGIN to AREA
+    # discs around the triangles of each leaf of the boxes [m]; unused columns have their centre at FAR
+    disc: np.ndarray  # (n_leaf, N_DISC, TRIANGLES_IN_LEAF)
     edge_normal: np.ndarray  # (n_triangle, 3, 3) - sum of the normals at the edges ab, bc, ca
-    edge_rim: np.ndarray  # (n_triangle, 3) int64 - 1 = on the boundary
+    edge_rim: np.ndarray  # (n_triangle, 3) int64 - 1 = on the boundary of an open surface
     box: np.ndarray  # (n_box, 6) float32, rounded outwards - lowest and highest x, y, z of a node [m]
     ball: np.ndarray  # (n_ball, 4) - centre and radius around the vertices of a node [m]
 
@@ -78,54 +79,55 @@ class MeshContacts(NamedTuple):
     MeshWork.
     """
 
-    mesh_a: np.ndarray  # (n_contact,) int64 - of Meshes
-    mesh_b: np.ndarray  # (n_contact,) int64
-    passes: np.ndarray  # (n_contact,) int64 - OF_A, OF_B or OF_BOTH
-    area: np.ndarray  # (n_contact, 2) int64 - of each pass: OWN_AREA or PAPER_AREA
-    direction: np.ndarray  # (n_contact, 2) int64 - of each pass: GRADIENT or OWN_NORMAL
-    offset: np.ndarray  # (n_contact,) - by how much the surfaces grow, both together [m]
-    depth_max: np.ndarray  # (n_contact,) - deeper vertices are beyond the other side [m], infinite for none
-    vertex: np.ndarray  # (n_contact, 3) int64 - where each pass keeps its vertices, and the end
-    ball: np.ndarray  # (n_contact, 3) int64 - and its balls
+    mesh_a: np.ndarray  # (n_contact,) int64 - index of surface A in Meshes
+    mesh_b: np.ndarray  # (n_contact,) int64 - index of surface B
+    passes: np.ndarray  # (n_contact,) int64 - vertices that are pressed: OF_A, OF_B or OF_BOTH
+    area: np.ndarray  # (n_contact, 2) int64 - OWN_AREA or PAPER_AREA, for A's and for B's vertices
+    direction: np.ndarray  # (n_contact, 2) int64 - GRADIENT or OWN_NORMAL, for A's and for B's vertices
+    offset: np.ndarray  # (n_contact,) - distance between the surfaces at which contact begins [m]
+    depth_max: np.ndarray  # (n_contact,) - deeper vertices do not count as inside [m]; infinite = no limit
+    # rows of MeshWork with the data of A's and of B's vertices: first row of A, first of B, end of B
+    vertex: np.ndarray  # (n_contact, 3) int64
+    ball: np.ndarray  # (n_contact, 3) int64 - likewise for the data of their balls
 
 
 class MeshWork(NamedTuple):
     """Results of the contacts between meshes, data stored from pose to pose, and working space."""
 
     wrench: Annotated[np.ndarray, Floats("n_contact", 6)]  # on A about its origin, in its axes [N m, N]
-    by_a: Annotated[np.ndarray, Floats("n_contact", 6)]  # what A's vertices alone add to it
+    by_a: Annotated[np.ndarray, Floats("n_contact", 6)]  # part of it by forces on A's vertices
     patch: Annotated[np.ndarray, Floats("n_contact", N_MESH_PATCH)]
-    # change of the wrench by a displacement of B, A held
+    # derivative of the wrench with respect to a small twist of B, with A held fixed
     stiffness: Annotated[np.ndarray, Floats("n_contact", 6, 6)]
-    n_touch: Annotated[np.ndarray, Integers("n_contact", 2)]  # vertices that touch, of each pass
-    touch: Annotated[np.ndarray, Floats("n_kept", N_TOUCH)]  # of each pass, from its first vertex on
-    touching: Annotated[np.ndarray, Integers("n_kept")]  # their vertices, as numbers of Meshes
+    n_touch: Annotated[np.ndarray, Integers("n_contact", 2)]  # A's and B's vertices in contact
+    touch: Annotated[np.ndarray, Floats("n_kept", N_TOUCH)]  # columns PLACE to PUSH of these
+    touching: Annotated[np.ndarray, Integers("n_kept")]  # their indices in Meshes.vertex
     # position of a vertex when it was examined last, in the axes of the other surface [m]
     at: Annotated[np.ndarray, Floats("n_kept", 3)]
-    clear: Annotated[np.ndarray, Floats("n_kept")]  # its distance from touching there [m]
-    guess: Annotated[np.ndarray, Integers("n_kept", fill=-1)]  # triangle that was closest, -1 = none yet
+    clear: Annotated[np.ndarray, Floats("n_kept")]  # distance it had then to move to touch [m]
+    guess: Annotated[np.ndarray, Integers("n_kept", fill=-1)]  # triangle closest to it then, -1 = none
     # motion up to which no vertex of a ball touches [m]
     ball_safe_motion: Annotated[np.ndarray, Floats("n_kept_ball")]
-    ball_open: Annotated[np.ndarray, Integers("n_kept_ball")]  # 1 = its vertices are examined singly
-    # upper bound of the way of any vertex so far [m], negative = nothing is stored
+    ball_open: Annotated[np.ndarray, Integers("n_kept_ball")]  # 1 = its vertices are examined one by one
+    # upper bound of the distance moved by any of A's, or of B's, vertices [m]; negative = nothing is stored
     motion: Annotated[np.ndarray, Floats("n_contact", 2, fill=-1.0)]
-    # where each pass was last: rotation, then position [m]
+    # last pose of A in B's axes, and of B in A's axes: rotation, then position [m]
     pose: Annotated[np.ndarray, Floats("n_contact", 2, 4, 3)]
-    # for callers who keep the pose of B's surface in A's axes here
+    # rotation and position [m] of B's surface in A's axes, for callers that store them here
     R: Annotated[np.ndarray, Floats("n_contact", 3, 3)]
-    p: Annotated[np.ndarray, Floats("n_contact", 3)]  # and its place [m]
-    node: Annotated[np.ndarray, Integers(N_STACK)]  # of a search through boxes
-    gap: Annotated[np.ndarray, Floats(N_STACK)]  # their squared distances [m^2]
+    p: Annotated[np.ndarray, Floats("n_contact", 3)]
+    node: Annotated[np.ndarray, Integers(N_STACK)]  # nodes still to be visited in a search through boxes
+    gap: Annotated[np.ndarray, Floats(N_STACK)]  # squared distances of these nodes [m^2]
     asked: Annotated[np.ndarray, Integers(VERTICES_IN_LEAF)]  # vertices of a leaf to be examined
-    bound: Annotated[np.ndarray, Floats(VERTICES_IN_LEAF)]  # squared distance of their triangles so far [m^2]
-    room: Annotated[np.ndarray, Floats(6)]  # lowest and highest x, y, z of them [m]
-    # leaves of boxes that may hold what is closest to one of them
+    bound: Annotated[np.ndarray, Floats(VERTICES_IN_LEAF)]  # squared distances to their last triangles [m^2]
+    room: Annotated[np.ndarray, Floats(6)]  # lowest and highest x, y, z of these vertices [m]
+    # leaves of boxes that may contain the triangle closest to one of these vertices
     near: Annotated[np.ndarray, Integers(N_NEAR)]
-    near_disc: Annotated[np.ndarray, Floats(N_DISC, N_NEAR_TRIANGLE)]  # the discs of their triangles
-    near_gap: Annotated[np.ndarray, Floats(N_NEAR_TRIANGLE)]  # squared distances of a vertex and these [m^2]
-    turn: Annotated[np.ndarray, Floats(3, 3)]  # of A's surface in the axes of B's
-    shift: Annotated[np.ndarray, Floats(3)]  # and its place [m]
-    sums: Annotated[np.ndarray, Floats(9)]  # wrench, and first moment of the volume, in the axes of a surface
+    near_disc: Annotated[np.ndarray, Floats(N_DISC, N_NEAR_TRIANGLE)]  # discs of the triangles in near
+    near_gap: Annotated[np.ndarray, Floats(N_NEAR_TRIANGLE)]  # their squared distances from a vertex [m^2]
+    turn: Annotated[np.ndarray, Floats(3, 3)]  # rotation of A's surface in the axes of B's
+    shift: Annotated[np.ndarray, Floats(3)]  # position of A's surface in the axes of B's [m]
+    sums: Annotated[np.ndarray, Floats(9)]  # wrench [N m, N] and first moment of volume [m^4]
     change: Annotated[np.ndarray, Floats(2, 6, 6)]
 
 
@@ -147,9 +149,10 @@ def new_mesh_contacts(
 ) -> MeshContacts:
     """Return the MeshContacts of pairs of surfaces; each argument but meshes has one entry per contact.
 
-    pairs : numbers of the surfaces A and B; passes : OF_A, OF_B or OF_BOTH; area and direction : one choice
-        for A's vertices, one for B's; offset [m] : by how much the surfaces grow together; depth_max [m] :
-        largest depth at which a vertex counts as inside.
+    pairs : numbers of the surfaces A and B; passes : OF_A, OF_B or OF_BOTH, the vertices that are pressed
+    area, direction : OWN_AREA or PAPER_AREA, GRADIENT or OWN_NORMAL: first for A's vertices, then for B's
+    offset : distance between the surfaces at which contact begins [m]; depth_max : largest depth [m] at which
+        a vertex counts as inside
     """
     n_vertex, n_ball = meshes.table[:, N_VERTEX], (2 << meshes.table[:, BALL_DEPTH]) - 1
     vertex, ball = np.zeros((len(pairs), 3), np.int64), np.zeros((len(pairs), 3), np.int64)

@@ -32,7 +32,8 @@ def on_triangle(row, x, y, z):
     """Find the point of a triangle that is closest to a given point; return (squared distance [m^2], u, v,
     feature).
 
-    u and v are its coordinates along the sides ab and ac [1]; feature is FACE, EDGE + k or CORNER + k.
+    The closest point is a + u ab + v ac, with corner a and sides ab and ac of the triangle; it lies on its
+    feature, which is FACE, EDGE + k or CORNER + k.
 
     row : (N_TRIANGLE_ROW,) - the triangle's row of Meshes.triangle
     x, y, z : float - the point, in the axes of the surface [m]
@@ -204,8 +205,9 @@ def search(meshes, m, x, y, z, guess, node, gap):
 
 @njit
 def nearest(meshes, m, x, y, z, guess, node, gap):
-    """Find the point of a surface that is closest to a point: return (squared distance [m^2], u, v, triangle,
-    feature), with its coordinates u and v along the triangle's sides ab and ac [1].
+    """Find the point of a surface that is closest to a given point; return (squared distance [m^2], u, v,
+    triangle, feature). The closest point is a + u ab + v ac on this triangle, and lies on this feature of it:
+    FACE, EDGE + k or CORNER + k.
 
     meshes : Meshes - the surfaces of all meshes
     m : int - index of the surface
@@ -258,8 +260,8 @@ def side_normal(meshes, t, what):
 def signed_distance(meshes, m, point, guess, work):
     """Return (signed distance of a point from a surface [m], closest triangle, closest feature, boundary).
 
-    The distance is negative inside. boundary is 1 where the closest point is on the boundary of an open
-    surface; then the side has no meaning.
+    The distance is negative inside. boundary is 1 if the closest point is on the boundary of an open surface;
+    the sign of the distance then has no meaning.
 
     meshes : Meshes - the surfaces of all meshes
     m : int - index of the surface

@@ -109,10 +109,8 @@ def write_moved(w, patch, J, share, Q, moved):
 
 @inlined
 def changed(x, F, J, row, column, axis, turn, shift):
-    """Return the derivative of the force or the moment on A, a vector x, where A rotates about an axis or
-    moves along it.
-
-    Body B is held fixed.
+    """Return the derivative of the force or the moment on A, a vector x, with respect to a rotation of A
+    about an axis or a translation along it, with body B held fixed.
 
     x, F : (3,) - the vector, and the force of the same wrench
     J : (6, 6) - derivative of the wrench with respect to a twist of B

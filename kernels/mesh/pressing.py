@@ -1,8 +1,9 @@
-"""Wrench of an elastic foundation on the vertices in contact, and its stiffness: each vertex bears modulus x
-area x depth. Wrenches and twists are about the origin of the surface that the vertices touch, in its axes.
+"""Wrench of an elastic foundation on the vertices in contact, and its stiffness: the force on a vertex is
+modulus x area x depth. Wrenches and twists are about the origin of the surface that the vertices touch, in
+its axes.
 
 The force on vertex i is f_i = p a_i d_i m, with the modulus p, its area a_i and depth d_i and a unit
-direction m (Andersen et al. 2017: f_i = p v_i, v_i = a_i d_i). Two directions can be chosen. With m = n, the
+direction m (Andersen et al. 2017: f_i = p v_i, v_i = a_i d_i). There are two choices of m. With m = n, the
 gradient of the distance from the surface, the forces have a potential, the sum of p a_i d_i^2/2. Where the
 vertex moves by x, f_i changes by -K x, K = p a_i (n n' - d_i B); the curvature B of the distance is (1 - n n'
 - t t')/s at the distance s from an edge along t, (1 - n n')/s at a corner, 0 over a face. With m opposite to
@@ -153,7 +154,8 @@ def about_origin(y, nx, ny, nz):
 
 @inlined
 def add_arm(y, fx, fy, fz, G):
-    """Add to G the derivative of the moment of a constant force, whose point moves with a small twist.
+    """Add to G the derivative, with respect to a small twist, of the moment of a constant force whose point
+    of application moves with the twist.
 
     y : (3,) - the point [m]
     fx, fy, fz : float - components of the force [N]
@@ -175,8 +177,8 @@ def add_arm(y, fx, fy, fz, G):
 
 @inlined
 def add_turned(w, J):
-    """Add to J : (6, 6) the derivative, with respect to a small twist, of a wrench w that moves with the
-    twist.
+    """Add to J : (6, 6) the derivative, with respect to a small twist, of a wrench w that is constant in axes
+    that move with the twist.
 
     w : (6,) - moment about the origin [N m], and force [N], a tuple.
     """

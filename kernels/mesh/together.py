@@ -41,8 +41,8 @@ def add_to_room(x, y, z, first, room):
 
 @inlined
 def gather(meshes, row, reach, work):
-    """Collect the leaves of a surface's tree of boxes within a distance of the box work.room; return their
-    number, -1 if too many.
+    """Collect the leaves of a surface's tree of boxes that are within a distance of the box work.room, which
+    contains the vertices whose closest triangles are searched for; return their number, -1 if too many.
 
     meshes : Meshes - the surfaces of all meshes
     row : (N_TABLE,) int64 - the surface's row of Meshes.table

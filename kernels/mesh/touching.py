@@ -174,9 +174,8 @@ def forget(contacts, e, k, work):
 
 @inlined
 def clearance(meshes, target, x, y, z, reach, guess, work):
-    """Return (distance that a point may move before it touches a surface [m], closest triangle).
-
-    It is negative for a point inside the surface or nearer to it than reach.
+    """Return (distance that a point may move before it touches a surface [m], closest triangle). The distance
+    is negative for a point that is inside the surface, or nearer to it than `reach`.
 
     meshes : Meshes - the surfaces of all meshes
     target : int - index of the surface
@@ -216,8 +215,7 @@ def aside(around, x, y, z):
     """Return a lower bound of the distance of a point from touching a surface [m], from the box around it; 0
     or less = may touch.
 
-    around : (box, margin) - box of the surface, and how far outside it a vertex may touch [m], both as
-        `surroundings` returns them
+    around : (box, margin) - box of the surface : (6,), and how far outside it a vertex may touch [m]
     x, y, z : float - the point, in the axes of the surface [m]
     """
     return math.sqrt(box_gap(around[0], x, y, z)) - around[1]
@@ -240,12 +238,12 @@ def ask(meshes, R, p, leaf, around, guess, work):
 
     n is the number of selected vertices. clear [m] is a distance that each of the other vertices has to move,
     at least, before it comes into contact. reach [m^2] is the largest squared distance between a selected
-    vertex and the triangle that was closest to it when it was examined last. kept is the index in work of the
-    data of vertex 0, from `leaf`; guess is the argument.
+    vertex and the triangle that was closest to it when it was examined last. kept and guess are returned as
+    they were passed; the stored data of vertex i are at index kept + i of work.at, work.clear and work.guess.
 
     meshes : Meshes - the surfaces of all meshes
     R : (3, 3), p : (3,) - rotation and position of the vertices' surface in the axes of the other one [m]
-    leaf : (first, end, kept) - the leaf's first vertex, the vertex after its last, and kept
+    leaf : (first, end, kept) - the leaf's first vertex, the vertex after its last, and kept (see above)
     around : (box, margin) - box of the other surface, and how far outside it a vertex may touch [m]
     guess : int - triangle that is taken as the closest one for vertices that have not been examined yet
     work : MeshWork - asked, bound, at, guess and room are written
@@ -283,7 +281,8 @@ def touch_asked(meshes, contacts, e, k, target, asked, work):
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
     e, k : int - index e of the contact; k = 0: vertices of A in surface B, k = 1: of B in A
     target : int - index of the surface that is pressed
-    asked : (int, int, float, float, int) - the vertices, as `ask` returns them
+    asked : (n, kept, clear, reach, guess) - result of `ask`: the n vertices to be examined, and bounds of
+        distances
     work : MeshWork - results and working space of the mesh contacts, written
     """
     n, kept, clear, reach, guess = asked

@@ -21,8 +21,8 @@ SWITCH = 10.0
 
 @njit
 def asked_activation(muscles, m, excitation):
-    """Return the activation to which a constant excitation leads: from min_activation for excitation 0 to 1
-    for excitation 1.
+    """Return the activation that a constant excitation leads to in the end: from min_activation for
+    excitation 0 to 1 for excitation 1.
 
     muscles : Muscles or Generators - with min_activation; m : int - index; excitation : float [1].
     """
@@ -34,9 +34,9 @@ def asked_activation(muscles, m, excitation):
 def activations_of_step(muscles, m, excitation, activation, h):
     """Return (activation in the middle, activation at the end) of a time step with constant excitation.
 
-    With its rate frozen, the law is an exponential approach to the activation of `asked_activation`; the
-    midpoint rule is applied to that rate. The method is of second order, and never passes beyond that
-    activation, however long the step.
+    If the factor of (e - a) in the law were constant, the activation would approach its final value, that of
+    `asked_activation`, exponentially. The step follows this approach with the factor in its middle (midpoint
+    rule). The method is of second order, and never passes beyond the final value, however long the step.
 
     muscles : Muscles or Generators - with min_activation, activation_time and deactivation_time
     m : int - index of the muscle or generator

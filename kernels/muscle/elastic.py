@@ -1,7 +1,8 @@
 """Muscle with an elastic tendon; its only state is x, the fibre length along the tendon.
 
 The length of the tendon is that of the path minus x. Fibre and tendon bear the same force (damped
-equilibrium, Millard et al. 2013, J Biomech Eng 135:021005), which determines the speed u of the fibre:
+equilibrium, Millard et al. 2013, J Biomech Eng 135:021005), which determines the speed u of x, over the
+maximum contraction speed:
   r(u) = l' (a f_L f_V(l' u) + f_P) + beta u - f_T = 0,   dr/du >= beta > 0
 with activation a, cosine l' of the pennation, damping beta and the curves f of kernels/muscle/curves. The
 state x has no bounds, unlike the fibre's own length or the tendon's force: a fibre exists for every x.
@@ -80,10 +81,10 @@ def elastic_tendon(muscles, m, length, activation, fibre_along):
     """Return the tendon force of muscle m, the speed of its fibre, their derivatives, and a status.
 
     Seven values are returned: the force [N], never negative; dx/dt [m/s]; the derivative of the force with
-    respect to length [N/m] (with respect to x it is the opposite, with respect to activation 0); the
-    derivatives of dx/dt with respect to length and x [1/s], and to activation [m/s]; and OK, or NOT_CONVERGED
-    (only where an input is not a number, or fibre_damping is not positive). None depends on the speed of the
-    path.
+    respect to length [N/m] (that with respect to x is its negative, that with respect to activation is 0);
+    the derivatives of dx/dt with respect to length and x [1/s], and to activation [m/s]; and OK, or
+    NOT_CONVERGED (only where an input is not a number, or fibre_damping is not positive). None depends on the
+    speed of the path.
 
     muscles : Muscles - parameters of the muscle-tendon units
     m : int - index of the muscle

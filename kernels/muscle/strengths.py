@@ -32,9 +32,10 @@ def elastic_strength(muscles, m, length, speed):
     status).
 
     The state of its fibre need not be known. The passive force is that of static equilibrium at activation 0,
-    plus damping. The strength is the difference of the static forces at activation 1 and 0, times f_V. So for
-    a muscle at rest the force is exact at both activations, and linear between them, as recruitment needs it.
-    The speed of the path is taken as that of the fibre, as if the tendon kept its length during the frame.
+    plus damping. The strength is the difference of the static forces at activation 1 and 0, times the
+    force-velocity multiplier f_V. So for a muscle at rest the force is exact at both activations, and linear
+    between them, as recruitment needs it. The speed of the path is taken as that of the fibre, as if the
+    tendon kept its length during the frame.
 
     length, speed : float - length and speed of the path [m], [m/s], lengthening positive
     """

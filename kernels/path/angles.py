@@ -47,7 +47,7 @@ class AngleWork(NamedTuple):
     """Values, gradients, coupling vectors and statuses of all angles, and working space."""
 
     value: Annotated[np.ndarray, Floats("n_angle")]  # theta
-    gradient: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # d theta / d q along each dof
+    gradient: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # derivative of theta along each dof
     alone: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # u0: motion that changes this angle alone
     coupling: Annotated[np.ndarray, Floats("n_angle", "n_v")]  # C: dof speeds at theta-dot = 1
     status: Annotated[np.ndarray, Integers("n_angle")]  # OK, UNDETERMINED or LOCKED

@@ -1,14 +1,15 @@
 """Newton's method for a path over several surfaces: it makes every straight piece tangent to the geodesics at
 its ends.
 
-Each touched surface has four unknowns. The entry, where the path arrives on the surface, moves by alpha along
-the path and by beta sideways. The direction at the entry rotates by omega. The exit, where the path leaves,
-moves along the path by an alpha of its own. The Jacobi fields of the geodesic give the motion of the exit
-from beta and omega. The four residuals are the components of the straight pieces before and after the surface
-along the surface normal n and the binormal b = n x t, with the tangent t. The normal curvatures k_t, k_b and
-the geodesic torsion tau of the surface determine how this frame rotates: dn = (k_t alpha + tau beta) t + (tau
-alpha + k_b beta) b, db = -(dn . b) n - omega t. Scholz, Sherman, Stavness, Delp and Kecskemethy 2016,
-Multibody Syst Dyn 36, 195-219, sections 3 and 4.
+The wrapping surfaces of a path, in their order, are called stations. Each touched surface has four unknowns.
+The entry, where the path arrives on the surface, moves by alpha along the path and by beta sideways. The
+direction at the entry rotates by omega. The exit, where the path leaves, moves along the path by an alpha of
+its own. The Jacobi fields of the geodesic give the motion of the exit from beta and omega. The four residuals
+are the components of the straight pieces before and after the surface along the surface normal n and the
+binormal b = n x t, with the tangent t. The normal curvatures k_t, k_b and the geodesic torsion tau of the
+surface determine how this frame rotates: dn = (k_t alpha + tau beta) t + (tau alpha + k_b beta) b, db = -(dn
+. b) n - omega t. Scholz, Sherman, Stavness, Delp and Kecskemethy 2016, Multibody Syst Dyn 36, 195-219,
+sections 3 and 4.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ def refine(run, wraps, work):
     return whether that succeeded.
 
     run : WrapRun - the successive wrapping surfaces (stations) between two points of the path
-    wraps : WrapWork - touching and placement are read; ends (in the surface frames) and arc [m] are first
-        guess and result
+    wraps : WrapWork - touching and placement are read; ends (in the surface frames) and arc [m] contain the
+        first guess and, on return, the result
     work : ChainWork - frames, Jacobi fields and the linear system, written
     """
     surfaces, stations_surface, ends, arc = run.surfaces, run.surface, wraps.ends, wraps.arc
@@ -138,7 +139,7 @@ def assemble(surfaces, stations_surface, n, P, Q, work):
     Each equation is multiplied by the length of its straight piece.
 
     surfaces : Surfaces - the wrapping surfaces
-    stations_surface : (n_station,) int64 - number of the surface of each wrap station
+    stations_surface : (n_station,) int64 - index of the surface of each wrap station
     n : int - number of touched stations
     P : (3,) - start of the path in ground [m]
     Q : (3,) - end of the path in ground [m]
@@ -163,8 +164,8 @@ def assemble(surfaces, stations_surface, n, P, Q, work):
 
 @njit
 def piece(m, end, other, neighbour, size, work):
-    """Write the two equations by which the straight piece from one end of the m-th touched station to `other`
-    becomes tangent at that end.
+    """Write the two equations of a Newton step by which the straight piece from one end of the m-th touched
+    station to the point `other` becomes tangent to the geodesic at that end.
 
     m : int - index of the touched station
     end : int - end of the contact, 0 = entry, 1 = exit

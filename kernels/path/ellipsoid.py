@@ -115,8 +115,8 @@ def section_arc(size, angle, ends):
 
 @njit
 def tangents_of(size, t_p, t_q, work):
-    """Write the unit vectors of the tangents from P and to Q that are nearest to the directions t_p at entry
-    and t_q at exit into work[E_P] and work[E_Q].
+    """Write the unit vectors e (see the module) whose tangents from P and to Q are nearest to the directions
+    t_p at entry and t_q at exit into work[E_P] and work[E_Q].
 
     size : (3,) - half axes [m]; t_p, t_q : (3,) - directions in the ellipsoid's frame.
     """
@@ -204,11 +204,11 @@ def newton(size, s, work):
     """Find a path over the ellipsoid by Newton's method, from the tangents work[E_P], work[E_Q] and the arc s
     [m].
 
-    Returns the length of the arc [m], FAILED if none is found, and the Jacobi field y + d2 y' of the path at
-    Q over its length [1]. The unknowns are the rotations u, v of the first and the last tangent's direction,
-    and the change of the arc. y is that field at the end of the geodesic. Let d2 be the distance from Q to
-    its point of contact, o the vector from the end of the geodesic to that point, o_b its component across
-    the path, and w the angle between the tangents there. Then y u + d2 v = o_b and y' u - v = w.
+    Returns the length of the arc [m], FAILED if none is found, and the Jacobi field y + d2 y' at Q, divided
+    by the path's length [1]. The unknowns are the rotations u, v of the first and the last tangent's
+    direction, and the change of the arc. y (see the module) is taken at the end of the geodesic. With the
+    distance d2 from Q to its point of contact, the component o_b across the path of the vector from the
+    geodesic's end to that point, and the angle w between the tangents there, y u + d2 v = o_b, y' u - v = w.
     """
     p, q, e_p, e_q, x, t = work[P_S], work[Q_S], work[E_P], work[E_Q], work[X], work[T_X]
     mean = (size[0] + size[1] + size[2]) / 3.0
@@ -279,7 +279,7 @@ def middle(size, work):
 
 @njit
 def given(work):
-    """Return whether work[SIDE], the side on which the path passes the ellipsoid, is given (not zero)."""
+    """Return whether a side on which the path must pass the ellipsoid is given: work[SIDE] is not zero."""
     return work[SIDE, 0] != 0.0 or work[SIDE, 1] != 0.0 or work[SIDE, 2] != 0.0
 
 
@@ -293,8 +293,8 @@ def offset(p, q):
 
 @njit
 def alone(size, field, work):
-    """Return whether no other path need be searched for: the path found is near the plane section on the
-    given side, and by the field that `newton` returns clearly a minimum (clearly none on the long way round).
+    """Return whether the path found needs no comparison with others: it is near the plane section on the
+    given side, and `field`, returned by `newton`, shows clearly a minimum (clearly none the long way round).
     """
     longest, shortest = max(size[0], size[1], size[2]), min(size[0], size[1], size[2])
     doubt = min(1.0, DOUBT * (longest / shortest - 1.0))  # none on a sphere
@@ -310,8 +310,8 @@ def alone(size, field, work):
 
 @njit
 def rank_of(size, s, work):
-    """Return a number by which paths are compared [m], the smaller the better: the length of the path found,
-    of which s lies on the surface; a much larger number if the path is not on the given side.
+    """Return the length of the path found [m], of which s lies on the surface; a much larger number if the
+    path is not on the given side. The path with the smallest number is chosen.
     """
     _, towards = middle(size, work)
     if given(work) and towards <= 0.0:

@@ -81,7 +81,7 @@ def flow(kind, size, x, t, s, x_out, t_out):
 @njit
 def flow_sphere(radius, x, t, s, x_out, t_out):
     """Follow a great circle of a sphere from x along t for the length s; return the Jacobi fields (a, a', r,
-    r') as `flow` does.
+    r') at its end: a for a sideways shift of the start, r for a rotation of the direction there.
 
     radius : float - radius of the sphere [m]
     x : (3,) - starting point on the surface [m]
@@ -101,7 +101,7 @@ def flow_sphere(radius, x, t, s, x_out, t_out):
 @njit
 def flow_cylinder(radius, x, t, s, x_out, t_out):
     """Follow a helix of a cylinder about z from x along t for the length s; return the Jacobi fields (a, a',
-    r, r') as `flow` does.
+    r, r') at its end: a for a sideways shift of the start, r for a rotation of the direction there.
 
     radius : float - radius of the cylinder [m]
     x : (3,) - starting point on the surface [m]

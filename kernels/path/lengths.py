@@ -1,11 +1,12 @@
 """Constraints on the lengths of muscle or ligament paths over surfaces: Phi = L(q) - target, with the length
 L.
 
-Value and row are those of kernels/path/muscle_path: L, and g = dL/dq along the tangent of q. For paths over
-surfaces, no closed form of the derivative of g is known. It is computed by central differences of g of the
-fourth order: along single dofs for the curvature, and along the motion for d2L/dt2. For paths that bend over
-a radius of 5 mm, truncation and rounding errors are 1e-8 of that derivative. Where a path lifts off a
-surface, g is continuous, but its derivative jumps.
+L and its gradient g = dL/dq, with one entry for each dof, are those of kernels/path/muscle_path. For the
+derivative of g, the second derivative of L, no closed form is known for paths over surfaces. It is computed
+by central differences of g of the fourth order: by steps of one dof after another for the matrix d2L/dq2, and
+by steps along the present motion for d2L/dt2. For paths that bend over a radius of 5 mm, truncation and
+rounding errors are 1e-8 of that derivative. Where a path lifts off a surface, g is continuous, but its
+derivative jumps.
 """
 
 from __future__ import annotations

@@ -3,14 +3,15 @@
 A path is the shortest line through its points and over its surfaces, in their order, so it consists of
 straight pieces and of geodesics, each of which lies on one body. When the bodies move, only changes of the
 straight pieces count: as the path is the shortest, a shift of the contact points along a surface or a change
-of a geodesic does not change its length to first order. A piece with the unit direction e from body A to body
-B pulls them with e and -e along one line; each dof between them changes its length by twist . (r x e, e), r
-being a point of the piece.
+of a geodesic does not change its length to first order. A piece from body A to body B with the unit direction
+e pulls A along e and B along -e. A dof that moves B alone, with the twist t (angular, linear velocity) per
+unit speed, lengthens it by t . (r x e, e), r being a point of the piece; one that moves A alone shortens it
+by that.
 
-The coordinate of a moving point changes the length, too. By the principle of virtual work, that coordinate
-then has a generalized force; without it, as in OpenSim of 2010, the muscle does spurious work (Sherman, Seth,
-Delp 2010, assumption 1; OpenSim 4.6 has it). `gradients` and `add_forces` leave it out with moving_work = 0,
-for comparison only.
+A coordinate that moves a path point within its body changes the length, too. By the principle of virtual
+work, it then has a generalized force; without it, as in OpenSim of 2010, the muscle does spurious work
+(Sherman, Seth, Delp 2010, assumption 1; OpenSim 4.6 has it). `gradients` and `add_forces` leave it out if
+their argument moving_work is 0, for comparison only.
 """
 
 from __future__ import annotations
@@ -41,13 +42,12 @@ SHORTEST = 1e-9
 class PathWork(NamedTuple):
     """Straight pieces, lengths and gradients of all muscle paths, and working space.
 
-    The rows of a muscle's pieces begin at the row of its first station (path point or wrapping surface).
-    """
+    The rows of a muscle's pieces begin at the row of its first station (path point or wrapping surface)."""
 
     point: Annotated[np.ndarray, Floats("n_station", 3)]  # points in ground [m]
     # d point / d its coordinate within the body, in ground
     slip: Annotated[np.ndarray, Floats("n_station", 3)]
-    # of each piece: (r x e, e) about the reference point
+    # of each piece: (r x e, e) about the origin of body 0
     wrench: Annotated[np.ndarray, Floats("n_station", 6)]
     bodies: Annotated[np.ndarray, Integers("n_station", 2)]  # bodies at the start and end of each piece
     ends: Annotated[np.ndarray, Integers("n_station", 2)]  # stations there
@@ -62,7 +62,8 @@ class PathWork(NamedTuple):
 
 
 def wraps_in_closed_form(stations: Stations, surfaces: Surfaces) -> bool:
-    """Return whether every path touches at most one sphere or cylinder between two of its permanent points.
+    """Return whether every path can touch only one sphere or cylinder between two of its unconditional
+    points.
 
     If so, no path needs an iterative solution.
     """
@@ -149,8 +150,8 @@ def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
 
     A surface that the path may meet between any two of its points has a wrap station between each two. If the
     conditional point between two such stations is not active, both stations lie between the same two points;
-    the surface is then used once. A surface that contains an end point is left out if its station has the
-    flag YIELDS; then work.inside is 1.
+    the surface is then used once. A surface that contains one of the points is left out if its station has
+    the flag YIELDS; work.inside is then 1.
 
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     surfaces : Surfaces - the wrapping surfaces
@@ -180,8 +181,8 @@ def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
 
 @njit
 def choose(stations, surfaces, m, i, first_wrap, P, Q, work):
-    """Return the number of the surface over which a wrap station leads the path between two points; -1 = the
-    station is left out.
+    """Return the index of the surface over which a wrap station leads the path between two points; -1 = none,
+    as its surface contains a point, is used already or need not be passed.
 
     stations : Stations - path points and wrapping surfaces (stations) of all paths
     surfaces : Surfaces - the wrapping surfaces
@@ -337,7 +338,7 @@ def piece_gradient(tree, pose, body_a, body_b, w, row):
     tree : Tree - the joint tree
     pose : Pose - positions and orientations of all bodies in ground
     body_a, body_b : int - indices of the bodies at start and end, -1 = ground
-    w : (6,) - wrench (r x e, e) of the piece about the reference point
+    w : (6,) - wrench (r x e, e) of the piece about the origin of body 0
     row : (n_v,) - derivative of the length, added to
     """
     a = tree.last_dof[body_a] if body_a >= 0 else -1
@@ -362,7 +363,7 @@ def add_forces(stations, m, tension, moving_work, work, wrench, tau):
     moving_work : int - 1 = with the forces on the coordinates by which path points move within their bodies,
         0 = without
     work : PathWork - pieces of the path
-    wrench : (n_body, 6) - moment about the reference point and force on every body that the path touches
+    wrench : (n_body, 6) - moment about the origin of body 0 and force on every body that the path touches
     tau : (n_v,) - forces on the coordinates by which path points move, which act on no body
     """
     for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):

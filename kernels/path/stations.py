@@ -34,7 +34,7 @@ class Stations(NamedTuple):
     range: np.ndarray  # (n_station, 2) - a conditional point is there while range[0] <= q <= range[1]
     function: np.ndarray  # (n_station, 3) int64 - of that coordinate: x, y, z of a moving point [m]
     surface: np.ndarray  # (n_station,) int64 - of a wrap, -1 otherwise
-    side: np.ndarray  # (n_station, 3) - of a wrap: unit, in surface axes; zeros = the shortest way
+    side: np.ndarray  # (n_station, 3) - of a wrap: direction of passing; zeros = shortest way
     manner: np.ndarray  # (n_station,) int64 - of a wrap: bits YIELDS, PASSING
 
 

@@ -31,14 +31,14 @@ class Surfaces(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Positions and axes of the wrapping surfaces in ground, as `place` writes them."""
+    """Positions and axes of the wrapping surfaces in ground, in one pose of the bodies."""
 
     position: Annotated[np.ndarray, Floats("n_surface", 3)]  # [m]
     rotation: Annotated[np.ndarray, Floats("n_surface", 3, 3)]  # axes as columns
 
 
 def new_placement(n_surface: int) -> Placement:
-    """Allocate a Placement: positions and axes of the surfaces in ground, as `place` writes them."""
+    """Allocate a Placement: positions and axes of the surfaces in ground."""
     return allocate(Placement, n_surface=n_surface)
 
 
@@ -81,8 +81,8 @@ def turn_out_of_surface(placement, k, y, x_out):
 
 @njit
 def clearance(kind, size, x):
-    """Return approximately the distance of a point from a surface over the size of the surface [1]; negative
-    inside.
+    """Return approximately the distance of a point from a surface, divided by the size of the surface [1];
+    negative inside.
 
     kind : int - SPHERE, CYLINDER or ELLIPSOID
     size : (3,) - radii or half axes [m]

@@ -99,10 +99,11 @@ def lies_inside(surfaces, k, X, work):
 
 @njit
 def wrap_station(surfaces, k, side, i, P, Q, work, chain):
-    """Find the shortest path from P to Q over one surface; return (status, change of its ends of contact).
+    """Find the shortest path from P to Q over one surface; return (status, change of the points of entry and
+    exit).
 
-    The change is the largest shift of an entry or exit coordinate since the last call, over the size of the
-    surface [1]; 1 where contact begins or ends.
+    The change is the largest shift of a coordinate of these points since the last call, divided by the size
+    of the surface [1]; 1 if contact begins or ends.
 
     surfaces : Surfaces - the wrapping surfaces
     k : int - index of the surface, -1 = none

@@ -57,7 +57,7 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
     surface, lies inside a surface; that surface is then left out.
 
     surfaces : Surfaces - the wrapping surfaces
-    stations_surface : (n_station,) int64 - number of the surface of each wrap station
+    stations_surface : (n_station,) int64 - index of the surface of each wrap station
     side : (n_station, 3) - vectors in the surfaces' axes that point to the side on which the path passes;
       zeros = the shorter way
     first : int - first station of the run
@@ -81,7 +81,8 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
 
 @njit
 def wrap_several(run, work, chain):
-    """Find the shortest path over more than one wrapping surface, as wrap_run does; return its status.
+    """Find the shortest path over more than one wrapping surface; return OK, POINT_INSIDE or NOT_CONVERGED
+    (see wrap_run).
 
     run : WrapRun - the successive wrapping surfaces (wrap stations) between two points
     work : WrapWork - results of every wrap station, and working space, written
@@ -224,8 +225,8 @@ def write_ends(stations_surface, first, last, work):
 
 @njit
 def others_free(run, work):
-    """Return whether the path just found is clear of all surfaces that it does not touch; if it is not, the
-    search has to go on.
+    """Return whether the path just found runs through none of the surfaces that it does not touch; otherwise
+    the caller searches on.
     """
     for i in range(run.first, run.last):
         if work.touching[i] == 0:
@@ -241,8 +242,8 @@ def sweep(run, backwards, work):
     """Find the path over each surface of a run once, between its neighbours; return (status, change,
     changed).
 
-    status is the worst one, change the largest shift of an entry or exit, over the size of the surface [1],
-    and changed whether contact with any surface began or ended.
+    status is the worst one, change the largest shift of a point of entry or exit, divided by the size of its
+    surface [1], and changed whether contact with any surface began or ended.
 
     run : WrapRun - the successive wrapping surfaces (wrap stations) between two points
     backwards : bool - whether the sweep begins at the last station, not at the first one

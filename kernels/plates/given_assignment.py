@@ -1,9 +1,9 @@
 """Wrenches on bodies where the user states which part of each force plate's wrench acts on which body.
 
-It stands in place of kernels/plates/plate_assignment, which finds the feet on the plates, and of the matching
-functions of kernels/plates/plate_errors; the stated parts may be fractions. The wrench on a body is the sum
-of its parts of the plates' wrenches, and the variance of its noise is the sum of the plates' variances times
-the squared parts.
+These functions take the place of those of kernels/plates/plate_assignment, which find the feet on the plates,
+and of kernels/plates/plate_errors, which publish the results for two feet. The stated parts may be fractions.
+The wrench on a body is the sum of its parts of the plates' wrenches, and the variance of its noise is the sum
+of the plates' variances times the squared parts.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def given_wrenches(loaded, share, force, moment, force_out, moment_out, status_o
 
 @njit
 def tell_given(status, share, force, body_force, off, errors, told):
-    """Write the results to be published: status of the plates, their parts on the bodies, and standard
-    deviations of the wrenches.
+    """Write the results to be published into told: status of the plates, the part of each plate's wrench on
+    each body, and standard deviations of the wrenches.
 
     status : (n_plate,) int64 - status bits of the plates
     share : (n_plate, n_body) - part of each plate's wrench on each body [1]

@@ -39,27 +39,27 @@ UNMEASURED = 32
 class AssignmentRules(NamedTuple):
     """Limits (distances, speeds, frames) of the plate assignment; `new_rules` gives their defaults."""
 
-    reach: float  # distance from a foot's line within which the foot takes a plate [m]
-    keep: float  # the same within which it keeps one [m]
-    nearer: float  # by how much another foot has to be nearer to take over [m]
-    patience: int  # for how many successive frames
-    low: float  # height of a point above the plate up to which it may touch [m]
-    slip: float  # relative speed up to which two points stand on the same ground [m/s]
+    reach: float  # largest distance of the centre of pressure from the line of a foot on the plate [m]
+    keep: float  # the same for the foot that was on the plate in the frame before [m]
+    nearer: float  # another foot takes over when it is nearer by at least this distance [m] ...
+    patience: int  # ... for this number of successive frames
+    low: float  # greatest height above the plate of a point of a foot that may touch it [m]
+    slip: float  # greatest relative speed of two points that stand on the same ground [m/s]
     moment: float  # error of a plate's moments; over the force it is that of the centre of pressure [N m]
-    edge: float  # a centre of pressure lies so far beyond the edge, or a foot so far inside, to be there [m]
-    stray: float  # distance from every foot beyond which pressure does not tell which is nearer [m]
+    edge: float  # distance from a plate's edges at which a point is surely outside or inside [m]
+    stray: float  # centres of pressure farther from every foot show that the plate is misplaced [m]
 
 
 class PlateAssignment(NamedTuple):
-    """State of the plate assignment from frame to frame, for n_plate plates and n_foot feet."""
+    """Foot on each of n_plate plates, and positions and speeds of n_foot feet, kept from frame to frame."""
 
-    bearer: Annotated[np.ndarray, Integers("n_plate", fill=-1)]  # the foot that has the plate; -1 = none
-    rival: Annotated[np.ndarray, Integers("n_plate")]  # successive frames in which another was nearer
-    # the feet of the frame before [m]; NaN before the first
+    bearer: Annotated[np.ndarray, Integers("n_plate", fill=-1)]  # foot assigned to the plate; -1 = none
+    rival: Annotated[np.ndarray, Integers("n_plate")]  # successive frames with another foot nearer
+    # heel and tip of the toes in the frame before [m]; NaN before the first frame
     former: Annotated[np.ndarray, Floats("n_foot", 2, 3, fill=math.nan)]
     # velocities of heel and toes [m/s]; NaN = not known
     speed: Annotated[np.ndarray, Floats("n_foot", 2, 3, fill=math.nan)]
-    # of one centre of pressure from each foot's line [m]
+    # distance of the present plate's centre of pressure from the line of each foot [m]
     distance: Annotated[np.ndarray, Floats("n_foot", fill=math.inf)]
 
 
@@ -74,13 +74,13 @@ def new_rules() -> AssignmentRules:
 
 
 def new_plate_assignment(n_plate: int, n_foot: int) -> PlateAssignment:
-    """Allocate the PlateAssignment before the first frame."""
+    """Return the state of the plate assignment before the first frame, without a foot on any plate."""
     return allocate(PlateAssignment, n_plate=n_plate, n_foot=n_foot)
 
 
 @njit
 def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out, status_out):
-    """Decide for one frame which foot stands on which plate: write the share of each foot in each plate.
+    """Decide for one frame which foot stands on which plate, and so on which foot the plate's wrench acts.
 
     plates : Plates - n_plate of them
     force : (n_plate, 3) - forces of the plates on the person [N]
@@ -90,7 +90,7 @@ def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out
     dt : float - time since the frame before [s]; not positive where there was none
     rules : AssignmentRules - limits of the plate assignment
     state : PlateAssignment - state of plates and feet, kept from frame to frame, written
-    share_out : (n_plate, n_foot) int64 - NONE, BEARS = the whole plate, UNSURE = any part of it, or none
+    share_out : (n_plate, n_foot) int64 - BEARS = the plate's wrench acts on it, NONE = not, UNSURE = maybe
     status_out : (n_plate,) int64 - bits: OFF_PLATE: the centre of pressure is outside the edges; FAR: it is
         far from every foot; TWO_FEET: two feet are on the plate; CHANGED: another foot took over; UNSEEN: an
         occluded foot may be on it; UNMEASURED: it has no wrench; 0 = in order or empty
@@ -141,7 +141,7 @@ def doubt_idle_feet(plates, p, feet, rules, share_out):
     p : int - index of the plate
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules - limits of the plate assignment
-    share_out : (n_plate, n_foot) int64 - as in assign_feet; row p is written
+    share_out : (n_plate, n_foot) int64 - NONE, BEARS or UNSURE for each plate and foot; row p is written
     """
     for f in range(feet.shape[0]):
         idle = True
@@ -160,7 +160,7 @@ def foot_wrenches(share, force, moment, force_out, moment_out):
     """Write the wrench on each foot, the sum over the plates on which it stands (BEARS), with the moment
     about the ground origin.
 
-    share : (n_plate, n_foot) int64 - as assign_feet writes it
+    share : (n_plate, n_foot) int64 - NONE, BEARS or UNSURE for each plate and foot, by assign_feet
     force, moment : (n_plate, 3) - wrenches of the plates [N], [N m]
     force_out, moment_out : (n_foot, 3) - written [N], [N m]; NaN for a foot that is UNSURE on a plate
     Returns the number of feet with NaN.
@@ -195,7 +195,7 @@ def find_speeds(feet, dt, state):
 
 @njit
 def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
-    """Decide which foot stands on a loaded plate; return the plate's status bits (as in assign_feet).
+    """Decide which foot stands on a loaded plate; return its status bits, OFF_PLATE to UNSEEN, or 0.
 
     plates : Plates - positions of the force plates in ground
     p : int - index of the plate
@@ -204,7 +204,7 @@ def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : AssignmentRules - limits of the plate assignment
     state : PlateAssignment - state of plates and feet, kept from frame to frame, written
-    share_out : (n_foot,) int64 - as in assign_feet, written
+    share_out : (n_foot,) int64 - NONE before; BEARS or UNSURE is written for feet on the plate
     """
     n_foot = feet.shape[0]
     status = OFF_PLATE if beyond_edge(plates, p, centre) > rules.edge else 0
@@ -243,14 +243,14 @@ def pressing_force(plates, p, force):
 
 @njit
 def choose(p, nearest, blur, rules, state):
-    """Return the foot on plate p by the distances from the centre of pressure, -1 = none; in doubt the foot
-    that was on it before.
+    """Return the foot on plate p by its distance from the centre of pressure, -1 = none or not certain; the
+    foot that was on the plate before stays until another is clearly nearer.
 
     p : int - index of the plate
     nearest : int - the nearest foot, -1 = none is visible
     blur : float - error of the centre of pressure [m]
     rules : AssignmentRules - limits of the plate assignment
-    state : PlateAssignment - distance, bearer and rival are read, rival is written
+    state : PlateAssignment - its distance, bearer and rival are read, rival is written
     """
     old = state.bearer[p]
     if nearest < 0:

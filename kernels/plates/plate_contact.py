@@ -33,15 +33,15 @@ class Plates(NamedTuple):
 
 
 class Tare(NamedTuple):
-    """Wrenches that n_plate force plates measure while they are empty, with the sums from which they follow;
-    made by new_tare.
+    """Baselines of n_plate force plates, the wrenches that they measure while they are empty, and the sums of
+    samples from which the next ones are computed; made by new_tare.
     """
 
-    # sum of force and moment since the last settling [N, N m]
+    # sum of the samples of force and moment since the last call of settle_tare [N, N m]
     total: Annotated[np.ndarray, Floats("n_plate", 6)]
-    extent: np.ndarray  # (n_plate, 2) - least and greatest normal force among these [N]
-    n_sample: Annotated[np.ndarray, Integers("n_plate")]  # how many samples that are
-    baseline: Annotated[np.ndarray, Floats("n_plate", 6)]  # force and moment to be taken off [N, N m]
+    extent: np.ndarray  # (n_plate, 2) - least and greatest normal force of these samples [N]
+    n_sample: Annotated[np.ndarray, Integers("n_plate")]  # number of these samples
+    baseline: Annotated[np.ndarray, Floats("n_plate", 6)]  # force and moment to subtract [N, N m]
 
 
 def new_tare(n_plate: int) -> Tare:

@@ -31,17 +31,17 @@ class PlateErrors(NamedTuple):
     """
 
     least: np.ndarray  # (n_plate, 6, 6) - stated covariance, which is added
-    covariance: np.ndarray  # (n_plate, 6, 6) - of the noise
-    learnt: Annotated[np.ndarray, Floats("n_plate", 6, 6)]  # estimated from differences
+    covariance: np.ndarray  # (n_plate, 6, 6) - of the noise: the estimated and the stated one together
+    learnt: Annotated[np.ndarray, Floats("n_plate", 6, 6)]  # covariance estimated from second differences
     last: Annotated[np.ndarray, Floats("n_plate", 6)]  # wrench of the last empty frame
-    before: Annotated[np.ndarray, Floats("n_plate", 6)]  # and of the one before it
-    n_row: Annotated[np.ndarray, Integers("n_plate")]  # empty frames in a row
-    n_learnt: Annotated[np.ndarray, Integers("n_plate")]  # differences so far
+    before: Annotated[np.ndarray, Floats("n_plate", 6)]  # wrench of the empty frame before that
+    n_row: Annotated[np.ndarray, Integers("n_plate")]  # number of successive empty frames
+    n_learnt: Annotated[np.ndarray, Integers("n_plate")]  # number of differences so far
 
 
 class ToldPlates(NamedTuple):
-    """Published results of force plates: their status, their shares on feet or bodies, and standard
-    deviations of wrenches.
+    """Published results of force plates: status of each plate, the part of its wrench on each foot or body,
+    and standard deviations of the wrenches of plates and of feet or bodies.
     """
 
     status: Annotated[np.ndarray, Floats("n_plate")]
@@ -97,8 +97,8 @@ def learn_plate_errors(loaded, moment, force, errors):
 
 @njit
 def tell_plates(status, share, force, foot_force, off, errors, told):
-    """Write the results to be published: status of the plates, their shares on the feet, and standard
-    deviations of the wrenches.
+    """Write the results to be published into told: status of the plates, the part of each plate's wrench on
+    each foot (0 or 1), and standard deviations of the wrenches.
 
     status : (n_plate,) int64 - status bits of the plates
     share : (n_plate, 2) int64 - 1 = the plate's whole wrench acts on the foot

@@ -5,4 +5,4 @@ compiler.
 GREATEST = 1e6
 """Largest force [N] or moment [N m] that is accepted; squares and sums of smaller ones stay finite."""
 THRESHOLD = 20.0
-"""Least normal force of a contact [N]: a plate with all components of its force below it is empty."""
+"""Smallest normal force that counts as contact [N]; a force with all components below it is taken as none."""

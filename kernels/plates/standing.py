@@ -20,7 +20,7 @@ def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out)
 
     plates : Plates - positions of n_plate plates in ground
     loaded : (n_plate,) int64 - LOADED, EMPTY or NOT_MEASURED (kernels.plates.plate_contact.contacts)
-    share : (n_plate, n_foot) int64 - as written by kernels.plates.plate_assignment.assign_feet
+    share : (n_plate, n_foot) int64 - by plate_assignment.assign_feet; 0 = the foot is not on the plate
     feet, former : (n_foot, 2, 3) - heel and tip of the toes now and in the frame before [m]; NaN = occluded
     dt : float - time between the two frames [s]; not positive where there was no frame before
     floor : float - height of the floor [m]

@@ -28,7 +28,7 @@ class Butterworth(NamedTuple):
     settling.
     """
 
-    w: float  # prewarped [rad/s]
+    w: float  # angular frequency of the cut-off, prewarped [rad/s]
     damping: np.ndarray  # (n_section,) - zeta of each section
     longest_gap: float  # steps longer than this start anew [s]
     settling: float  # time after a start until the stated delay holds [s]

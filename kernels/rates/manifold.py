@@ -78,8 +78,8 @@ def at_rest(q, q_out, v_out, v_dot_out):
 
 @entry
 def reflect(manifold, centre, q, step, q_out):
-    """Write the mirror image of a pose q about the pose `centre`: the same tangent step as from q to centre,
-    once more.
+    """Write the pose that lies as far beyond the pose `centre` as the pose q lies before it: q, reflected at
+    centre by tangent steps.
 
     manifold : Manifold - the part of a joint tree that determines tangent steps of coordinates
     centre, q : (n_q,) - two poses
@@ -93,7 +93,7 @@ def reflect(manifold, centre, q, step, q_out):
 @njit
 def to_child_frames(manifold, step, v, v_dot):
     """Convert the time derivatives of a tangent step into generalized speeds and accelerations at its end, in
-    place.
+    place; those of rotations are in the axes of the rotated body (the child).
 
     step : (n_v,) - the tangent step
     v, v_dot : (n_v,) - first and second time derivative of the step, replaced by speeds and accelerations

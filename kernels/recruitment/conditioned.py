@@ -4,10 +4,11 @@ are tiny.
 The rows are made orthonormal, and activations are counted in units of the largest activation s that is
 expected. Otherwise little would remain of rows that nearly repeat others, too little for the factor of a
 step; and with activations far below 1, first and second derivatives of the criterion would be smaller than
-any tolerance. With C = L Q, Q Q' = 1, and x = s z, the problem is min sum weight z^p subject to s Q z = L^-1
-d, 0 <= z <= most / s. The multipliers of x follow from those of z: those of rows by s^p L'^-1, those of
-bounds by s^(p-1). This costs the square of the number of rows times the number of elements, so that it is
-tried last.
+any tolerance. The rows C x = d state that the activations x balance the load d, with the forces C of the
+elements at full activation. With C = L Q, Q Q' = 1, and x = s z, the problem is min sum weight z^p subject to
+s Q z = L^-1 d, 0 <= z <= most / s. The multipliers of x follow from those of z: those of rows by s^p L'^-1,
+those of bounds by s^(p-1). This costs the square of the number of rows times the number of elements, so that
+it is tried last.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from kernels.algebra.linear import inner_product
 from kernels.compiler.jit import njit
 
 REPEATED = 1e-10
-"""Part of a row below which what remains beside other rows is a rounding error, not a demand [1]."""
+"""Fraction of a row that must remain after its components along earlier rows are subtracted; with less, what
+remains is a rounding error, and the row depends on the others [1]."""
 LEAST = 1e-9
 """Least activation that counts as the size of a solution [1]."""
 
@@ -61,10 +63,11 @@ def product(a, j, k):
 
 @njit
 def size_of(problem, options, work):
-    """Return the unit of the activations: the largest one of the least-squares solution of the rows, at most
-    1.
+    """Return the unit s of the activations, which is itself an activation [1]: the largest one in the
+    least-squares solution of the rows, but at most 1.
 
-    It is called after square_rows. It is 1 for min/max, and if that largest activation is not above LEAST.
+    It is called after square_rows, which makes the rows orthonormal. It is 1 for min/max, and if that largest
+    activation is not above LEAST.
 
     problem : Recruitment - muscles and other elements, and the load (demand) that they bear
     options : RecruitmentOptions - the criterion and tolerances

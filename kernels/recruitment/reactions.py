@@ -21,7 +21,8 @@ def reaction_rows(elements, which, target, pose, work, rows_out):
 
     elements : Elements - the elements of the model
     which : (n_reaction,) int64 - indices of the elements
-    target : (n_element,) - target lengths of the elements [m]
+    target : (n_element,) - target lengths of the elements [m], for their deviations, which are written into
+        work; the forces do not depend on them
     pose : Pose - positions and orientations of all bodies in ground
     work : ElementWork - end points, gaps and path motions, written
     rows_out : (n_reaction, n_v) - generalized forces of a unit force along each element [1, m], written

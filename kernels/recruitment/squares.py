@@ -19,12 +19,12 @@ from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED
 from kernels.recruitment.step import DEPENDENT
 
 N_STEP, N_SEARCH = 30, 30
-"""Largest number of steps, and of places looked at along one."""
+"""Largest number of steps, and of trial points along one step."""
 FLAT = 1e-3
 """Slope at which the search along a step ends, in parts of the slope at its start [1]."""
 HELD = 1e-6
-"""Curvature of elements at a bound, in parts of what it is otherwise, on each row by itself: so rows whose
-elements are all at bounds keep some curvature [1]."""
+"""Curvature that elements at a bound contribute to their rows, as a fraction of their contribution away from
+bounds: so rows whose elements are all at bounds keep some curvature [1]."""
 
 
 @njit

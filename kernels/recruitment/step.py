@@ -27,7 +27,8 @@ FLAT, FOLLOWED, SHORTER, N_SHORTER = 3, 5.0, 0.6, 40
 """Power above which a step must follow the slopes of the criterion: it may miss them by FOLLOWED times mu, or
 times their present residual; otherwise it is shortened by SHORTER, at most N_SHORTER times."""
 DEPENDENT = 1e-13
-"""A row is left out where less than this part of it remains beside other rows [1]."""
+"""Fraction of a row that must remain after its components along other rows are subtracted; with less, the row
+is left out as dependent [1]."""
 
 
 @njit
@@ -76,7 +77,7 @@ def direction(options, kappa, unbalanced, state, work):
     largest activation, 0 unless min/max.
 
     options : RecruitmentOptions - the criterion and tolerances
-    kappa : float - divisor of the term of rank one for min/max, as `factorise` returns it
+    kappa : float - divisor of the term of rank one for min/max, computed by `factorise` for the same state
     unbalanced : float - 1 minus the sum of the multipliers `upper`, for min/max
     state : RecruitmentState - activations and multipliers
     work : RecruitmentWork - the steps and rhs are written
@@ -117,8 +118,8 @@ def direction(options, kappa, unbalanced, state, work):
 
 @njit
 def step_lengths(dpeak, state, work):
-    """Return (fraction for activations, fraction for multipliers) of a step at which the first bound is
-    reached; at most 1.
+    """Return the fraction of the step after which the first activation reaches a bound, and that after which
+    the first multiplier becomes zero; both at most 1.
 
     dpeak : float - step of the largest activation, for min/max
     state : RecruitmentState - activations and multipliers
@@ -223,8 +224,9 @@ def advance(options, mu, dpeak, state, work):
 
 @njit
 def overshot(options, part, state, work):
-    """Return the largest product of activation and error of the linearly predicted derivative of the
-    criterion, after a part of the step.
+    """Return how far the criterion's derivatives, after a part of the step, differ from their linear
+    prediction: the largest difference over all elements, each multiplied by the activation that the element
+    then has.
 
     options : RecruitmentOptions - the criterion and tolerances
     part : float - part of the step [1]

@@ -131,7 +131,7 @@ def spread(couplers, coupler_work, L, own):
 
 @njit
 def spread_active(couplers, coupler_work, L, own):
-    """Compute own.Y of the acting constraint rows as `spread` does, and factorise Y Y' in own.rows.kernel.
+    """Compute own.Y = G L'^-1 of the acting constraint rows G, and factorise Y Y' in own.rows.kernel.
 
     couplers : Couplers - coordinates that are functions of others
     coupler_work : CouplerWork - slopes of the couplers at this state
@@ -144,7 +144,7 @@ def spread_active(couplers, coupler_work, L, own):
 
 @njit
 def choose_rows(couplers, coupler_work, L, own):
-    """Choose the constraint rows that do not depend on earlier ones (own.active), and do as spread_active.
+    """Choose the rows that do not depend on earlier ones (own.active); compute Y and the factor of Y Y'.
 
     couplers : Couplers - coordinates that are functions of others
     coupler_work : CouplerWork - slopes of the couplers at this state
@@ -286,7 +286,7 @@ def press(holds, pose, own):
 
 @inlined
 def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
-    """Reduce constraint rows and their derivatives to the independent coordinates (as in reduce_slopes).
+    """Express constraint rows and their derivatives in the independent coordinates, without followers.
 
     holds : Holds - None where the simulation has no constraints
     couplers : Couplers - coordinates that are functions of others

@@ -25,8 +25,9 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 
 
 class Inner(NamedTuple):
-    """Inner states of all muscles in a step: first all activations, then all fibre lengths (n_state = 2
-    n_pull).
+    """Inner states of muscles in a step: first all activations, then all fibre lengths. n_state is 2 n_pull,
+    where n_pull is the number of muscles and ligaments; entries of ligaments, and fibre lengths with a rigid
+    tendon, do not change.
     """
 
     # at the start of the step: the state between steps [1], [m]
@@ -36,7 +37,7 @@ class Inner(NamedTuple):
     past: Annotated[np.ndarray, Floats("n_state")]
     u: Annotated[np.ndarray, Floats(MAX_STAGES, "n_state")]
     given: Annotated[np.ndarray, Floats("n_pull")]  # dL/dt by prescribed coordinates alone [m/s]
-    push: Annotated[np.ndarray, Floats("n_v")]  # generalized forces of the inner states in a stage
+    push: Annotated[np.ndarray, Floats("n_v")]  # generalized forces by the inner states of a stage
 
 
 def new_inner(n_pull: int, n_v: int) -> Inner:
@@ -82,7 +83,8 @@ def reduce_gradients(couplers, coupler_work, v, inner, pulls):
 
 @njit
 def fold_fibres(inner, pulls, shift, tau_q):
-    """Add to tau_q how the muscle forces change with q because fibre lengths follow within a stage.
+    """Add to tau_q the change of the muscle forces with q that arises because fibre lengths follow the path
+    lengths within a stage.
 
     inner : Inner - None where there are no muscles
     pulls : PathForceWork - its slope and gradient are read
@@ -104,8 +106,8 @@ def fold_fibres(inner, pulls, shift, tau_q):
 
 @njit
 def push_stage(inner, pulls, i, shift, onset):
-    """Compute the generalized forces of the muscles' inner states in stage i, and inner.u[i] without the
-    effect of the motion.
+    """Compute inner.u[i], the inner states' part of stage i, without the effect of the displacements u_q of
+    this stage, which `follow_stage` adds; and inner.push, the generalized forces that result from it.
 
     inner : Inner - its push and u[i] are written; None where there are no muscles
     pulls : PathForceWork - its slope and gradient are read
@@ -201,8 +203,8 @@ def keep_inner(inner):
 
 @inlined
 def pushes(inner):
-    """Return inner.push, the generalized forces of the muscles' inner states on a stage; None without
-    muscles.
+    """Return inner.push, the generalized forces that the muscles' inner states add to the equations of a
+    stage; None without muscles.
     """
     if inner is None:
         return None

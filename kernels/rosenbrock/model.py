@@ -65,12 +65,10 @@ class Simulation(NamedTuple):
 
     system: System
     forces: ForceElements
-    constant: (
-        int  # 1 = inertia and gravity pull on the coordinates in the same way everywhere (set_constants)
-    )
-    couplers: Couplers | None = None  # of coordinates that are given, drivers first; constant is 0 then
+    constant: int  # 1 = mass matrix and gravity's generalized forces do not depend on q (set_constants)
+    couplers: Couplers | None = None  # of given coordinates, drivers first; with them constant is 0
     pulls: PathForces | None = None  # None where no muscle pulls
-    holds: Holds | None = None  # None where nothing is held; else couplers are there, if only none of them
+    holds: Holds | None = None  # None without hard constraints; with them couplers is not None
 
 
 class SimulationWork(NamedTuple):

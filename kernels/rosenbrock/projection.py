@@ -72,7 +72,8 @@ def largest_gap(constraints, rows):
 def gap_left(constraints, pose, own):
     """Return the largest violation of the constraints [m, rad] that is not accepted.
 
-    For a constraint whose row does not act, a violation within the size that `borne` returns is accepted.
+    For a constraint whose row is left out because it depends on others, a violation up to the size that
+    `borne` returns is accepted.
 
     constraints : Constraints - all of its elements are hard
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -90,7 +91,8 @@ def gap_left(constraints, pose, own):
 
 @njit
 def borne(constraints, pose, rows, e):
-    """Return the largest violation [m, rad] of constraint element e that is accepted if its row does not act.
+    """Return the largest violation [m, rad] of constraint element e that is accepted if its row is left out
+    because it depends on others.
 
     Call it after constraint_rows.
 

@@ -247,7 +247,7 @@ def stand(v, start_out, state_out, past_out):
 @inlined
 def weigh(tableau, h, start, v_dot, stages, state_out):
     """Compute the state at the end of the step as a weighted sum of stages; return the largest embedded error
-    of a speed, over that speed plus SLOW.
+    of a speed, divided by that speed plus SLOW.
 
     For a method without an embedded one, the difference from an explicit Euler step is taken as the error.
 

@@ -59,11 +59,12 @@ class Allowed(NamedTuple):
 
 @njit
 def compare(state, told, allowed, at, awaited, angle, speed, passed_s, by_device_s):
-    """Compare a device's measured angle and speed with the angles sent to it; return the bits of what is
-    wrong.
+    """Compare a device's measured angle and speed with the angles sent to it; return bits that state what is
+    wrong, 0 = nothing.
 
-    The bits are ANGLE_OFF, ANGLE_OVER, SPEED_OVER, SPEED_OFF and GAIN_OFF. The result is -1 if the angle that
-    was sent is not known.
+    The bits are ANGLE_OFF (the angle is wrong), ANGLE_OVER and SPEED_OVER (angle or speed has been wrong for
+    too long), SPEED_OFF and GAIN_OFF (the speed does not fit the angle, see speed_found). The result is -1 if
+    the angle that was sent is not known.
 
     state : (N_STATE,) - state of the comparison, updated
     told : (n, 4) - outputs that were sent (kernels/sensors/told)
@@ -95,10 +96,10 @@ def compare(state, told, allowed, at, awaited, angle, speed, passed_s, by_device
 
 @njit
 def add_time(times, wrong, passed_s, most_s):
-    """Update the time for which something was wrong, and whether that is too long (OVER).
+    """Add to the time for which a measured quantity was wrong, and set OVER if that is too long.
 
-    The time decays with the time constant LONG_S. If it was too long, both are reset once nothing has been
-    wrong for AGREED_S.
+    The time decays with the time constant LONG_S. If it was too long, it and OVER are reset once the quantity
+    has been right for AGREED_S.
 
     times : (3,) - WRONG_S, RIGHT_S, OVER; updated
     wrong : bool - whether it was wrong since the last measurement
@@ -118,10 +119,11 @@ def add_time(times, wrong, passed_s, most_s):
 
 @njit
 def compare_speed(state, told, allowed, at, angle, speed, passed_s, by_device_s):
-    """Compare the measured speed with the change of the measured angle; return SPEED_OFF, GAIN_OFF or 0 = in
-    order.
+    """Compare the measured speed with the change of the measured angle; return SPEED_OFF or GAIN_OFF (see
+    speed_found), or 0 if they agree.
 
-    state, told, allowed : (N_STATE,), (n, 4), Allowed - state, outputs sent and limits, as in `compare`
+    state, told, allowed : (N_STATE,), (n, 4), Allowed - state of the comparison, updated; outputs that were
+        sent to the device; limits
     at, angle, speed : int, float, float - number of the output that is answered, measured angle [rad] and
         speed [rad/s]
     passed_s, by_device_s : float, float - time since the last measurement by ticks and by the device's clock
@@ -156,7 +158,8 @@ def compare_speed(state, told, allowed, at, angle, speed, passed_s, by_device_s)
 
 @njit
 def speed_found(state, agreement, passed_s):
-    """Compare the measured speed with the measured angle by sums in state; return SPEED_OFF, GAIN_OFF or 0.
+    """Compare the measured speed with the measured angle over the recent past, by the running sums in state;
+    return SPEED_OFF, GAIN_OFF or 0.
 
     SPEED_OFF: the integral of the speed disagrees with the angle; GAIN_OFF: the ratio of the speed to the
     rate of the angle is wrong; 0: neither.

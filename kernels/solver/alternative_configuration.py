@@ -4,10 +4,10 @@ program outputs), with the probability that it is the true one.
 Rigid elements that leave a joint one degree of freedom can often be assembled in more than one way: each way
 is an optimum of the frame's objective, and the curvature at one optimum contains nothing about another
 (docs/uncertainty.md, the other assembly). Let p be the probability that the alternative configuration is the
-true one, and d the amount by which a published number is larger in it. The mean square error of that number
-then grows by p d^2. The alternative configuration is solved again once in several frames, starting from the
-published pose plus the step by which the two differed last time. In between, its probability and the
-differences of the numbers stay unchanged.
+true one, and d the amount by which a published number is larger in it. The mean square error of that number,
+such as a joint angle, then grows by p d^2. The alternative configuration is solved again once in several
+frames, starting from the published pose plus the step by which the two differed last time. In between, its
+probability and the differences of the numbers stay unchanged.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ tolerance were off by at most 0.4 mrad or mm."""
 
 
 class AlternativeConfiguration(NamedTuple):
-    """State of the alternative configurations at R joints: for each the tangent step to it from the published
-    pose, and the logarithm of the odds that the published pose is the true one; K is the number of published
-    numbers.
+    """State of the alternative configurations at R joints. Stored for each are the step along the generalized
+    speeds that leads to it from the published pose, and the logarithm of the odds that the published pose is
+    the true one. K is the number of published numbers (joint angles and displacements, lengthening of
+    ligaments, contact points).
     """
 
     body: np.ndarray  # (R,) int64 - body that the joint carries
@@ -66,7 +67,7 @@ class AlternativeConfiguration(NamedTuple):
 
 
 class AlternativeWork(NamedTuple):
-    """Working space for solving alternative configurations, used beside that of the frame."""
+    """Working space for solving alternative configurations, in addition to that of the frame."""
 
     q: Annotated[np.ndarray, Floats("n_q")]
     delta: Annotated[np.ndarray, Floats("n_v")]
@@ -129,8 +130,8 @@ def follow_others(model, problem, track, dt, options, solver_options, variance, 
     options : DeviationOptions - settings of the standard deviations
     solver_options : SolverOptions - settings of the constrained least-squares solver
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
-    frame : TrackWork - its solver is at the published pose; its factors are overwritten where a configuration
-        is solved
+    frame : TrackWork - its field solver is at the published pose; the matrix factors in it are overwritten if
+        a configuration is solved
     state : AlternativeConfiguration - state of the alternative configurations of joints, written
     work : AlternativeWork - working space, written
     """
@@ -239,10 +240,10 @@ def solve_again(tree, problem, how, q, r, at, state, work):
 
 @njit
 def look(model, problem, how, q, size, frame, r, state, work):
-    """Search for an alternative configuration of joint r, starting from the published pose rotated in one
-    direction about the axis that the markers resist least (weak_turn).
+    """Search for an alternative configuration of joint r: solve the frame from the published pose in which
+    joint r is rotated about the axis that the markers resist least (weak_turn).
 
-    Return whether one is found; if not, the next search starts with a rotation in the other direction.
+    Return whether one is found; if not, the next search rotates the joint in the other direction.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     problem : FrameProblem - model, roles of its elements, and measured markers
@@ -297,8 +298,8 @@ def find_shifts(model, mode, displaced, at, work, shift_out):
     """Write the published numbers of the alternative configuration minus those of the published pose into
     shift_out.
 
-    Differences of angles are within -pi to pi. Those of lengths of hard elements are set to 0, as they are
-    equal in both.
+    Differences of angles are within -pi to pi. The differences in length of ligaments that the method keeps
+    at constant length (HARD) are set to 0.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     mode : (n_element,) int64 - OFF, SOFT or HARD of kernels/solver/constraints

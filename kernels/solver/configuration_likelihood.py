@@ -89,8 +89,8 @@ def shared_spread(markers, pose, place, b, skin, work):
 
 @njit
 def add_up(odds, told, known, since, lasting):
-    """Return the logarithm of the odds of the published pose, updated by the odds from one more frame,
-    limited to +-MOST_ODDS.
+    """Return the logarithm of the odds that the published pose is the true one, updated by those from one
+    more frame and limited to +-MOST_ODDS.
 
     odds : float - logarithm of the odds up to the frame before
     told : float - logarithm of the odds from this frame alone

@@ -4,10 +4,10 @@ SPHERE_ON_PLANE: Phi = (a - b) . n - target, a sphere centre on body A, point b 
   (point-on-plane: target 0). Sancisi et al. 2017, section 2.1.
 DISTANCE: Phi = |a - b|^2 - target^2 [m^2] (eq. 4).
 AZIMUTH, ELEVATION: Phi = angle - target of a direction a fixed in body A, with respect to axes of B. The
-  azimuth is counted about n from the direction b, the elevation is the one above the plane with normal n. Of
-  joint angles about three successive axes, z of B, a floating axis and y of A (Grood and Suntay 1983,
-  kernels/joints/joint_angles), the first is an azimuth, the second an elevation, and the third an azimuth of
-  z of B in A. The force of such an element is a couple that does no work along the other two angles.
+  azimuth is counted about n from b, two orthogonal directions on B; the elevation is that above the plane
+  with normal n. Of joint angles about three successive axes, z of B, a floating axis and y of A (Grood and
+  Suntay 1983, kernels/joints/joint_angles), the first is an azimuth, the second an elevation, and the third
+  an azimuth of z of B in A. The force of such an element is a couple that does no work along the other two.
 PATH_LENGTH: Phi = L - target, with the length L of a path through points and over surfaces of any bodies
   (kernels/path/lengths). Its value needs the generalized coordinates and is computed there.
 
@@ -38,8 +38,8 @@ OFF, SOFT, HARD = 0, 1, 2
 
 
 class Elements(NamedTuple):
-    """Geometry of the scalar constraints between two bodies (elements): kinds, points and directions, and the
-    dofs between their bodies."""
+    """The scalar constraints between two bodies (elements): their kinds, the points and directions in the
+    bodies that define them, and the dofs between the bodies, which change their values."""
 
     kind: np.ndarray  # (n_element,) int64
     body_a: np.ndarray  # (n_element,) int64
@@ -47,18 +47,18 @@ class Elements(NamedTuple):
     point_a: np.ndarray  # (n_element, 3) - in body A [m]; of angles a direction, unit
     point_b: np.ndarray  # (n_element, 3) - in body B [m]; of an azimuth a direction across normal_b, unit
     normal_b: np.ndarray  # (n_element, 3) - in body B, unit; not of distances
-    n_path: np.ndarray  # (n_element,) int64 - number of dofs on the path
+    n_path: np.ndarray  # (n_element,) int64 - number of dofs between the bodies
     path: np.ndarray  # (n_element, n_path_max) int64 - those dofs, ground first within a side
     side: np.ndarray  # (n_element, n_path_max) float64 - +1 moves A, -1 moves B; of path lengths +1
     lengths: Any = None  # kernels/path/lengths.PathLengths; None where no element is a path's length
 
 
 class Roles(NamedTuple):
-    """How a kinematic method uses each scalar constraint of a model (element): not, softly with a weight, or
-    exactly, and with which target; and targets and ranges of coordinates."""
+    """How a kinematic method uses each scalar constraint of a model (element): whether it is ignored,
+    weighted or satisfied exactly, and its target; also targets and ranges of coordinates."""
 
     mode: np.ndarray  # (n_element,) int64 - OFF, SOFT or HARD
-    weight: np.ndarray  # (n_element,) - weight of a soft one [1/m^2 for DISTANCE, 1 for planes]
+    weight: np.ndarray  # (n_element,) - of a soft element [1/m^2 for DISTANCE, 1 for planes]
     target: np.ndarray  # (n_element,) - radius, or length [m]; angle [rad]
     tasks: CoordinateTargets | None = None
     limits: CoordinateRanges | None = None
@@ -68,7 +68,7 @@ class ElementWork(NamedTuple):
     """Working space of elements (constraints): end points, deviations from targets, and their derivatives."""
 
     value: Annotated[np.ndarray, Floats("n_element")]  # deviation Phi from the target
-    row: Annotated[np.ndarray, Floats("n_element", "n_path_max")]  # derivatives of Phi by dofs of the path
+    row: Annotated[np.ndarray, Floats("n_element", "n_path_max")]  # derivatives of Phi along those dofs
     end_a: Annotated[np.ndarray, Floats("n_element", 3)]  # in ground [m]; of angles the direction
     end_b: Annotated[np.ndarray, Floats("n_element", 3)]
     normal: Annotated[np.ndarray, Floats("n_element", 3)]
@@ -83,7 +83,7 @@ class ElementWork(NamedTuple):
 def new_element_work(n_element: int, n_path: int, lengths: Any = None) -> ElementWork:
     """Allocate an ElementWork, the working space of constraint elements.
 
-    n_element, n_path : int - number of elements, and the largest number of dofs on a path
+    n_element, n_path : int - number of elements, and the largest number of dofs between the two bodies of one
     lengths : LengthWork - if any element is the length of a path, else None
     """
     return allocate(ElementWork, n_element=n_element, n_path_max=n_path, lengths=lengths)
@@ -213,11 +213,11 @@ def couple_rate(kind, a, n, da, dn, out):
 
 @njit
 def element_rows(elements, pose, work):
-    """Write the derivatives of the deviation Phi of each element by the dofs of its path into work.row.
+    """Write the derivatives of Phi of each element along the dofs between its two bodies into work.row.
 
-    The derivative by a dof is its twist times the wrench of the element on body A (element_wrench), with the
-    opposite sign if the dof moves body B. The wrench is (r X F, F) with the end point r and F = n for a plane
-    and 2 (a - b) for a distance, and a couple for an angle. Call it after element_values.
+    The derivative along a dof is its twist times the wrench of the element on body A (element_wrench), with
+    the opposite sign if the dof moves body B. The wrench is (r X F, F) with the end point r and F = n for a
+    plane and 2 (a - b) for a distance, and a couple for an angle. Call it after element_values.
     """
     for e in range(elements.kind.shape[0]):
         if elements.kind[e] == PATH_LENGTH:
@@ -233,8 +233,8 @@ def element_rows(elements, pose, work):
 
 @njit
 def element_wrench(elements, pose, e, work):
-    """Return the wrench of element e with the multiplier 1 on body A, as six floats: moment about the
-    reference point, force. Body B feels the opposite. Call it after element_values; not for PATH_LENGTH.
+    """Return the wrench of element e with the multiplier 1 on body A, as six floats: moment about the origin
+    of body 0, force. On body B acts the opposite. Call it after element_values; not for PATH_LENGTH.
     """
     end_a, end_b, normal, origin = work.end_a, work.end_b, work.normal, pose.position[0]
     if is_angle(elements.kind[e]):
@@ -253,7 +253,7 @@ def element_wrench(elements, pose, e, work):
 
 @njit
 def path_motions(elements, pose, e, work):
-    """Write the velocities of the ends and the normal of element e per unit speed of each dof of its path.
+    """Write the velocities of ends and normal of element e per unit speed of each dof between its two bodies.
 
     Second derivatives are computed from them. Into work.motion goes the velocity of the end that the dof
     moves, into turn the rate of the normal; lever = x X w, with x the vector between the ends (distance) or
@@ -295,8 +295,8 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
 
     Let x be the vector between the ends (DISTANCE) or the normal (plane), w the angular parts of the dofs'
     twists and m the derivatives of an end. Its second derivative along x, for dof i nearer to ground than k,
-    is x . (w_i X m_k) = (x X w_i) . m_k: the levers x X w_i are computed once per dof. `order_path` corrects
-    H for dofs of one joint.
+    is x . (w_i X m_k) = (x X w_i) . m_k: the levers x X w_i are computed once per dof. For two dofs of one
+    joint, `order_path` corrects H.
 
     tree : Tree - joint tree of the bodies
     elements : Elements - geometry of the constraint elements
@@ -375,7 +375,7 @@ def add_angle_curvature(elements, pose, e, factor, work, H):
 
 @njit
 def order_path(tree, elements, pose, e, factor, work, H):
-    """Correct H for the order in which dofs of one joint move, by kernels/joints/kinds.order_joint.
+    """Make the second derivatives H independent of the order of two dofs of one joint (see order_joint).
 
     tree : Tree - joint tree of the bodies
     elements : Elements - geometry of the constraint elements

@@ -68,8 +68,9 @@ class Skeleton(NamedTuple):
 
 
 class SolverMethod(NamedTuple):
-    """A solution method: modes, weights and targets of its elements, and those of a method that has to be
-    solved before it, if lengths of elements depend on a joint angle of that solution.
+    """A solution method: modes, weights and targets of its elements. If lengths of elements depend on a joint
+    angle, another method, which gives this angle, is solved first; its modes, weights and targets are in
+    `first`.
     """
 
     roles: Roles  # target is written where lengths depend on flexion (lengths_at)
@@ -89,7 +90,9 @@ class FrameOptions(NamedTuple):
 
 
 class FrameState(NamedTuple):
-    """State of the solver from frame to frame: tracked solutions, health of markers, and segments."""
+    """State of the solver that is stored from frame to frame: the tracked solutions, which markers are at
+    fault, and the state of each segment in the checks of its markers.
+    """
 
     track: TrackState  # of the method
     first: TrackState  # of the method solved before it
@@ -116,7 +119,7 @@ class Outputs(NamedTuple):
 
 def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_point: int) -> Outputs:
     """Allocate the Outputs of a skeleton with these numbers of joints, ligaments, contacts, markers and
-    points that pictures show.
+    points that pictures of the model show.
     """
     return allocate(
         Outputs,
@@ -190,8 +193,8 @@ def estimate(model, method, measured, dt, options, state, work, out):
 
 @njit
 def learn_frame(model, dt, status, options, state, work, out):
-    """Update the stored state of markers and segments after a frame is solved; return how many markers are at
-    fault.
+    """Update the stored state after a frame: which markers are at fault, and where markers lie on their
+    segments. Return how many markers are at fault.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     dt : float - time since the last frame [s]; 0 = unknown
@@ -225,7 +228,8 @@ def learn_frame(model, dt, status, options, state, work, out):
 
 @inlined
 def foresee(model, dt, options, state, work):
-    """Predict the position of every marker from the previous frame, and write it into state.health.expected.
+    """Predict where every marker should be in this frame, from the previous frames, and write it into
+    state.health.expected, to which measured markers are compared.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     dt : float - time since the last frame [s]

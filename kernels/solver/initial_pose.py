@@ -32,7 +32,7 @@ class BodyFitWork(NamedTuple):
     matrices: Annotated[np.ndarray, Floats(5, 3, 3)]
     vectors: Annotated[np.ndarray, Floats(4, 3)]
     quaternion: Annotated[np.ndarray, Floats(4)]
-    chain_matrix: Annotated[np.ndarray, Floats(N_CHAIN, N_CHAIN)]  # these six of kernels/joints/chain_fit
+    chain_matrix: Annotated[np.ndarray, Floats(N_CHAIN, N_CHAIN)]  # this and the next five: see chain_fit
     chain_step: Annotated[np.ndarray, Floats(N_CHAIN)]
     chain_slope: Annotated[np.ndarray, Floats(N_CHAIN, 3)]
     chain_q: Annotated[np.ndarray, Floats(3, N_CHAIN)]
@@ -50,10 +50,10 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
     """Fit each body to its own markers and write the joint coordinates into q_out; return the number of
     bodies that were fitted.
 
-    Bodies with fewer than three visible markers, or with markers on a line, keep q_neutral. A chain is
-    fitted by least squares (kernels/joints/chain_fit). For a free joint inside the tree, only the rotation
-    is taken from the fit. Its translation is set to the neutral one, which nearly satisfies the constraints:
-    the true translation is small compared with the soft tissue artefact.
+    Bodies with fewer than three visible markers, or with markers on a line, keep q_neutral. A chain joint
+    (several elementary motions) is fitted by least squares (kernels/joints/chain_fit). For a free joint
+    inside the tree, only the rotation is taken from the fit. Its translation is set to the neutral one, which
+    nearly satisfies the constraints: the true translation is small compared with the soft tissue artefact.
 
     tree : Tree - joint tree of the bodies
     markers : ModelMarkers - markers of the model, with their bodies and positions

@@ -103,8 +103,8 @@ def search(problem, max_step, residual, cost, n_hard, work, q, multiplier):
     residual : float - residual at the start
     cost : float - objective at the start
     n_hard : int - number of hard elements
-    work : Work - after find_step; q_trial, multiplier_trial and what objective and optimality compute are
-        written
+    work : Work - after find_step; q_trial, multiplier_trial, and pose, gradients and constraint rows at the
+        last trial are written
     q : (n_q,) - pose at the start [m, rad]
     multiplier : (n_element,) - multipliers at the start
     Returns (whether one of them decreased, residual at the last trial, objective at the last trial).

@@ -4,9 +4,10 @@ with bounds.
 [H A'] [delta ]   [ -g ]        A = dPhi, g = gradient of the objective,
 [A 0 ] [lambda] = [-Phi]        H = Hessian of the Lagrangian,
 
-with the Jacobian A of the hard elements Phi. It is solved with H + rho A'A in place of H, which gives the
-same step (Bertsekas 1982, section 2.2). Its Cholesky factor, eliminated from the leaves of the tree to the
-root so that branches stay uncoupled, exists exactly when the step leads to a minimum.
+with the step delta of the coordinates, and the multipliers lambda and the Jacobian A of the hard elements,
+the constraints Phi = 0 that must hold exactly. It is solved with H + rho A'A in place of H, which gives the
+same step (Bertsekas 1982, section 2.2). The Cholesky factor of this matrix, eliminated from the leaves of the
+tree to the root so that branches stay uncoupled, exists exactly when the step leads to a minimum.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def find_step(problem, multiplier, n_hard, second_order, work, q):
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as `optimality` has left it; the step is written into its delta, the new multipliers into
-        its mu
+    work : Work - with the gradient and the constraint rows that `optimality` has computed; the step is
+        written into its delta, the new multipliers into its mu
     q : (n_q,) - pose at which the step begins [m, rad]
     """
     limits = problem.roles.limits
@@ -61,7 +62,8 @@ def build_hessian(problem, multiplier, n_hard, second_order, work):
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as `optimality` has left it; its fields H, scale, slope and aim are written
+    work : Work - with the gradient and the constraint rows that `optimality` has computed; its fields H,
+        scale, slope and aim are written
     """
     size = lagrangian_hessian(problem, multiplier, n_hard, second_order, work)
     augment(n_hard, AUGMENTATION * size, work)
@@ -77,7 +79,8 @@ def lagrangian_hessian(problem, multiplier, n_hard, second_order, work):
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - as `optimality` has left it; its fields H, slope and aim are written
+    work : Work - with the gradient and the constraint rows that `optimality` has computed; its fields H,
+        slope and aim are written
     """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     H, n_v = work.H, work.g.shape[0]
@@ -159,10 +162,12 @@ def augment(n_hard, curvature, work):
 
 @njit
 def newton_step(n_hard, work):
-    """Solve the linear system of a Newton step with the Cholesky factor of the augmented Hessian in work.H.
+    """Solve the linear system of a Newton step (see the module) with the Cholesky factor of H + rho A'A in
+    work.H.
 
-    The step is written into work.delta : (n_v,), the new multipliers of the n_hard hard elements into
-    work.mu.
+    n_hard : int - number of hard elements, the constraints that must hold exactly
+    work : Work - the step delta : (n_v,) is written into its delta, the new multipliers lambda of the hard
+        elements : (n_hard,) into its mu
     """
     n_v, L, S, span = work.g.shape[0], work.H, work.S, work.span
     for d in range(n_v):

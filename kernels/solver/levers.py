@@ -28,9 +28,9 @@ def lever_of(elements, pose, e, work):
     """Return the lever of element e: an upper bound of the sum of squares of its derivatives along the dofs
     of its path.
 
-    Derivatives are rounding errors if the sum of their squares is less than the part SLIGHT of the lever. The
-    derivative along a dof is the force of the element times the part of its end's motion that is parallel to
-    the force. The bound takes the whole motion, as if motion and force were parallel. Call it after
+    Derivatives are rounding errors if the sum of their squares is less than the fraction SLIGHT of the lever.
+    The derivative along a dof is the force of the element times the part of its end's motion that is parallel
+    to the force. The bound takes the whole motion, as if motion and force were parallel. Call it after
     element_values, and not for path lengths.
 
     elements : Elements - geometry of the constraint elements

@@ -95,7 +95,7 @@ class Work(NamedTuple):
     gap: Annotated[np.ndarray, Floats("n")]  # step to that bound
     # right-hand side of the step: g after elimination of fixed coordinates
     slope: Annotated[np.ndarray, Floats("n")]
-    aim: Annotated[np.ndarray, Floats("m")]  # Phi, likewise
+    aim: Annotated[np.ndarray, Floats("m")]  # Phi after that elimination
 
 
 def new_work(
@@ -123,7 +123,8 @@ def objective(problem, q, work):
     """Return the objective of a frame at the coordinates q : (n_q,).
 
     Also written into work are the pose there, the sums over markers from which the gradient is computed
-    (kernels/markers/marker_cost), the deviations of elements, and the steps from q_hold to q of held dofs.
+    (kernels/markers/marker_cost), the deviations of elements, and the steps from q_hold to q of the dofs that
+    the objective holds near q_hold.
     """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     pose(tree, q, work.pose)
@@ -155,16 +156,17 @@ def hold_cost(problem, q, gap_out):
 
 @njit
 def optimality(problem, multiplier, work):
-    """Compute the gradient g and the constraint rows A of hard elements; return (n_hard, residual |(g + A'
-    multiplier, Phi)|).
+    """Compute the gradient g of the objective and the rows A of the hard elements' Jacobian; return (number
+    of hard elements, residual |(g + A' multiplier, Phi)|).
 
     For a coordinate at its bound that a descent step would carry beyond it, the entry of the gradient does
     not count in the residual; it stays in work.lagrangian.
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     multiplier : (n_element,) - entry k belongs to the k-th hard element
-    work : Work - as `objective` has left it; its fields g, A, span, phi, lagrangian, unbound, fixed, gap and
-        aim are written
+    work : Work - with the pose and the deviations at which `objective` was computed; written are g, A, span
+        (first and last dof of each row of A), phi, lagrangian (g + A' multiplier), unbound (the same, 0 for
+        coordinates fixed at a bound), and for the next step fixed, gap and aim
     """
     tree, elements, roles, hold = problem.tree, problem.elements, problem.roles, problem.hold
     marker_gradient(tree, work.pose, work.marker, work.g)

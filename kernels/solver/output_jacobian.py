@@ -79,7 +79,7 @@ def add_column(tree, pose, body_a, body_b, wrench, column, F_out):
     tree : Tree - joint tree of the bodies
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
     body_a, body_b : int - indices of the bodies, -1 = ground; the wrench acts on A and its opposite on B
-    wrench : (6,) - moment about the reference point, and force
+    wrench : (6,) - moment about the origin of body 0, and force
     column : int - index of the column
     F_out : (n_v, n_output) - entries of the dofs between the two bodies written
     """

@@ -15,20 +15,20 @@ from kernels.dynamics.kinetics import ALONG_AXES, IN_DISTAL
 
 
 class FrameValues(NamedTuple):
-    """Angles, their deviations and the marker faults of a frame as the kernels compute them; deviation and
-    uncertain may be empty.
+    """Angles, their standard deviations and the marker faults of a frame as the kernels compute them;
+    deviation and uncertain may be empty.
     """
 
     angle: np.ndarray  # (n_angle,) [rad]
     sign: np.ndarray  # (n_angle,) - 1 or -1, by which the angle is multiplied
-    deviation: np.ndarray  # (n_angle,) - of the angles [rad]
-    uncertain: np.ndarray  # (n_angle,) - 1 = above the limit
+    deviation: np.ndarray  # (n_angle,) - standard deviation [rad]
+    uncertain: np.ndarray  # (n_angle,) - 1 = standard deviation above its limit
     swap_with: np.ndarray  # (n_marker,) int64
     fault: np.ndarray  # (n_marker,) int64
 
 
 class PublishedValues(NamedTuple):
-    """Angles, their deviations and the marker faults of a frame in published form, converted from
+    """Angles, their standard deviations and the marker faults of a frame in published form, converted from
     FrameValues.
     """
 
@@ -47,7 +47,7 @@ class PublishedLoads(NamedTuple):
     moment: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]  # along the axes of the angles [N m]
     # in the distal body's axes, Z outwards on either side [N]
     force: Annotated[np.ndarray, Floats("n_joint", 3, fill=math.nan)]
-    residual: Annotated[np.ndarray, Floats(2, 3, fill=math.nan)]  # in parts of the weight [m, 1]
+    residual: Annotated[np.ndarray, Floats(2, 3, fill=math.nan)]  # divided by the body weight [m, 1]
     of_moment: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]
     of_force: Annotated[np.ndarray, Floats("n_joint", 3, fill=math.nan)]
     of_rate: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]  # [rad/s]
@@ -73,7 +73,7 @@ def new_published_values(found: FrameValues) -> PublishedValues:
 
 @njit
 def show(found, unknown, shown):
-    """Convert the angles, deviations and marker faults of a frame to published form.
+    """Convert the angles, standard deviations and marker faults of a frame to published form.
 
     found : FrameValues - results as the kernels compute them
     unknown : (n_angle,) bool - whether an angle is not known; it and its deviation become NaN
@@ -100,9 +100,9 @@ def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
     unknown : (3 n_joint,) bool - whether an angle is not known, equal for the three angles of a joint; if any
         is True, the residual at the root is NaN
     lateral : (n_joint, 3) - 1 or -1, by which forces are multiplied: Z is positive laterally on both sides
-    side : (2, 3) - 1 or -1, by which the residual is multiplied: -1 mirrors components back if a left leg was
-        solved as a right one
-    weight : float - weight of the whole person [N]
+    side : (2, 3) - 1 or -1, by which residual moment and force are multiplied: -1 mirrors components back if
+        a left leg was solved as a right one
+    weight : float - weight of the whole person [N], by which the residual's standard deviation is divided
     shown : PublishedLoads - written
     """
     anywhere = False

@@ -41,14 +41,14 @@ soft tissue artefact is of that size [m]."""
 
 
 class TrackState(NamedTuple):
-    """State of one solution that is tracked from frame to frame: pose, speeds, multipliers, held dofs."""
+    """State of one solution tracked from frame to frame: pose, speeds, multipliers, weights of held dofs."""
 
     q: Annotated[np.ndarray, Floats("n_q")]
     speed: Annotated[np.ndarray, Floats("n_v")]  # tangent speed, to predict the next frame
     multiplier: Annotated[np.ndarray, Floats("n_element")]
-    hold: Annotated[np.ndarray, Floats("n_v")]  # weights of coordinate tasks, and those that hold open dofs
+    hold: Annotated[np.ndarray, Floats("n_v")]  # weights of coordinate targets and of held dofs
     started: Annotated[np.ndarray, Integers(1)]  # 1 once a frame has been solved
-    doubt: Annotated[np.ndarray, Integers(1)]  # frames until the solution is compared with new starts
+    doubt: Annotated[np.ndarray, Integers(1)]  # frames to the next comparison with new starts
     # least objective since the last restart, over the weight of the markers [m^2]
     fit: Annotated[np.ndarray, Floats(1)]
     # ratio of an objective to the least one from which a restart is due
@@ -184,7 +184,7 @@ def conclude(tree, dt, followed, solved, track):
 
     tree : Tree - joint tree of the bodies
     dt : float - time since the frame before [s]
-    followed : bool - whether the frame was solved from a frame before
+    followed : bool - whether the solution of the previous frame was the start of this one
     solved : int - WHOLLY: all dofs are determined; PARTLY: some are held, with speed 0; 0: not converged
     track : TrackState - its speed and trusted are written
     """
@@ -288,7 +288,7 @@ def set_out(model, limits, dt, options, track):
 
 @inlined
 def fits_worse(found, visible, track):
-    """Return whether a fit is so much worse than the best since the last restart that a new one is due.
+    """Return whether a fit is so much worse than the best one since the last restart that another is due.
 
     found : SolverEnd - result of one solve: status, iterations, residual, objective
     visible : float - sum of the weights of the visible markers
@@ -300,8 +300,8 @@ def fits_worse(found, visible, track):
 
 @inlined
 def forget_fit(in_vain, track):
-    """Reset the best fit after a restart; in_vain : bool - whether a worse fit was its reason, and it found
-    no better one. The next restart then needs a still worse fit.
+    """Reset the best fit after a restart; in_vain : bool - whether `fits_worse` was its reason and it did not
+    improve the fit. Then only a still worse fit causes the next restart.
     """
     track.fit[0] = math.inf
     track.patience[0] = WORSE * track.patience[0] if in_vain else WORSE
@@ -342,7 +342,7 @@ def is_ruined(problem, found, limit, track, work):
 def restart(problem, q_neutral, options, found, track, work):
     """Solve from several starting poses, and keep the best converged result, or that already found.
 
-    Start 0 fits every body to its markers. Start 1 does so too, but has inner free joints and chains in
+    Start 0 fits every body to its markers. Start 1 does so too, but has inner free joints and chain joints in
     their neutral pose: a knee mechanism has two configurations, and the fitted knee may be in the wrong one.
     Where the tree has several inner free joints, one more start for each has that joint alone in the neutral
     pose.
@@ -383,11 +383,11 @@ def restart(problem, q_neutral, options, found, track, work):
 
 @njit
 def relax(tree, q_neutral, only, q_out):
-    """Set the coordinates of free joints and chains inside the tree to their neutral values.
+    """Set the coordinates of free joints and chain joints between two bodies to their neutral values.
 
     tree : Tree - joint tree of the bodies
     q_neutral : (n_q,) - coordinates of the neutral pose [m, rad]
-    only : int - index of the one inner free joint to set, -1 = set all free joints and chains inside the tree
+    only : int - index of the one inner free joint to set, -1 = all free and chain joints between bodies
     q_out : (n_q,) - generalized coordinates; those of other joints stay unchanged
     """
     n_inner = 0

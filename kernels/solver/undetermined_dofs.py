@@ -59,7 +59,7 @@ def add_held(tree, hold, is_open, held_for, M):
 
 @njit
 def deviation_left(tree, d, time):
-    """Return the standard deviation [rad, m] of dof d, which has not been determined for a time [s]."""
+    """Return the standard deviation [rad, m] of dof d, which no marker has determined for a time [s]."""
     if tree.dof_rotates[d] == TRANSLATES:
         return min(math.hypot(HELD_LENGTH, HELD_LENGTH_SPEED * time), MOST_LENGTH)
     return angle_left(time)

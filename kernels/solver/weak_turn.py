@@ -1,12 +1,12 @@
 """The rotation of a body that its markers resist least, from which the search for an alternative
 configuration starts.
 
-A rotation about an axis through the mean of the markers raises their cost by half of its square times sum w
-(distance from the axis)^2, with the weights w. The joint is rotated about its own origin, along the axis for
-which that sum is least; the result is only a start for the solver. Why this axis: the elements leave a
-mechanism several configurations, and markers decide between them. A configuration that markers cannot exclude
-differs from the published one by no more than the markers' errors, and so mainly by the rotation that they
-resist least.
+A small rotation about an axis through the mean of the markers raises the objective by half of the squared
+angle times sum w (distance from the axis)^2, with the markers' weights w. The joint is rotated about its own
+origin, along the axis for which that sum is least; the result is only a start for the solver. Why this axis:
+the elements leave a mechanism several configurations, and markers decide between them. A configuration that
+markers cannot exclude differs from the published one by no more than the markers' errors, and so mainly by
+the rotation that they resist least.
 """
 
 from __future__ import annotations

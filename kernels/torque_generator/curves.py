@@ -1,14 +1,17 @@
 """The three dimensionless curves of a torque generator, made of Bezier curves between knots (kernels/bezier):
 each such piece is a corner.
 
-t^A, the active torque-angle curve over z = (theta - theta_o) / theta_w, follows exp(-z^2 / 2), with knots at
-0, +-1 and where that is 1/1000. t^PE, the passive torque over s = (theta - theta_0) / (theta_1 - theta_0),
-follows an exponential: it is 0 for s <= 0, and 1 with the slope 4.6 at s = 1. t^V, the torque-speed curve
-over w = omega / omega_max, shortening > 0, is Hill's hyperbola a (1 - w) / (a + w) from 0 to 0.9, through
-t^V(1/2), and then goes smoothly to 0 at 1; for w <= -0.9 it is t^V(omega_max^E). The first two are the same
-for all generators. Source: Millard et al. (2019), appendix A; what the paper leaves open (knots, slopes,
-shapes) is as in the authors' own program, the muscle addon of RBDL, by its published numbers. Its t^PE
-depends on the unit of angles where theta_1 - theta_0 is above 1.394 rad; this one never does.
+t^A, the active torque-angle curve over z = (theta - theta_o) / theta_w, with the optimal angle theta_o and
+the width theta_w, follows exp(-z^2 / 2), with knots at 0, +-1 and where it is 1/1000. t^PE, the passive
+torque over s = (theta - theta_0) / (theta_1 - theta_0), follows an exponential: it is 0 up to the angle
+theta_0 (s <= 0), and 1 with the slope 4.6 at the angle theta_1 (s = 1). t^V, the torque-speed curve over
+w = omega / omega_max, with omega > 0 in shortening and the largest shortening speed omega_max, is Hill's
+hyperbola a (1 - w) / (a + w) from 0 to 0.9, through t^V(1/2), and then goes smoothly to 0 at 1; in fast
+lengthening, w <= -0.9, it has the constant value t^V(omega_max^E). The numbers t^V(1/2) and
+t^V(omega_max^E) define it. The first two curves are the same for all generators. Source: Millard et al.
+(2019), appendix A; what the paper leaves open (knots, slopes, shapes) is as in the authors' own program,
+the muscle addon of RBDL, by its published numbers. Its t^PE depends on the unit of angles where theta_1 -
+theta_0 is above 1.394 rad; this one never does.
 """
 
 from __future__ import annotations
@@ -89,7 +92,7 @@ def velocity_knots(lengthening, half, knots_out, shapes_out):
     """Write the knots of the torque-speed curve t^V over w, and the shapes of the Bezier corners between
     them.
 
-    lengthening : float - t^V(omega_max^E), at least 1 [1]
+    lengthening : float - t^V(omega_max^E), value of the curve in fast lengthening, at least 1 [1]
     half : float - t^V(1/2), above 0 and below 1/2 [1]
     knots_out : (5, 3) - w, value and slope of each knot
     shapes_out : (4,) - shape of each corner; those of the last two are only preliminary (`find_shape`)
@@ -130,7 +133,7 @@ def find_shape(half, knots, segment, ends, curves):
 
     half : float - t^V(1/2) [1]
     knots : (5, 3) - knots of t^V
-    segment : int - segment of that corner in the table; overwritten while shapes are tried
+    segment : int - index of the segment in `curves` that has this corner; overwritten while shapes are tried
     ends : (6,) - working space
     curves : BezierCurves - table of curves
     """
@@ -151,11 +154,12 @@ def find_shape(half, knots, segment, ends, curves):
 
 @njit
 def distance_from_hill(half, shape, segment, ends, curves):
-    """Return the sum of distances of a Bezier corner from Hill's hyperbola, at w = 0, 1/9, ..., 8/9.
+    """Return the sum of the distances, in value, of a Bezier corner of t^V from Hill's hyperbola at the nine
+    points w = 0, 1/9, ..., 8/9.
 
     half : float - t^V(1/2) [1]
     shape : float - shape of the corner [1]
-    segment : int - segment of the corner in the table, overwritten
+    segment : int - index of the segment in `curves` that has this corner, overwritten
     ends : (6,) - both knots of the corner
     curves : BezierCurves - table of curves
     """

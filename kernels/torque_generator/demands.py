@@ -1,11 +1,12 @@
 """Inequalities that a torque generator must fulfil to make a motion, each written as a row that must not be
 negative.
 
-First and second derivatives of the rows are computed here, too. Symbols: kernels/torque_generator/torque.
-
-In every frame, with torques as fractions of the isometric torque tau_o in the generator's own direction, the
-fitted parameters x = (s_A, s_V, Delta_P, lambda_P, s_tau), and the allowed activations from floor to cap, the
-generator must be
+First and second derivatives of the rows are computed here, too. t^A, t^V and t^PE are the multipliers of
+angle, speed and passive torque, and 1 - beta w is the damping factor at the relative speed w, all as
+functions of the fitted parameters x = (s_A, s_V, Delta_P, lambda_P, s_tau)
+(kernels/torque_generator/torque). demand is the torque that the motion requires. Torques are fractions of
+the isometric torque tau_o, positive in the generator's own direction; activations from floor to cap are
+permitted. In every frame the generator must be
   strong enough   s_tau [cap t^A t^V + t^PE (1 - beta w)] - demand >= 0     (eq. 10)
   not too stiff   demand - s_tau [floor t^A t^V + t^PE (1 - beta w)] >= 0   (eq. 11, which has floor = 0)
   not stretched   t^PE_max - t^PE >= 0                                      (eq. 12, in either direction)
@@ -51,15 +52,15 @@ class Demands(NamedTuple):
     theta: np.ndarray  # (n,) - angle, positive in flexion [rad]
     omega: np.ndarray  # (n,) - speed, positive where it shortens [rad/s]
     demand: np.ndarray  # (n,) - torque in its direction, 0 where it has none [tau_o]
-    cap: np.ndarray  # (n,) - activation that it may reach [1]
-    floor: np.ndarray  # (n,) - activation that it has at least [1]
+    cap: np.ndarray  # (n,) - largest permitted activation [1]
+    floor: np.ndarray  # (n,) - smallest permitted activation [1]
     most_passive: float  # t^PE_max [1]
 
 
 @njit
 def write_pieces(demands, x, k, out):
-    """Write the factors of a generator's torque in one frame, of which its inequalities consist: the angle,
-    speed, passive and damping multipliers, and their derivatives by the fitted parameters.
+    """Write the factors of a generator's torque in one frame, from which its inequalities are computed: t^A,
+    t^V, t^PE and the damping factor 1 - beta w, with their derivatives with respect to the fitted parameters.
 
     demands : Demands - the motion, and the torque that it demands
     x : (5,) - fitted parameters s_A, s_V, Delta_P, lambda_P, s_tau
@@ -133,7 +134,8 @@ def largest_violation(demands, x, piece, value_out):
 
 @njit
 def add_curvatures(demands, x, weight, piece, H):
-    """Subtract the second derivatives of all inequalities (rows), multiplied by their multipliers, from H.
+    """Subtract from H the second derivatives of all inequalities (rows) with respect to the fitted
+    parameters, each times its Lagrange multiplier.
 
     demands : Demands - the motion, and the inequalities that it sets for a generator
     x : (5,) - fitted parameters, columns S_A to S_TAU
@@ -157,7 +159,8 @@ def add_active(piece, weight, s, H):
     """Subtract weight times the second derivatives of the active torque s t^A t^V, with respect to the fitted
     parameters, from the Hessian H.
 
-    piece : (14,) - terms of the frame, as write_pieces writes them; s : float - s_tau; H : (5, 5).
+    piece : (14,) - factors of the torque in the frame and their derivatives, in the order of the constants A
+        to T_1; s : float - s_tau; H : (5, 5).
     """
     H[S_A, S_A] -= weight * s * piece[A_2] * piece[V]
     H[S_V, S_V] -= weight * s * piece[A] * piece[V_2]
@@ -171,7 +174,8 @@ def add_passive(piece, weight, s, H):
     """Subtract weight times the second derivatives of the passive torque s t^PE (1 - beta w), with respect to
     the fitted parameters, from the Hessian H.
 
-    piece : (14,) - terms of the frame, as write_pieces writes them; s : float - s_tau; H : (5, 5).
+    piece : (14,) - factors of the torque in the frame and their derivatives, in the order of the constants A
+        to T_1; s : float - s_tau; H : (5, 5).
     """
     H[S_V, S_V] -= weight * s * piece[P] * piece[D_2]
     H[DELTA, DELTA] -= weight * s * piece[P_2] * piece[D]

@@ -1,17 +1,20 @@
 """Fit of a torque generator to a motion: the smallest change of its parameters with which it can make the
 motion.
 
-  min sum of weight (x - x_o)^2 subject to the rows of kernels/torque_generator/demands and to bounds (eq. 9)
-It is solved by sequential quadratic programs with exact second derivatives within a trust region (Fletcher
-1987, Practical Methods of Optimization, sections 12.4, 14.4). x are the five fitted parameters, x_o their
-targets, W the weights, C the second derivatives of the rows times their multipliers. The first program of an
-iteration finds the smallest violation t that a step d can reach to first order,
-  min t + small d'd,  rows + their slopes d + t >= 0,  t >= 0,  |d| <= trust
-and the second one, with that t, which is 0 where the rows do not contradict each other, the best step
-  min (x + d - x_o)' W (x + d - x_o) + d'Cd/2,  rows + their slopes d + t >= 0,  |d| <= trust
-A step is taken where it lowers an exact penalty function of the largest violation (Byrd, Nocedal, Waltz 2008,
-Comput Optim Appl 39:117-141, on its weight); a second-order correction accounts for the curvature of the
-rows. The problem is not convex: the result is the local minimum to which the start leads.
+The problem is eq. 9 of Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004:
+  minimise (x - x_o)' W (x - x_o)  subject to r(x) >= 0 and to bounds of x,
+with the five fitted parameters x, their targets x_o, a diagonal matrix W of weights, and the inequalities r,
+called rows (kernels/torque_generator/demands). It is solved by sequential quadratic programming with exact
+second derivatives within a trust region (Fletcher 1987, Practical Methods of Optimization, sections 12.4,
+14.4). Every iteration solves two quadratic programs for a step d of x, with the Jacobian G of the rows. The
+first one finds the smallest violation t of the rows that a step can reach to first order (0 if it can fulfil
+all of them); the second one, with this t, finds the best step:
+  1. minimise t + small d'd  subject to r + G d + t >= 0, t >= 0, |d| <= trust
+  2. minimise (x + d - x_o)' W (x + d - x_o) + d'C d/2  subject to r + G d + t >= 0, |d| <= trust
+where C is minus the sum of the rows' second derivatives times their Lagrange multipliers. A step is accepted
+if it lowers the objective plus a penalty on the largest violation (an exact penalty function; its weight as
+in Byrd, Nocedal, Waltz 2008, Comput Optim Appl 39:117-141). A second-order correction accounts for the
+curvature of the rows. The problem is not convex: the result is the local minimum to which the start leads.
 """
 
 from __future__ import annotations
@@ -134,7 +137,8 @@ def fit(demands, options, work, x):
 
 @njit
 def add_bends(demands, x, work):
-    """Compute the sum of the second derivatives of all rows times minus their multipliers, in work.H.
+    """Write into work.H the part of the Lagrangian's Hessian that comes from the inequalities (rows): minus
+    the sum of their second derivatives, each times its multiplier.
 
     demands : Demands - the motion, and the inequalities that it sets for a generator
     x : (5,) - fitted parameters
@@ -149,7 +153,8 @@ def least_violation(options, violation, work):
     """Return the smallest violation of the inequalities (rows) that a step within its bounds can reach to
     first order [tau_o].
 
-    The result is at least the allowed violation, a part of options.fulfilled.
+    The result is at least the allowed violation, which is a fixed fraction of options.fulfilled, the largest
+    violation that counts as none.
 
     options : FitOptions - target, bounds and tolerances of the fit
     violation : float - violation without a step [tau_o]
@@ -174,12 +179,12 @@ def least_violation(options, violation, work):
 
 @njit
 def pose(options, x, left, work):
-    """Set up the quadratic program for the best step of an iteration, with all rows relaxed by the violation
-    `left`.
+    """Set up the quadratic program for the best step of an iteration, in which every inequality (row) may be
+    violated by `left`.
 
     options : FitOptions - target, bounds and tolerances of the fit
     x : (5,) - fitted parameters
-    left : float - violation by which the rows are relaxed [tau_o]
+    left : float - permitted violation of each row [tau_o]
     work : GeneratorFitWork - its program is written
     """
     program = work.program
@@ -197,11 +202,11 @@ def pose(options, x, left, work):
 
 @njit
 def convexify(H, weight, work):
-    """Set the quadratic program's Hessian to 2 W + H, plus a multiple of the identity that makes it positive
-    definite.
+    """Set the quadratic program's Hessian to 2 W + H, plus a multiple of the identity if that is needed to
+    make it positive definite.
 
-    H : (5, 5) - second derivatives of the rows times minus their multipliers; weight : (5,) - diagonal of W;
-        work : GeneratorFitWork.
+    H : (5, 5) - minus the sum of the rows' second derivatives times their multipliers; weight : (5,) -
+        diagonal of W, the weights of the parameters; work : GeneratorFitWork - its program is written.
     """
     shift = 0.0
     while True:
@@ -271,8 +276,8 @@ def merit(options, x, violation, penalty):
 
 @njit
 def total(work):
-    """Return the sum of the multipliers of the rows: the smallest factor with which the penalty function is
-    exact.
+    """Return the sum of the Lagrange multipliers of the inequalities (rows): the smallest factor of the
+    violation in the penalty function with which its minimum fulfils the inequalities.
     """
     value = 0.0
     for j in range(work.value.shape[0]):
@@ -312,10 +317,10 @@ def attempt(demands, options, x, penalty, work):
 def correct(left, work):
     """Correct the step for the curvature of the rows (second-order correction).
 
-    The quadratic program is solved again with the rows at the end of its step, minus their first derivatives
-    times that step.
+    The quadratic program is solved again, with the constant terms of its inequalities replaced by the values
+    of the rows at the end of its step, minus their first derivatives times that step.
 
-    left : float - violation by which the rows are relaxed [tau_o]
+    left : float - permitted violation of each row [tau_o]
     work : GeneratorFitWork - its program and quadratic are overwritten
     """
     program, y = work.program, work.quadratic.y

@@ -8,12 +8,12 @@ from kernels.torque_generator.torque import TORQUE_SIGN, activation_of
 
 @njit
 def needed_activations(driven, q, v, tau, activation_out, torque_out, point, parts):
-    """Compute the activation with which each generator alone exerts the joint torque, where that acts in its
-    direction.
+    """Compute the activation that each generator needs to exert the whole torque of its joint, where this
+    torque acts in its direction.
 
-    A torque in the other direction is exerted by the antagonist, so that the generator has to give none (eq.
-    7 of Millard et al. 2019, without co-contraction). An activation below 0 means that the passive torque is
-    too high, one above 1 that the generator is too weak.
+    A torque in the other direction is exerted by the antagonist; the generator itself then has to exert zero
+    torque (eq. 7 of Millard et al. 2019, without co-contraction). An activation below 0 means that the
+    passive torque is too high, one above 1 that the generator is too weak.
 
     driven : DrivenGenerators - torque generators, and their activations over time
     q : (n_q,) - generalized coordinates [rad]

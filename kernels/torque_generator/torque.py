@@ -5,10 +5,13 @@ the activation that a torque needs.
   t^A  = lambda_A + (1 - lambda_A) t^A((theta - theta_o) / s_A + theta_o)   (eq. 4)
   t^V  = lambda_V flat + (1 - lambda_V) t^V(w),  w = omega / (s_V omega_max)   (eq. 5)
   t^PE = (1 - lambda_P) t^PE(theta - Delta_P)   (eq. 6)
-The activation is a; the fitted parameters are s_tau, s_A, s_V, Delta_P and lambda_P; the other constants are
-the parameters of a generator, explained below as the columns STRENGTH to FACTOR. `flat` is 1 as eq. 5 is
-printed, or t^V(omega_max^E), with which the published numbers were computed. theta is positive in flexion
-(ulnar deviation of the wrist) and 0 in neutral standing, omega is positive where the generator shortens:
+The activation is a. Parameters of a generator are the isometric torque tau_o at the optimal angle theta_o,
+the largest shortening speed omega_max, the damping beta, and the fractions lambda_A and lambda_V of a
+constant in the curves. Fitted parameters are the scales s_tau, s_A and s_V of strength, angle curve and
+speed curve, the shift Delta_P of the passive curve, and the fraction lambda_P by which it is reduced.
+`flat` is 1 as eq. 5 is printed, or t^V(omega_max^E), with which the published numbers were computed. theta
+is positive in flexion (ulnar deviation of the wrist) and 0 in neutral standing, omega is positive where the
+generator shortens; q is the joint coordinate:
   theta = factor angle_sign (q - offset),  omega = factor u dq/dt,  u = torque_sign
 Nothing is clipped: an activation below 0 or above 1 shows that a generator is too stiff or too weak.
 Source: Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004.
@@ -208,9 +211,10 @@ def activation_of(generators, g, state, out):
 
 @njit
 def torques(generators, states, out):
-    """Compute the torques of all generators, with derivatives, into out : (n, 9); row g as in `torque`.
+    """Compute the torques of all generators about their joints, with derivatives, into out : (n, 9).
 
-    states : (n, 3) - angle [rad], speed [rad/s] and activation [1] for each generator.
+    states : (n, 3) - joint coordinate q [rad], its speed [rad/s] and activation [1] for each generator. A row
+        of out: torque [N m], derivatives by q, speed, activation, and by the five fitted parameters.
     """
     for g in range(states.shape[0]):
         torque(generators, g, states[g], out[g])

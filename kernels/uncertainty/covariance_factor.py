@@ -94,7 +94,7 @@ def new_course(n_q: int, n_v: int) -> ThreePoses:
 
 def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
     """Allocate the columns of pose errors, (3, 2, n_v, n_column): for three times (before, at, after), and
-    for LASTING errors and NOISE.
+    for two kinds of errors, LASTING (of the model and soft tissue) and NOISE (of the measurement).
 
     n_v, n_body : int - numbers of generalized speeds and of bodies
     n_other : int - number of mechanisms that may have an alternative configuration
@@ -116,10 +116,11 @@ def columns_in_time(model, method, course, skin, frame_state, state, solver, own
     frame_state : FrameState - weights of the markers, and weights that hold dofs
     state : DeviationState - after deviate
     solver : Work - working space, written; it must not be that of the frame
-    own : (TrackWork, DeviationWork) - undetermined dofs of the frame and coordinates at a bound are read from
-        the first; working arrays of the second are written
+    own : (TrackWork, DeviationWork) - working spaces of the frame: from the first, undetermined dofs and
+        coordinates at a bound are read; arrays of the second are overwritten
     work : ColumnWork - working space of columns_in_time, written
-    columns_out : (3, 2, n_v, n_column) - tangent step for each error, of LASTING errors and of NOISE, written
+    columns_out : (3, 2, n_v, n_column) - step along the generalized speeds for each error; second index:
+        LASTING errors (of the model and soft tissue), NOISE (of the measurement); written
     """
     scratch = own[1]
     factor_wrenches(

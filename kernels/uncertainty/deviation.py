@@ -110,9 +110,9 @@ class DeviationWork(NamedTuple):
     """Working space for standard deviations; K is the number of published numbers."""
 
     rows: JacobianWork
-    M: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # covariance of the gradient by ALL errors, by NOISE
+    M: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # gradient's covariance by ALL errors, by NOISE
     numbers: Answers  # K
-    coordinates: Answers  # K and n_v: with all tangent coordinates behind the numbers
+    coordinates: Answers  # K + n_v: the numbers, then all tangent coordinates
     theta: Annotated[np.ndarray, Floats("n_joint")]  # flexions in the method solved before [deg]
     X_first: Annotated[np.ndarray, Floats("n_v", "n_joint")]  # sensitivities of the flexions there
     B_first: Annotated[np.ndarray, Floats("n_element", "n_joint")]
@@ -147,7 +147,7 @@ def new_deviation_state(
 
 
 def new_answers(n_v: int, n_element: int, K: int) -> Answers:
-    """Allocate the Answers (sensitivities) of K numbers."""
+    """Allocate an Answers: sensitivities of K numbers to the gradient and to n_element constraints."""
     return allocate(Answers, n_v=n_v, K=K, n_element=n_element)
 
 

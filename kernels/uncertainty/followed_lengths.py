@@ -56,7 +56,8 @@ def add_method_before(model, method, frame_state, problem, solver, work, answers
     solver : Work - written; afterwards at the method's pose again, but without its matrix factors
     work : DeviationWork - working space of the standard deviations; its fields theta, X_first and B_first
         are written
-    answers : Answers - as `answer` and `soft_answers` leave them; its field X is written
+    answers : Answers - sensitivities of the published numbers to the gradient and to the targets of elements;
+        its field X is written
     """
     track, first, segments = frame_state.track, frame_state.first, frame_state.segments
     before = FrameProblem(
@@ -99,7 +100,7 @@ def add_targets(model, method, work, answers):
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - modes, weights and targets of the elements
-    work : DeviationWork - its theta, and X_first as `answer` leaves it, are read
+    work : DeviationWork - its theta, the flexions, and X_first, their sensitivities to the gradient, are read
     answers : Answers - sensitivities of the published numbers to the gradient; its field X is written
     """
     mode, n_hard, n_soft = method.roles.mode, 0, 0

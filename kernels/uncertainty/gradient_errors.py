@@ -120,7 +120,7 @@ def sum_markers(markers, pose, model, weight, variance, work):
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
-    model : (n_marker, 3) - model markers in ground [m]; moments are about the reference point of the twists
+    model : (n_marker, 3) - model markers in ground [m]; moments are about the origin of body 0
     weight : (n_marker,) - weights of the markers in this frame
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
     work : GradientErrorWork - working space of gradient_covariance, written
@@ -182,7 +182,7 @@ def add_skin(pose, b, skin, work):
     for i in range(3):
         c[i] -= pose.position[0, i]
     for k in range(6):
-        if k < 3:  # about axis k through c: at the reference point the skin moves by c x e_k
+        if k < 3:  # about axis k through c: at the origin of body 0 the skin moves by c x e_k
             n, p = (k + 1) % 3, (k + 2) % 3
             for i in range(6):
                 y[i] = skin.turn[b] * (A[k, i] + c[p] * A[3 + n, i] - c[n] * A[3 + p, i])

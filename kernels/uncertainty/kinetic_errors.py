@@ -6,11 +6,11 @@ of the covariance of the tangent coordinates; the time course z has the standard
 first and second derivative after a filter have a covariance of their own
 (rtsim/methods/kinematics/rate_errors). As xi moves with the body, the error of the body's velocity V is xi z'
 and that of its acceleration A is xi z'' + V x xi z'. In the body's axes, where its inertia is constant, they
-also change by - xi x V z and - xi x A z, and the force f that the body needs rotates and moves with it, xi x*
-f z (Featherstone 2008, section 2.9); the derivative of a quadratic function is half the difference of two
-values. The load across a joint changes by the sum over the distal bodies; its centre and its axes move with
-their bodies. Errors of a body's mass and of its external wrench are added. All errors are independent, so
-that their squares add up.
+also change by - xi x V z and - xi x A z, and the wrench f that accelerates the body moves with it, by xi x* f
+z (x and x*: cross products of twists with twists and with wrenches, Featherstone 2008, section 2.9). As f is
+quadratic in V, its derivative is half the difference of two values. The load across a joint changes by the
+sum over the distal bodies; its centre and its axes move with their bodies. Errors of a body's mass and of its
+external wrench are added. All errors are independent, so that their squares add up.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ErrorWork(NamedTuple):
     """Working space for the standard deviations of joint loads (kinetic_deviations)."""
 
     factor: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]
-    # xi of each body, about the reference point; the last: ground
+    # xi of each body, about the origin of body 0; the last: ground
     shift: Annotated[np.ndarray, Floats("n_body + 1", 6)]
     force: Annotated[np.ndarray, Floats("n_body", 6)]  # change of what each joint transmits
     own: Annotated[np.ndarray, Floats("n_body", 6)]  # what each body needs by itself
@@ -91,7 +91,7 @@ def kinetic_deviations(system, cuts, errors, dynamics, kinetics, work, out):
     system : System - joint tree of bodies with mass, in a gravitational field
     cuts : Cuts - joints across which loads are computed, and the root body
     errors : LoadErrors - errors of the input of inverse dynamics
-    dynamics : DynamicsWork - as joint_kinetics leaves it
+    dynamics : DynamicsWork - poses, velocities, accelerations and inertia of the bodies, from joint_kinetics
     kinetics : Kinetics - results of joint_kinetics
     work : ErrorWork - working space of kinetic_deviations, written
     out : KineticDeviations - standard deviations of joint loads and generalized forces, written
@@ -142,7 +142,7 @@ def own_forces(dynamics, work):
     """Write, for each body by itself, the wrench that its inertia and weight require into work.own : (n_body,
     6).
 
-    Moments are about the reference point of the twists.
+    Moments are about the origin of body 0.
     """
     for b in range(work.own.shape[0]):
         body_force(dynamics.inertia, b, dynamics.acceleration[b], dynamics.velocities.body[b], work.own[b])
@@ -198,7 +198,8 @@ def change_forces(tree, rates, dynamics, work):
 
 @njit
 def add_carried(xi, force, z, change):
-    """Add the change z xi x* force of a wrench that moves with a body by the small twist xi z.
+    """Add the change z xi x* force of a wrench that moves with a body by the small twist xi z; x* is the
+    cross product of a twist and a wrench.
 
     xi : (6,) - twist by which the body moves
     force : (6,) - the wrench, moment first
@@ -256,7 +257,7 @@ def only_at(tree, b, scale, wrench, work):
     tree : Tree - joint tree of the bodies
     b : int - index of the body
     scale : float - factor of the wrench
-    wrench : (6,) - additional wrench about the reference point
+    wrench : (6,) - additional wrench about the origin of body 0
     work : ErrorWork - working space of kinetic_deviations; its field force is written
     """
     work.force[:, :] = 0.0

@@ -108,18 +108,18 @@ def learn_noise(markers, pose, model, options, health, errors):
 
 @njit
 def marker_variances(markers, n_free, bounds, options, health, errors):
-    """Write the variance of each marker's error along an axis (noise and its own error of the model), and
-    that of the noise alone.
+    """Write two variances of each marker's position along one axis: that of its noise, and that of its noise
+    plus its own part of the error of the model, which it does not share with other markers.
 
-    Return (3 n - n_free) / (3 n), the part of the squared errors of n visible markers that residuals about an
-    optimum with n_free dofs show.
+    Return (3 n - n_free) / (3 n): the fraction of the squared errors of n visible markers that appears in
+    their residuals, as the pose fits n_free dofs to these errors.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     n_free : int - number of dofs that the markers determine
     bounds : ErrorBounds - bounds of the errors of markers, as standard deviations
     options : HealthOptions - settings of the checks of single markers
     health : Health - state of each marker, kept from frame to frame
-    errors : MarkerErrors - its variance and noise [m^2] are written
+    errors : MarkerErrors - its noise and variance (of noise and own error together) [m^2] are written
     """
     n = 0
     for m in range(markers.body.shape[0]):

@@ -5,9 +5,10 @@ The variances of published numbers are computed directly (kernels/uncertainty/de
 that depend on the pose, such as points, muscles, coordinates and their rates, have derivatives f and the
 variance f' C f, with the covariance C = P M P of the tangent coordinates, the covariance M of the objective's
 gradient and the inverse P of the Hessian along the hard constraints (kernels/uncertainty/sensitivity). C
-changes little from one frame to the next: it is computed once in EVERY frames, and whenever other markers are
-used. It belongs to one pose and is not averaged: errors of the coordinates are so correlated that the
-position of a foot is as certain as its markers, and this correlation differs at another pose.
+changes little from one frame to the next: it is computed once in a fixed number of frames (EVERY), and
+whenever other markers are used. It belongs to one pose and is not averaged: errors of the coordinates are so
+correlated that the position of a foot is as certain as its markers, and this correlation differs at another
+pose.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def new_reliability_work(n_v: int, n_element: int, K: int) -> ReliabilityWork:
 
 @njit
 def find_unreliable(model, method, dt, options, check, frame_state, ranges, solver, X, work):
-    """Write the bounds of the published numbers' errors by markers whose residuals are outside their ranges
-    into work.least : (K,), 0 = none.
+    """Write a lower bound of the standard deviation of each published number into work.least : (K,): the
+    error caused by markers whose residuals are outside their ranges, 0 if there are none.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     method : SolverMethod - if it depends on a method solved before, the factors in solver are those of that
@@ -158,8 +158,8 @@ def age_ranges(dt, forget, ranges):
 
 @njit
 def weigh(model, roles, b, w, place, limit, solver, X, work):
-    """Raise work.least : (K,) to the effect on the published numbers of the marker error that causes the
-    residual work.vectors[1].
+    """Raise the bounds work.least : (K,) of the published numbers' errors to the effect of the marker error
+    that causes the residual work.vectors[1].
 
     If a marker is displaced by d, its own residual changes by R d, R = 1 - J P J'w, with its Jacobian J and
     the inverse P of the Hessian along the hard constraints (kernels/uncertainty/sensitivity).

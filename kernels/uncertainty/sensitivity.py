@@ -73,7 +73,7 @@ def stand_at(problem, q, multiplier, work):
     problem : FrameProblem - model, roles of its elements, and measured markers
     q : (n_q,) - the solution [m, rad]
     multiplier : (n_element,) - its multipliers; entry k belongs to the k-th hard element
-    work : Work - the factors H, Y and S, the pose, and what `objective` and `optimality` compute, are written
+    work : Work - the factors H, Y and S, the pose, the gradients and the constraint rows are written
     """
     there = problem.roles.limits is None and work.size[0] <= CLOSE
     for k in range(q.shape[0]):
@@ -98,7 +98,7 @@ def rows_at(problem, q, multiplier, work):
     problem : FrameProblem - model, roles of its elements, and measured markers
     q : (n_q,) - generalized coordinates [m, rad]
     multiplier : (n_element,) - multipliers of the hard elements
-    work : Work - q_trial, size, and what `objective` and `optimality` compute, are written
+    work : Work - q_trial, size, the pose, the gradients and the constraint rows are written
     """
     copy(q, work.q_trial)
     work.size[0] = math.inf
@@ -118,7 +118,7 @@ def stand_beside(problem, q, fixed, work):
     problem : FrameProblem - model, roles of its elements, and measured markers
     q : (n_q,) - generalized coordinates [m, rad]
     fixed : (n_v,) int64 - 1 = a coordinate at its bound
-    work : Work - multiplier_trial, and what `stand_at` computes, are written
+    work : Work - multiplier_trial, the factors H, Y, S, the pose, gradients and constraint rows are written
     """
     multiplier = work.multiplier_trial
     multiplier[:] = 0.0
@@ -143,7 +143,7 @@ def stand_with_targets(problem, q, work, H_out):
 
     problem : FrameProblem - model, roles of its elements, and measured markers
     q : (n_q,) - generalized coordinates [m, rad]
-    work : Work - multiplier_trial, and what `stand_at` computes, are written
+    work : Work - multiplier_trial, the factors H, Y, S, the pose, gradients and constraint rows are written
     H_out : (n_v, n_v) - Hessian of the Lagrangian, lower triangle, written
     """
     multiplier = work.multiplier_trial
@@ -202,7 +202,8 @@ def factor(problem, multiplier, n_hard, second_order, work, H_out):
     multiplier : (n_element,) - multipliers of the hard elements, one after the other
     n_hard : int - number of hard elements
     second_order : float - 1 = exact, 0 = Gauss-Newton
-    work : Work - as `optimality` leaves it; its H, scale, slope and aim are written
+    work : Work - with the gradient and the constraint rows that `optimality` has computed; its H, scale,
+        slope and aim are written
     H_out : (n_v, n_v) - H before it is factored, lower triangle; None = not needed
     """
     curvature = AUGMENTATION
@@ -264,7 +265,7 @@ def soft_answers(model, roles, n_hard, solver, X, B):
     roles : Roles - mode, weight and target of each element in the method
     n_hard : int - number of hard elements
     solver : Work - working space of the solver; its field delta is written
-    X : (n_v, K) - sensitivities P f of the K numbers, as `answer` leaves them
+    X : (n_v, K) - sensitivities P f of the K numbers to the gradient, computed by `answer`
     B : (n_element, K) - written
     """
     elements, along, n = model.elements, solver.delta, n_hard

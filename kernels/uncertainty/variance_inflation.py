@@ -35,8 +35,7 @@ def inflate_variance(model, options, health, weight, shown, errors, solver, X, r
     options : HealthOptions - settings of the checks of single markers
     health : Health - state of each marker; its residual at the solution is read
     weight : (n_marker,) - weights of the markers in this frame
-    shown : float - part of the markers' squared errors that residuals show, as marker_variances returns it
-        [1]
+    shown : float - part of the markers' squared errors that residuals show (see marker_variances) [1]
     errors : MarkerErrors - its variance and step are read, its usual is written
     solver : Work - its pose and marker.model are those of the solution; its delta is written
     X : (n_v, K) - sensitivities of K numbers to the gradient of the objective, one number in each column
@@ -62,8 +61,7 @@ def departure(m, shown, options, health, errors):
     and of the residual from that of the last frame.
 
     m : int - index of a marker that has been visible for enough frames
-    shown : float - part of the markers' squared errors that residuals show, as marker_variances returns it
-        [1]
+    shown : float - part of the markers' squared errors that residuals show (see marker_variances) [1]
     options : HealthOptions - settings of the checks of single markers
     health : Health - state of each marker, kept from frame to frame
     errors : MarkerErrors - statistics of each marker over the last frames; its field usual is written

@@ -33,7 +33,7 @@ class BenchFigure(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Return whether the value keeps its limit; None if it has no limit."""
+        """Return whether the value is within its limit; None if it has no limit."""
         if self.limit is None:
             return None
         return self.value <= self.limit if self.better == "lower" else self.value >= self.limit

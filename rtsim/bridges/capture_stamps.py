@@ -7,7 +7,7 @@ from __future__ import annotations
 from streams.receiving.ring import ReceivedFrame
 
 FRESH_NS = 1_000_000_000
-"""Captured longer ago than this, or after it was received: the stamp is of another computer's clock [ns]."""
+"""A capture time longer ago, or after the receipt, is of another computer's clock and not used [ns]."""
 
 
 def captured_ns(frame: ReceivedFrame) -> int:

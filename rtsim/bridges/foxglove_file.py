@@ -24,7 +24,7 @@ from streams.recording.recorded import read_messages
 LATEST_NS = 2**63 - 1
 """Latest time of a message [ns]."""
 STRAY_NS = 1_000_000_000
-"""A frame's clock that has moved against the recorder's by more than this is not used [ns]."""
+"""The clock of frames is not used if its offset from the recorder's clock changes by more [ns]."""
 
 
 def export_foxglove(recording: Path, out: Path) -> list[str]:

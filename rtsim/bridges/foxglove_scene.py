@@ -27,7 +27,7 @@ UP: Mapping[str, tuple[float, float, float, float]] = {"Y": (HALF, 0.0, 0.0, HAL
 """Rotations of axes with that one up to `world`, whose Z is up, as quaternions (x, y, z, w)."""
 ORIGIN = {"position": vector((0.0, 0.0, 0.0)), "orientation": vector((0.0, 0.0, 0.0, 1.0))}
 ROTATION_ERROR = 0.01
-"""A matrix that is no rotation by more than this is left out."""
+"""Largest deviation from orthonormality of a matrix that is used as a rotation."""
 
 
 class _Look(NamedTuple):

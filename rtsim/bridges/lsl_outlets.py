@@ -25,7 +25,7 @@ from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 FIELDS = ("joint_angles", "coordinates", "joint_moments", "coordinate_moments")
-"""Fields that are sent where the results have them and nothing else is asked for."""
+"""Fields that are sent by default, as far as the results have them."""
 MOST_CHANNELS = 1024
 BUFFER_S = 60
 """Samples that liblsl keeps for a reader that stalls [s]; older ones are dropped, and nobody waits."""
@@ -37,7 +37,8 @@ class LslOutlets:
     """The streams of Lab Streaming Layer by which the frames of one result stream are sent; they are reopened
     when its fields change.
 
-    fields : names of the fields that are sent; () = those of FIELDS that exist
+    fields : names of the fields that are sent; () = joint angles, coordinates and the moments of both, as far
+        as the results have them
     place : source of the results; part of the streams' source_id, by which readers find them again
     say : function called with notes for the user
     """
@@ -170,7 +171,8 @@ def serve_lsl(
     """Send the results at an address as streams of Lab Streaming Layer until `stop` is set; return how many
     frames were sent.
 
-    fields : names of the fields that are sent; () = the usual ones that exist
+    fields : names of the fields that are sent; () = joint angles, coordinates and the moments of both, as far
+        as the results have them
     say : function called with notes for the user
 
     Raises CaptureError if liblsl is missing, ConfigError for an invalid field name.

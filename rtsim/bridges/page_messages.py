@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 SHOWN_S = 20.0
 """Time that the curves of the page reach back [s]."""
 POINTS_PER_S = 100.0
-"""Points of a curve; more than about two per pixel cost a tablet time and show nothing."""
+"""Points of a curve per second; more than about two per pixel are not visible."""
 DECIMALS_M, DECIMALS_SHOWN = 4, 3
 """Decimals of positions in the figure [m], and of values in units of the screen."""
 FIGURE = (*POINTS, *LINES)

@@ -36,16 +36,16 @@ FILES = {
     "/page.js": ("page.js", "text/javascript"),
 }
 TURN_S = 0.05
-"""Interval at which viewers are sent what is new [s]."""
+"""Interval at which new data are sent to viewers [s]."""
 STATE_TURNS = 5
-"""Every so many turns without news the state is told anyway, as that nothing comes any more."""
+"""Number of intervals without new data after which the state is sent anyway, such as a lost connection."""
 STALL_S = 10.0
-"""Time that a viewer may leave unread what it is sent, and that a visitor may take to ask [s]."""
+"""Longest time for which a viewer may not read its data, or a client may take for its request [s]."""
 MOMENT_S = 0.3
-"""Time after which whoever has not asked for anything makes room where all places are taken [s]."""
+"""If all places are taken, a connection without a request is closed after this time for a new one [s]."""
 CONNECTIONS_MOST, VIEWERS_MOST = 64, 16
 SENT_AHEAD = 65_536
-"""Bytes that may be on the way to a viewer: one that has stalled shows the newest soon after it goes on."""
+"""Bytes that may be queued for a viewer; few, so that a viewer that stalled soon shows the newest data."""
 HEAD_MOST = 16_384
 """Longest head of a request [bytes]; the library would read 6 MB from everybody, before any token."""
 QUEUE = 128

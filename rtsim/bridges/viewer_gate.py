@@ -25,7 +25,7 @@ from streams.readable import has_come, readable
 HOST = "127.0.0.1"
 VIEWERS_MOST = 16
 MOMENT_S = 0.3
-"""Time after which whoever has not asked for anything makes room where all places are taken [s]."""
+"""If all places are taken, a connection without a request is closed after this time for a new one [s]."""
 QUEUE = 128
 """Connections that may wait to be accepted."""
 REQUEST_MOST = 16_384
@@ -41,7 +41,7 @@ ORIGINS = (
     re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?"),
     re.compile(r"file://"),
 )
-"""Pages that may look: Foxglove's own, those that this machine serves, and programs made of files."""
+"""Permitted web pages: Foxglove's own, those that this machine serves, and local applications."""
 ORIGIN = re.compile(r"(https?|file|[a-z][a-z0-9+.-]{0,30})://[a-z0-9.\[\]:_-]{0,253}")
 REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 

@@ -231,8 +231,8 @@ def outcome(args: list[str] | None) -> int:
 
 
 def is_short_of_memory(error: Exception) -> bool:
-    """Return whether the system has refused memory; for the stack of a thread, Python reports that as a
-    runtime error.
+    """Return whether an error means that the system has refused memory: a MemoryError, or the RuntimeError
+    that Python raises if it gets no memory for the stack of a new thread.
     """
     return isinstance(error, MemoryError) or "can't start new thread" in str(error)
 

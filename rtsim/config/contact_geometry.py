@@ -25,8 +25,8 @@ class ContactShape(NamedTuple):
 
 
 def held_by_none(a: Any) -> None:
-    """Return None instead of the radius of a sphere: a contact of this geometry cannot be a constraint when
-    the pose is fitted to markers.
+    """Return None for any surface `a`. This is the default of `Geometry.holds`, for geometries that a fit of
+    the pose to markers cannot enforce as a constraint.
     """
 
 
@@ -39,8 +39,8 @@ class Geometry(NamedTuple):
     volume : function (shape, depth [m]) that returns the smallest volume of the overlap at this depth [m^3]
     torques : whether rolling and spinning torques can act on the contact patch
     only_spread : whether it supports only pressure laws based on the overlap volume
-    holds : function (a) that returns the radius of the sphere [mm] if a fit of the pose to markers can keep
-        the surface on a plane as a constraint; None for all other geometries
+    holds : function of the surface a of body A that returns the radius of its sphere [mm], if a fit of the
+        pose to markers can keep the surface on a plane as a constraint; None for all other geometries
     """
 
     surfaces: dict[str, type[Place]]

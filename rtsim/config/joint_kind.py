@@ -16,7 +16,7 @@ Directed = Callable[[Any], Array]
 
 
 class ChainStep(NamedTuple):
-    """One elementary motion of a joint that is a chain of motions (kernels/joints/chain)."""
+    """One rotation or translation of a joint that is a sequence ("chain") of them (kernels/joints/chain)."""
 
     rotates: bool
     axis: Array  # (3,) unit vector, in the frame as the steps before have moved it
@@ -45,13 +45,13 @@ def along_none(body: Any, k: int) -> None:
 
 
 def unscaled(body: Any, factors: Array) -> dict[str, Any]:
-    """Return no changed keys, for joint kinds without sizes that scale with the body."""
+    """Return {}: no keys of the body change, for joint kinds without sizes that scale with its parent."""
     return {}
 
 
 class JointKind(NamedTuple):
-    """One kind of joint. Its constant in kernels/joints/kinds has its name in capitals; a kind with `steps`
-    uses the constant CHAIN.
+    """One kind of joint. The kernels know it by the constant in kernels/joints/kinds that has its name in
+    capitals; a joint that is a sequence of rotations and translations (`steps`) has the constant CHAIN.
 
     angular : whether each of its named coordinates is an angle; None if the model's file states how many
         coordinates there are
@@ -60,15 +60,15 @@ class JointKind(NamedTuple):
     parameter : function (body, directed) that returns the up to three numbers that describe the joint for the
         kernels, such as the unit axis of a hinge; `directed` converts an axis in the body's table to a unit
         vector in the joint's frame
-    steps : function (body, directed) that returns the elementary motions of a chain; None for every other
-        kind
+    steps : function (body, directed) that returns the sequence of rotations and translations; None for kinds
+        that are not defined by such a sequence
     neutral : values of the unnamed coordinates in the neutral pose
     offset : function of the parameters that returns the position (3,) of the frame on the child in that on
         the parent, in the neutral pose [m]
-    translation : index of the first of three translations along the axes of the frame on the parent; None =
-        none
-    rotation : index of the first component of its unit quaternion, and of the first component of its angular
-        velocity; None = it has no quaternion
+    translation : index, among the joint's coordinates, of the first of three translations along the axes of
+        the frame on the parent; None = it has no such translations
+    rotation : index of the first component of its unit quaternion among the joint's coordinates, and of its
+        angular velocity among the joint's speeds; None = it has no quaternion
     slides : function (body, k) that returns the axis along which coordinate k translates the body
     mirrors : whether the mirrored joint is of the same kind (rtsim/models/both_sides)
     scaled : function (body, factors) that returns the keys of the body that change if its parent is scaled by

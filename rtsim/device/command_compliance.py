@@ -51,7 +51,7 @@ class CommandCompliance:
         self._still_s = self._deaf_s = self._disarmed_s = self._jumping_s = 0.0
 
     def jumps(self) -> None:
-        """Allow the measured angle to jump for a short time, as the limb returns to its start."""
+        """Accept jumps of the measured angle for a short time; called when the limb is reset to its start."""
         self._jumping_s = self._patience_s
 
     def tick(self, tick_s: float) -> None:
@@ -107,7 +107,8 @@ class CommandCompliance:
         """Check once a tick whether the device obeys its commands; return a sentence on how it does not, else
         "".
 
-        commanded : torque that the actuator should apply by now, that of the command before the newest [N m]
+        commanded : torque of the command before the newest one [N m], which the actuator should apply by now,
+            as it follows commands with a delay of one tick
         late_s : age of the newest command that the device had received when it sent its newest message [s]
         tick_s : time since the previous tick [s]
         """

@@ -6,21 +6,21 @@ import math
 
 
 class EnergyMonitor:
-    """Comparison of a model's energy with the work of all its forces and sources.
+    """Check of the time integration of a simulated limb: its energy must change by the work of the loads.
 
-    It applies to a simulated limb only and uses the model's time. Over a tick of length T the energy E
-    (kinetic, and potential in gravity) changes by the work of the loads. The work of the device is m (theta -
-    theta_before), with the joint angle theta, as its torque m is constant within a tick. The work of all
-    other loads is T/2 (P + P_before), with their power P. Any further change of E is an error of the
-    integration. These errors are summed in the drift D, in which earlier errors are forgotten with a time
-    constant of 1 s: D' = E' - (power of all loads except gravity) - D / (1 s).
+    Over a tick (time step) of length T, the sum E of kinetic and gravitational energy changes by the work of
+    all loads except gravity. The work of the device is m (theta - theta_before), with the joint angle theta
+    and the device's torque m, which is constant within a tick. The work of the other loads is approximated by
+    T/2 (P + P_before), with their power P at the end and P_before at the beginning of the tick. Any further
+    change of E is an error of the integration. The drift D is the sum of these errors, each of which decays
+    with a time constant of 1 s: dD/dt = dE/dt - (power of all loads except gravity) - D / (1 s).
 
     Attributes
     ----------
-    energy : kinetic and potential energy [J]
-    drift : present drift [J]
+    energy : kinetic and gravitational energy E [J]
+    drift : present drift D [J]
     largest : largest absolute drift so far [J]
-    work : work of each source since the start [J]
+    work : work of each source of energy since the start [J]; the first is the device
     """
 
     def __init__(self, period_s: float, n_source: int) -> None:

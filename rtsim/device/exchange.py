@@ -230,8 +230,8 @@ class DeviceExchange:
                 return  # it did not even wait: nothing comes later
 
     def begin_tick(self, t_ns: int) -> None:
-        """Begin a tick at a time [ns]: compute its length, the age of the newest message, and the number of
-        missed answers. No answer counts as missed before a command was sent.
+        """Begin a tick at the time t_ns [ns]: compute its length, the age of the device's newest message, and
+        the number of missed answers; before the first output none of these is computed.
         """
         before_ns, self._tick_ns = self._tick_ns, t_ns
         if self.seq == 0:
@@ -276,8 +276,8 @@ class DeviceExchange:
         return wrong or self.controller_fault or too_weak(newest, self.spec.limits)
 
     def judge(self, watched: str = "") -> str:
-        """Latch a fault of the device, or else the reason `watched` of another check, which ends the torque;
-        return the sentence on it, "" if none."""
+        """End the torque by latching a fault, if the device has one or if another check gives a reason
+        (`watched`, "" = none); return the sentence on the fault, "" = there is none."""
         wrong = self.fault()
         if self._believed and self.newest is not None and self.newest.state != "falling":
             disobeyed, self._disobeyed = self._disobeyed, self.obedience.disobeys
@@ -289,7 +289,7 @@ class DeviceExchange:
         return wrong
 
     def torque(self) -> float:
-        """Return the device's torque on the limb in this tick [N m], 0 if unknown; called after `fault`."""
+        """Return the device's torque on the limb [N m], 0 if unknown or implausible; called after `fault`."""
         believed = self._believed and not self._untrue
         return self.newest.torque[0] if self.newest is not None and believed else 0.0
 

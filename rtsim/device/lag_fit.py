@@ -12,8 +12,8 @@ and w^2 = C_ss / C_rr, a = sqrt(g^2 + w^2 q^2), d = atan2(w q, g) / w.
 
 For m = r the fit is exact for any motion: gain 1, delay 0. Errors e of the angle lead to the covariance
 (e^2 / N) C^-1 of (g, -q), where N is the number of independent errors: errors within 0.1 s count as one. e is
-the residual of the fit, limited to 0.2 to 2 degrees; an angle that is further off is found by its
-difference from the joint's angle.
+the residual of the fit, limited to 0.2 to 2 degrees, because an angle with a larger error is detected by its
+difference from the joint's angle (rtsim/device/sensor_check.py).
 """
 
 from __future__ import annotations

@@ -85,10 +85,10 @@ class EnergyWatch:
 
 
 class TimeOff:
-    """Sums the time for which a measurement is wrong, including measurements that are wrong only from time to
-    time.
+    """Sums the time for which a measurement is wrong, so that errors that come and go are detected, too.
+    While the measurement is right, the sum decreases.
 
-    most_s : time for which it may be wrong [s]
+    most_s : largest permitted sum [s]
 
     Attributes
     ----------
@@ -105,8 +105,8 @@ class TimeOff:
         return self.off_s > self.most_s + ROUNDED_S
 
     def add(self, off: bool, passed_s: float) -> bool:
-        """Add a time [s] in which the measurement was wrong (`off`) or right; return whether the sum exceeds
-        the limit."""
+        """Increase the sum by a time [s] in which the measurement was wrong (`off`), or decrease it for a
+        time in which it was right; return whether it exceeds the limit."""
         if off:
             self.off_s = min(self.off_s + passed_s, self.most_s + max(passed_s, 2.0 * ROUNDED_S))
         else:
@@ -114,7 +114,7 @@ class TimeOff:
         return self.over
 
     def forget(self) -> None:
-        """Reset the time to zero."""
+        """Reset the sum of the time with wrong measurements to zero."""
         self.off_s = 0.0
 
 

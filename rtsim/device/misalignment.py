@@ -7,12 +7,12 @@ device goes from d to the cuff, which slides along it:
 
     r e(theta) - d = rho e(phi),    phi = theta - atan2(n . d, r - e . d),    rho = |r e - d|
 
-with d(rho)/d(theta) = -r (n . d) / rho and the ratio J = d(phi)/d(theta) = r (r - e . d) / rho^2. A torque
-tau of the device is a force tau/rho across the bar at the cuff; its virtual work is tau d(phi), so it is the
-torque J tau about the limb's joint, and its power is the same at both joints: tau phi' = J tau theta'. Straps
-that hold the cuff act as a spring along the bar with the force k (rho - rho at theta = 0). The torque of the
-device does not show this force on the limb. It has a potential, so it generates no energy. Both angles are
-zero in the same pose.
+with d(rho)/d(theta) = -r (n . d) / rho and the ratio J = d(phi)/d(theta) = r (r - e . d) / rho^2. The angle
+that the device measures is phi minus its value at theta = 0, so that it is zero where the limb's angle is. A
+torque tau of the device is a force tau/rho across the bar at the cuff; its virtual work is tau d(phi), so it
+is the torque J tau about the limb's joint, and its power is the same at both joints: tau phi' = J tau theta'.
+Straps that hold the cuff act as a spring along the bar with the force k (rho - rho at theta = 0). The torque
+of the device does not include this force on the limb. The force has a potential, so it generates no energy.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class Misalignment:
         return place[0] - along * x, place[1] - along * y, place[2] - along * z
 
     def angle(self, angle: float) -> float:
-        """Return the angle of the device's joint for an angle of the limb's joint [rad]."""
+        """Return the angle that the device measures at an angle of the limb's joint [rad]; both are zero in
+        the same pose.
+        """
         forward, beside = self._bar(angle)
         return angle - math.atan2(beside, forward) + self._zero
 

@@ -69,8 +69,8 @@ class Orthosis:
         """Advance by one tick of this length [s]; return the sensor values.
 
         t_ns : time of the device's clock [ns]; None if time is measured by ticks only. asked : whether the
-            model requests the tick. A torque that is no longer commanded falls as time passes on the clock,
-            whereas torque rises in one call by no more than in one tick
+            model requests the tick, so that the clock may run ahead of the ticks (see Watchdog.tick). A
+            torque that is no longer commanded falls as time passes on the clock; a rise is that of one tick
         """
         torque = self._actuate(watchdog, period_s, watchdog.tick(period_s, t_ns, asked)) + self._passive()
         sensors = self.spec.sensors

@@ -38,7 +38,9 @@ class PassiveTorque:
         """Return a sentence that says what contradicts the reported torque; empty if nothing does. Call it
         once per tick.
 
-        commanded : torque of the command before the newest [N m]; passed_s : length of the tick [s]
+        commanded : torque of the command before the newest one [N m], as the device follows commands with a
+            delay of one tick
+        passed_s : length of the tick [s]
         """
         if not self.watched:
             return ""

@@ -25,7 +25,7 @@ class CommandQueue:
 
     Attributes
     ----------
-    ends : whether one of them ends the torque
+    ends : whether one of them ends the torque of the device: emergency stop, disarm, pause or reset
     """
 
     def __init__(self) -> None:

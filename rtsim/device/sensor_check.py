@@ -19,13 +19,13 @@ following
     below `delay_ms`. A gain below 0.5 or above 1.5, a phase beyond 3/4 pi, and a delay of more than 85 % of
     `delay_ms` are faults; the delay of a motion with several frequencies is found up to 15 % too short.
 speed
-    The change of m in a tick must be one that the measured speeds at its beginning and end allow. e is the
-    sum of the parts of the changes that lie outside the range of these two speeds times the length of the
-    tick, in which earlier parts are forgotten with a time constant of half a second. h is m after a high-pass
-    filter with the same time constant, h' = m' - h/0.5 s. A fault is |e| of more than `agreement_deg`, or |<e
-    h> / <h h>| of more than 0.5 (means over about a second, where h is more than 1 degree), for
-    `agreement_ms`. For a person the length of the tick is the model's time between the two outputs, or the
-    time on the device's clock, whichever fits better, as frames arrive in bursts.
+    The change of m in a tick must lie between the products of the tick's length and the two speeds measured
+    at its beginning and end. The parts by which changes lie outside are added up in e, in which earlier parts
+    are forgotten with a time constant of half a second. h is m after a high-pass filter with the same time
+    constant, h' = m' - h/0.5 s; the ratio of means <e h> / <h h> over about a second is the relative error of
+    the measured speed. It is a fault if |e| is more than `agreement_deg`, or the ratio beyond +-0.5 (where h
+    is more than 1 degree), for `agreement_ms`. For a person the length of the tick is the model's time
+    between two outputs or that of the device's clock, whichever fits better, as frames arrive in bursts.
 
 A fault of gain or delay remains until a motion shows that both are right, or until the angle has agreed for
 ten seconds without a motion that determines them.

@@ -34,9 +34,9 @@ class Path(NamedTuple):
     delay_s: float
 
     def through(self, worst: Worst, torque_max: float) -> Path:
-        """Return the equivalent spring at the limb's joint if this spring acts through a misaligned device
-        with a torque of at most `torque_max` [N m]; worst : largest transmission ratio of the joints, and of
-        its derivative
+        """Return the equivalent spring at the limb's joint, if this spring acts through a device whose joint
+        is misaligned, with a torque of at most `torque_max` [N m]; worst : largest ratio of the speeds of the
+        device's and the limb's joint, and largest derivative of this ratio with respect to the limb's angle
         """
         return self._replace(
             stiffness=worst.ratio**2 * self.stiffness + worst.slope * torque_max,
@@ -44,8 +44,8 @@ class Path(NamedTuple):
         )
 
     def needs(self, tick_s: float) -> float:
-        """Return the damping of the limb that is needed to keep the spring passive [N m s/rad]; tick_s :
-        length of a tick [s]
+        """Return the damping that the limb needs so that the delayed spring generates no energy [N m s/rad];
+        tick_s : length of a tick [s]
         """
         return self.stiffness * (0.5 * tick_s + self.delay_s) + self.damping
 

@@ -25,7 +25,8 @@ def torque(phase: float, peak_Nm: float, peak_time: float, rise_time: float, fal
     peak_Nm : torque at the peak [N m], of either sign
     peak_time : phase of the peak
     rise_time : from the first torque to the peak, in parts of the stride, above 0
-    fall_time : from the peak to the last torque, in parts of the stride, above 0; with rise_time at most 1
+    fall_time : from the peak to the last torque, in parts of the stride, above 0; the sum of rise_time and
+        fall_time is at most 1
     """
     if not (rise_time > 0.0 and fall_time > 0.0 and rise_time + fall_time <= 1.0 and math.isfinite(phase)):
         raise ValueError(

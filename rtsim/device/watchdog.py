@@ -116,10 +116,12 @@ class Watchdog:
         return math.inf if self.output is None else self._delays.age_ms(self.output.t_sent, t_ns)
 
     def look(self, t_ns: int, torque: float, angle: float) -> None:
-        """Enter the safe state if the newest command is too old at the time t_ns [ns].
+        """Enter the safe state if the device is armed and its newest command is too old at the time t_ns
+        [ns], or the clock was set back.
 
-        It is called before new commands are read. So a device that was suspended finds that its last command
-        has expired. The safe state then counts from the time at which the command expired.
+        It is called before waiting commands are read. So a device whose process was suspended enters the safe
+        state although newer commands have arrived in the meantime. The safe state is timed from when the
+        command became too old.
 
         torque : present torque [N m]
         angle : joint angle [rad]
@@ -185,8 +187,9 @@ class Watchdog:
         period_s : nominal length of the tick [s]
         t_ns : time of the device's clock [ns]; None if time is measured by ticks only, as with model and
             device in one process
-        asked : whether the model requests the tick; the clock may then run ahead of the sum of the ticks by
-            as long as the command is valid; in the safe state, by as long as the command at its beginning was
+        asked : whether the model requests the tick; time on the clock may then exceed the sum of the ticks by
+            the validity of the newest command (in the safe state, of the command at its beginning) before the
+            tick counts as longer than its nominal length
         """
         falls, passed_s, valid_s = self.state == "falling", period_s, 0.0
         if asked and self.output is not None:
@@ -208,7 +211,7 @@ class Watchdog:
         ramp : tau0 (1 - t/t_ramp)
         damp : -c w, after `lasts_ms` faded out by the same ramp
         hold : -k (theta - theta0) - c w, faded out in the same way
-        last : tau0 for some ticks
+        last : tau0 for as many ticks as the setting `ticks` states, then 0
         """
         safe, (torque, held) = self.safe, self._from
         passed_ms = 1e3 * self._fallen_s

@@ -22,19 +22,19 @@ from streams.recording.recorder import Recorder
 
 PERSON, REASON = "person", "the recording is over"
 NAMED = {"subject": PERSON, "source": "recording"}
-"""Keys of a descriptor that readers look for -> what stands there afterwards."""
+"""Entries of a descriptor that readers expect -> the value that replaces theirs."""
 OF_PROTOCOL = frozenset({
     "Y", "Z", "X", "right", "left", "both", "zero", "minimised", "prescribed", "foot_strike", "foot_off",
     "plates", "markers", "file", "lockstep", "free", "secant", "split",
     "ground", "stiffness_damping",
 })  # fmt: skip
-"""Words of the protocol that a descriptor may have as values, beside kinds of filters."""
+"""Words of the protocol that may stay as values in a descriptor, in addition to the kinds of filters."""
 KEYS = frozenset({
     "up", "speed", "time_base", "sample_rate", "corners", "zero", "side", "model", "method", "methods",
     "config", "chosen", "commands", "stick", "rates", "ranges_deg", "bias_deg", "muscle_points", "mass_kg",
     "model_mass_kg", "stature_m", "marker_weights", "foot", "device", "gait_events", "step_ms", "kinks",
 })  # fmt: skip
-"""Entries of a descriptor that rtsim reads; a sender may add others, which go."""
+"""Entries of a descriptor that rtsim reads; all others, which a sender may add, are removed."""
 
 
 class AnonymousCopy(NamedTuple):
@@ -143,7 +143,8 @@ class Anonymiser:
 
 
 def write_anonymous(recording: Path, out: Path) -> AnonymousCopy:
-    """Write a copy of a recording without names of persons, files and places, notes and the date.
+    """Write a copy of a recording from which the names of persons, files and places, the notes, the command
+    log and the date are removed.
 
     ConfigError if the file is not a recording, or `out` cannot be written; an existing file is replaced.
     """

@@ -21,12 +21,14 @@ from streams.account import plain
 FloatArray = NDArray[np.float64]
 OPTION = "--emg"
 VOLTS = {"V": 1.0, "volt": 1.0, "volts": 1.0, "mV": 1e-3, "uV": 1e-6, "µV": 1e-6, "μV": 1e-6, "nV": 1e-9}
-"""Volts in a unit that a file may declare."""
+"""Names of units that a file may state -> volts per unit."""
 MOST_NAMED = 24
 """Largest number of channel names in a sentence."""
 MOST_CHANNELS = 64
 RUN_AT_LIMIT, LEAST_RUNS, LEAST_VALUES = 3, 5, 64
-"""A signal of so many values that stands so long at its largest or smallest, so often, is cut off."""
+"""A signal counts as clipped if it stays at its largest or smallest value for at least RUN_AT_LIMIT samples,
+at least LEAST_RUNS times, and has at least LEAST_VALUES different values.
+"""
 GREATEST = 1e9
 """Magnitude above which a sample is not valid."""
 

@@ -112,8 +112,7 @@ FORCES = (
     FileFormat(".mcap", _recorded_forces, is_own=True),
     FileFormat(".xml", _external_forces, takes=("markers",)),
 )
-"""Formats of forces; those that take markers do not say where plates lie, which the recording's markers
-may."""
+"""Formats of forces. Those that take markers do not state where the plates are, which markers can show."""
 PRESSURE = (
     FileFormat(".asf", _tekscan),
     FileFormat(".lst", _emed),

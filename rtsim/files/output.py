@@ -12,13 +12,14 @@ from rtsim.errors import ConfigError
 from streams.whole_file import part_of, whole_file
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of a cell that spreadsheets take for a formula, which may start other programs."""
+"""First characters of a cell that spreadsheets evaluate as a formula, which may start other programs."""
 
 
 def check_folder(path: Path, where: str, in_place: bool = False) -> None:
-    """Raise ConfigError if the folder of a file at `path` does not exist or is not writable.
+    """Raise ConfigError naming `where` if the folder of a file at `path` does not exist or is not writable.
 
-    in_place : whether the file itself is opened, as for a log; it may be a device, but no pipe
+    in_place : whether an existing file is opened itself, as a log is, instead of being replaced; it may then
+        be a device, but no pipe
     """
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=where, remedy="make it first")
@@ -26,8 +27,8 @@ def check_folder(path: Path, where: str, in_place: bool = False) -> None:
 
 
 def check_writable(path: Path, where: str, in_place: bool = False) -> None:
-    """Raise ConfigError before the work begins if a file of this name cannot be written, tested with a
-    temporary file beside it.
+    """Raise ConfigError naming `where`, before the work begins, if a file of this name cannot be written,
+    tested with a temporary file beside it.
 
     in_place : whether an existing file is opened itself, such as a log or a picture, and may be a device;
         otherwise it is replaced
@@ -66,9 +67,10 @@ def _is_there(path: Path) -> bool:
 
 
 def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> None:
-    """Raise ConfigError if a file at `path` exists and must not or cannot be overwritten.
+    """Raise ConfigError if a file at `path` cannot be written, or exists and `overwrite` is not set.
 
-    in_place : whether the file itself is opened, as for a log; it may be a device
+    in_place : whether an existing file is opened itself, as a log is, instead of being replaced; it may then
+        be a device
     """
     if path.is_dir():
         raise ConfigError("this is a folder", where=str(path), remedy="give the name of a file")

@@ -99,7 +99,7 @@ class _Sorting:
 
     @property
     def n_orphan(self) -> int:
-        """Number of frames whose fields are unknown, because the recording has no descriptor for them."""
+        """Number of frames that cannot be read, as no descriptor in the recording lists their fields."""
         return sum(map(len, self._waiting.values()))
 
     def _begin(self, session: Session, payload: bytes) -> None:

@@ -15,8 +15,9 @@ from streams.recording.chunked_file import ChunkedFile, description
 from streams.recording.recorded import RecordedMessages, read_messages
 
 MOST_TOPICS = 32
-"""A recording has ten. Each chunk of a whole one repeats all topics, so that a small file with many would
-become one that fills the disk."""
+"""Largest number of topics; a recording of rtsim has ten. Each chunk of the recovered file lists all topics,
+so that a small file with very many would fill the disk.
+"""
 
 
 class RecoveredRecording(NamedTuple):

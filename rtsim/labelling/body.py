@@ -18,36 +18,39 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SLACK = 0.08
-"""Stretch of a spine between pelvis and shoulders [m]."""
+"""Tolerance of the distance between pelvis and shoulders, as the spine bends [m]."""
 FEWEST = 3
-"""Points that fix a rigid segment."""
+"""Smallest number of points that determine the pose of a rigid segment."""
 LEARNED = 0.6
-"""Part of how far markers may be off that remains once it was learned where skin has them."""
+"""Fraction of the markers' tolerance that remains once their soft tissue displacements were learned."""
 GOES, GOES_FAST, TURNS, TURNS_FAST = 0.10, 2.5, 0.7, 3.0
 """Largest motion of a segment while it is not seen: displacement [m, m/s] and rotation [rad, rad/s]."""
 REDUNDANT = 5
-"""More markers make a segment no surer."""
+"""Number of markers of a segment beyond which more markers do not make its identification more reliable."""
 LINE = 0.015
-"""Spread of points from their best line below which they fix no turn about it, root mean square [m]."""
+"""Root mean square distance of points from their best-fitting line below which they do not determine the
+rotation about this line [m]."""
 
 
 OFF, PART = 0.010, 0.06
-"""Change of a distance by soft tissue [m], and in parts of the distance: little on a foot."""
+"""Change of the distance of two markers by soft tissue artefacts: a constant part [m], and a fraction of the
+distance."""
 OFF_MOST = 0.03
-"""A marker that the fit of its segment leaves farther off than a distance across it may be is not taken, and
-none beyond this [m]."""
+"""Largest accepted distance of a marker from its position on the fitted segment, however large the segment is
+[m]."""
 OFF_JOINT = 0.030
-"""Distance between a joint centre by one segment and the same by its neighbour, at most [m]."""
+"""Largest distance between the positions of a joint centre that two adjacent segments give [m]."""
 VAGUE = 0.060
-"""Addition to that distance where two markers say where the neighbour is, as they turn about their joints
-on a wrong plane [m]."""
+"""Addition to that distance if the adjacent segment has only two markers, so that the plane in which it
+rotates about its joint is uncertain [m]."""
 LOOSE = 0.015
-"""Additional error of markers on segments that arms and head move [m]."""
+"""Additional tolerance of markers on segments that are not rigid, as arms and head move on them [m]."""
 LOOSE_TWO = 0.015
-"""The same where there are only two, as no third one makes up for skin."""
+"""Additional tolerance of markers on a segment with only two markers, as no third one compensates soft tissue
+artefacts [m]."""
 BESIDE = 1.3
-"""Factor on that error for a marker where others of its segment say where it must be, and nothing else is
-near."""
+"""Factor of the tolerance of a marker whose position follows from the other markers of its segment, if no
+other point is near."""
 
 
 class SharedCentre(NamedTuple):
@@ -162,7 +165,8 @@ class MarkedBody:
     order : segments with markers, in the order of the search
     segment_of : (n_marker,) segment of each marker
     local : (n_marker, 3) position of each marker on its segment [m]
-    reach : (n_marker,) tolerance of this position relative to other markers of the segment [m]
+    reach : (n_marker,) largest distance at which a marker counts as being where the other markers of its
+        segment predict it [m]
     weak : (n_marker,) whether the marker is on a segment that is poorly distinguishable from other points:
         with three markers and no joint, or two and no joint to a segment with three
     unheld : (n_shape,) whether no joint fixes a point of the segment
@@ -302,7 +306,7 @@ def bases_of(local: Array, ends: Array) -> tuple[tuple[int, ...], ...]:
 
 
 SLENDER = 0.005
-"""The same for points of which some weigh less [m]."""
+"""Like LINE, but for points with different weights, such as markers and joint centres [m]."""
 
 
 def fit_all(local: Array, ground: Array, weights: Array) -> tuple[Array, Array, NDArray[np.bool_]]:

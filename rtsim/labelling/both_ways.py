@@ -25,7 +25,7 @@ class RecordingNames(NamedTuple):
 
     points : (n, n_marker) index of the marker's point in the frame, -1 = none
     certain : (n, n_marker) whether the label is certain
-    following : (n,) whether the person was found
+    following : (n,) whether the person was found in the frame, so that points could be assigned
     """
 
     points: Indices
@@ -96,8 +96,8 @@ def _one_way(
 
 
 def tracks_of(recording: UnnamedRecording) -> Indices:
-    """Return the number of the track of each point, (n, n_point), -1 = not visible. A track ends when its
-    point is hidden, or could be confused with another.
+    """Follow the unnamed points through a recording; return the number of each point's track, (n, n_point),
+    -1 = not visible. A track ends when its point is hidden, or could be confused with another.
     """
     found = np.full(recording.points.shape[:2], -1)
     tracks, n_track, known = PointTracks(), 0, dict[int, int]()

@@ -21,32 +21,32 @@ from rtsim.labelling.segment_fit import SegmentFits
 from rtsim.labelling.tracks import UNKNOWN, PointTracks, assigned
 
 SEEK_S = 0.05
-"""Nobody is sought more often [s], and in vain ever more seldom, as it takes longer than a frame has."""
+"""Shortest interval of searches while the person is not found [s]; it doubles after each one that fails."""
 SOON_S, CONFIRM_S, SLOWER, LONGEST_S = 0.01, 0.1, 1.5, 5.0
-"""Time from a search to the next one [s]: the first where names could as well be others, else the second;
-while doubts return, it grows by the factor SLOWER up to LONGEST_S."""
+"""Time from a search to the next [s]: SOON_S if labels are ambiguous, else CONFIRM_S; while labels remain
+uncertain, it grows by the factor SLOWER up to LONGEST_S."""
 SEGMENT_S = 0.05
-"""A segment that was lost is sought no more often [s], if nothing comes up."""
+"""Shortest interval of searches for a lost segment, unless new points appear [s]."""
 MORE_ROUNDS = 2
-"""Number of times in a frame that markers are looked for beside those that have just come back."""
+"""Number of further searches in a frame for markers near those that have just reappeared."""
 LEARN_EVERY = 4
-"""Frames after which it is learned where skin has the markers."""
+"""Number of frames after which soft tissue displacements are updated."""
 LOST = 0.4
-"""Part of the markers that were seen when they were sought below which they are sought again."""
+"""Fraction of the markers found by the search below which the person counts as lost."""
 GAP_S = 0.15
-"""Longest gap between frames over which anything is followed [s]."""
+"""Longest time between frames over which points are tracked [s]."""
 REMEMBERED_S = 1.5
-"""Time for which a marker is expected where it was [s]."""
+"""Time after which a lost person is no longer expected near the earlier pose [s]."""
 USUAL_S = 0.01
-"""Time between frames whose times say nothing [s]."""
+"""Time between frames that is assumed if it is not known [s]."""
 STEP_S, ALONE_PART, BESIDE_PART, MOST_STEPS = 0.0015, 0.75, 0.3, 10
-"""Duration of a step of a search [s]; parts of the time between frames that a search may take while nobody
-is known, as no result waits for it then, and beside names; and so many steps at most."""
+"""Duration of a step of a search [s]; fractions of a frame period that a search may take while no marker is
+known and otherwise; largest number of steps in a frame."""
 ROUNDS = 1e-6
-"""Part of a step by which the time between frames may be short, as a difference of times is."""
+"""Tolerance of the number of steps, as the time between frames has rounding errors."""
 LATE, MOST_RESTS = 0.5, 10
-"""A frame that waited for longer than this part of the time between frames shows that the loop is behind:
-searches rest, but for a step after so many frames."""
+"""If a frame has waited for longer than the fraction LATE of a frame period, searches pause, because the loop
+is behind schedule; but in at most MOST_RESTS successive frames."""
 
 PersonSearch = RunningSearch[FoundPerson | None]
 

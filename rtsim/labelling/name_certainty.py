@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 from rtsim.labelling.body import Array, Indices, MarkedBody
 
 VOTES, VOTES_WEAK = 3, 6
-"""Searches, at frames apart, that must agree on a name, and on a segment that few distances tell from
-others."""
+"""Number of searches that must agree on a label until it is certain: usually, and on a segment that is poorly
+distinguishable from other points (`weak` of MarkedBody)."""
 APART_S = 0.1
-"""Frames that are nearer to each other say hardly more than one [s]."""
+"""Shortest time between two searches that count as independent evidence [s]."""
 STAYS_S, STAYS_FRAMES = 0.05, 5
-"""Time [s], and number of frames, that a marker that came back must stay in place to be certain."""
+"""Time [s] and number of frames for which a marker must be at its predicted position until its label is
+certain."""
 NEAR = 0.5
-"""Within this part of its reach a marker is in place; no two stand so near."""
+"""Fraction of its tolerance within which a marker counts as being at its predicted position."""
 BETTER = 0.5
-"""Part of how far a marker is off that a point that is left over may be, to be it instead."""
+"""Another point fits a marker better if it is nearer to the predicted position than this fraction of the
+distance of the present point."""
 FAR_M = 0.012
-"""Nearer no other point is better [m]."""
+"""Distance of a marker from its predicted position up to which no other point counts as better [m]."""
 
 
 class Judged(NamedTuple):
@@ -68,15 +70,18 @@ class NameCertainty:
         self.proven[markers] = self.agreed[markers] = False
 
     def contradict(self, markers: Indices) -> None:
-        """Mark these markers' labels as uncertain, but keep in `proven` that they were certain."""
+        """Mark these markers' labels as uncertain, because a search has found others; `proven` still states
+        that they were certain.
+        """
         self._votes[markers] = 0
         self._stays_s[markers] = 0.0
         self._n_stay[markers] = 0
         self.certain[markers] = False
 
     def vote(self, markers: Indices) -> None:
-        """Count for these markers that a search found the same labels, without a comparable alternative; a
-        search too soon after the last counted one is not counted, as it is no independent evidence.
+        """Count for these markers that a search has confirmed their labels, with no other assignment of
+        similar cost. A search too soon after the last counted one is not counted, as it is no independent
+        evidence.
         """
         self.agreed[markers] = True
         markers = markers[self._apart_s[markers] >= APART_S]
@@ -91,7 +96,8 @@ class NameCertainty:
 
         off : (n_marker,) distance of the marker from its predicted position [m]
         apart : (n_marker,) distance of the nearest unlabelled point from that position [m]
-        reach : (n_marker,) tolerance of the prediction [m]; known : (n_marker,) whether there is one
+        reach : (n_marker,) distance up to which a marker counts as being at that position [m]
+        known : (n_marker,) whether its position can be predicted
         """
         doubted = known & ~self.certain & np.isfinite(off)
         in_place = doubted & (off <= NEAR * reach) & (apart > np.maximum(2.0 * off, reach))

@@ -15,24 +15,29 @@ from numpy.typing import NDArray
 from rtsim.labelling.body import FEWEST, Array, Indices, MarkedBody, fit_all
 
 NEIGHBOUR, HARDLY, NEIGHBOUR_M = 0.2, 0.001, 0.25
-"""Weight of a marker of a joined segment beside one of its segment, where three of that say where it is,
-and at what distance it has a third of this [m]."""
+"""Weight of a near marker of an adjacent segment in the prediction of a position, relative to a marker of the
+same segment: usually, and if three markers of the same segment are visible; and the distance over which the
+weight decreases to a third [m]."""
 WHOLE = 2e-4
-"""Weight of all markers where those of joined segments do not fix the place."""
+"""Weight of all visible markers of the person if the markers of adjacent segments do not determine the
+position."""
 MOST_STRANGERS, STRANGE_S = 40, 30.0
-"""Number of points that are nobody's that are remembered, and for how long [s]."""
+"""Number of disappeared points without a marker that are stored, and time for which they are stored [s]."""
 STRANGER_M, SAME_M = 0.015, 0.015
-"""Largest distance of such a point from where three markers of its segment carry it, and of two of them that
-are the same [m]."""
+"""Tolerance of the predicted position of such a point if three markers of its segment predict it, and
+distance within which two of them count as the same point [m]."""
 ANEW_S = 1.0
-"""Time for which it is kept where a marker was before it was named anew, unless its name is certain [s]."""
+"""Time after relabelling from which the stored position of a marker is replaced, even if the new label is not
+certain [s]."""
 LONGEST_S = 5.0
-"""Longest time over which a marker's place is predicted [s]."""
+"""Longest time for which the position of a hidden marker is predicted [s]."""
 RIGID, BENDS, AGES, SWINGS, OLD_S = 0.04, 0.045, 0.08, 0.15, 0.6
-"""Error of the expected place of a marker: with three or more of its segment [m], with fewer [m], and its
-growth without and with one other of its segment [m/s], for at most OLD_S [s]."""
+"""Tolerance of the predicted position of a marker: if three or more markers of its segment are visible [m];
+with fewer [m]; and its growth with time if no other marker of its segment is visible, and if one or two are
+[m/s], for at most OLD_S [s]."""
 STRETCH, STRETCH_PART = 0.03, 0.05
-"""Change of the distance of two markers of a segment [m], and in parts of it."""
+"""Possible change of the distance of two markers of a segment: a constant part [m], and a fraction of the
+distance."""
 
 
 class PredictedMarkers(NamedTuple):
@@ -178,8 +183,8 @@ class OccludedMarkers:
         self._strangers = self._strangers[-MOST_STRANGERS:]
 
     def strangers(self, markers: Array) -> tuple[Array, Array]:
-        """Return the predicted positions of points that belong to no marker, (k, 3) [m], and their
-        tolerances, (k,) [m].
+        """Predict where points that belong to no marker and have disappeared would be now: positions (k, 3)
+        [m] and tolerances (k,) [m]. A point that appears there is not taken for a marker.
         """
         places, reach = self._strange_places(markers)
         kept = np.isfinite(places[:, 0])

@@ -25,12 +25,13 @@ from rtsim.labelling.segment_search import (
 from rtsim.labelling.tracks import paired
 
 BEAM, FIRST_BEAM, WORST = 10, 30, 4.0
-"""Ways to see the person that are kept; the same of the first segment alone, as only its neighbours tell
-which of them is right; and by how much one may be dearer than the best."""
+"""Largest number of hypotheses that are kept after a segment, and after the first segment, about which only
+its neighbours decide; and largest difference of their costs from the lowest."""
 MARGIN, MARGIN_LEAST = 0.15, 0.55
-"""Part by which another naming must be dearer for the names to be sure, and by how much at least."""
+"""A label is disputed if a hypothesis with another point for it costs less than the best one plus this
+fraction of its cost, or plus MARGIN_LEAST if that is more."""
 SEEN_LEAST = 0.4
-"""Part of the markers that must be found for somebody to be there."""
+"""Smallest fraction of the markers that must be found for a person."""
 
 
 class FoundPerson(NamedTuple):
@@ -95,8 +96,8 @@ def find_person(body: MarkedBody, cloud: Array, given: Indices) -> FoundPerson |
 
 
 def naming_cost(body: MarkedBody, points: Indices, cloud: Array, trusted: NDArray[np.bool_]) -> float:
-    """Return the cost of an assignment of points to markers, as `search_person` computes it, to compare two
-    assignments.
+    """Return the cost of an assignment of points to markers, to compare two assignments: the sum of squared
+    deviations of markers relative to their tolerances, plus 1 for each marker without a point.
 
     points : (n_marker,) point of each marker, -1 = none; cloud : (n, 3) points [m]
     trusted : (n_marker,) markers that cost nothing if too few markers of their segment are visible to
@@ -118,9 +119,9 @@ def naming_cost(body: MarkedBody, points: Indices, cloud: Array, trusted: NDArra
 
 
 def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypotheses) -> Hypotheses:
-    """Extend each hypothesis `ways` on the segments searched so far by the k-th segment: once for each pose
-    found for this segment (`seen`), and once without it. Return the extended hypotheses with the lowest
-    costs.
+    """Extend the hypotheses `ways` on the segments searched so far by segment k: each hypothesis once with
+    each pose found for the segment (`seen`), and once without the segment. Return the extended hypotheses
+    with the lowest costs.
     """
     more = ways.chosen(seen.beside)
     more.points[:, shape.markers] = seen.points
@@ -137,8 +138,9 @@ def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypothe
 def completed(
     body: MarkedBody, points: Indices, placements: tuple[SegmentPlacement | None, ...], cloud: Array
 ) -> Indices:
-    """Return the points of an assignment, with further points for markers whose soft tissue displacement was
-    too large for the search, if no other point is near.
+    """Assign points to markers that the search left without one because their soft tissue displacement was
+    too large, if the nearest point is clearly nearer than any other. Return the completed assignment,
+    (n_marker,).
 
     points : (n_marker,) point of each marker, -1 = none
     placements : poses of the segments; cloud : (n, 3) points [m]

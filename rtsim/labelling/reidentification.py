@@ -20,17 +20,19 @@ from rtsim.labelling.segment_search import Hypotheses, search_segment
 from rtsim.labelling.tracks import UNKNOWN, PairedPoints, PointTracks, assigned, distances, second
 
 CLOSE, LONG_S = 0.015, 0.2
-"""Distance [m] within which, and time [s] for which, a point that came from elsewhere must stay: a hand that
-swings by 0.3 m once a second crosses that in 0.14 s even where it turns round."""
+"""Distance from the predicted position [m] within which a point that came from elsewhere must stay for the
+time LONG_S [s] to be identified. A hand that swings by 0.3 m once a second takes only 0.14 s to cross it,
+even where it reverses."""
 CLEARLY = 1.0
-"""Difference in cost by which every other hypothesis on a segment must be worse, as in `Hypotheses`."""
+"""Difference in cost by which every other hypothesis on a segment must be worse than the best one."""
 WIDE, ALONE = 2.0, 3.0
-"""Factor on how far off a point may be that alone can be a marker, and by which all else must be farther."""
+"""If a single new point comes into question for a hidden marker: factor by which the tolerance is widened,
+and factor by which every other point must be farther."""
 SegmentPoints = list[tuple[int, int]]
-"""Markers, and the points that they are."""
+"""Pairs of a marker and the index of its point."""
 CLEARER = 1.5
-"""Factor by which any other point must be farther where the segment does not say for sure where a marker
-is."""
+"""Factor by which every other point must be farther from a predicted position than the identified one, if
+fewer than three markers of the segment predict it."""
 
 
 def reidentified(
@@ -95,8 +97,8 @@ def _alone(
 def search_lost_segments(
     body: MarkedBody, fits: SegmentFits, tracks: PointTracks, markers: Array, cloud: Array, lost: Indices
 ) -> RunningSearch[SegmentPoints]:
-    """Search for segments with too few visible markers by starting from their adjacent segments; the result
-    of the search is pairs of markers and points.
+    """Prepare a search for segments with too few visible markers, which starts from their adjacent segments.
+    The result of the search is pairs of markers and points.
 
     tracks : tracks of the points; markers : (n_marker, 3) labelled markers [m]; cloud : (n, 3) points [m]
     lost : indices of the segments

@@ -9,8 +9,8 @@ from rtsim.labelling.body import Array, Indices, MarkedBody
 from rtsim.labelling.person_search import FoundPerson, naming_cost
 
 DEARER, AGREED, SURELY = 0.25, 1.0, 1.5
-"""Difference in cost at which names are given up for others that fit better: names on which no search has
-agreed, on which one has, and that were certain."""
+"""Reductions of the cost from which tracked labels are replaced by others: labels on which no search has
+agreed, labels on which one has, and labels that once were certain."""
 
 
 def better_names(
@@ -22,8 +22,8 @@ def better_names(
     dearer: float,
 ) -> Indices | None:
     """Choose between the labels found by a search and the tracked ones. Return the point of each marker,
-    (n_marker,), -1 = none, with the search's labels for the `new` markers; None to keep the tracked labels,
-    if the cost would not be lower by more than `dearer`.
+    (n_marker,), -1 = none, with the search's labels for the `new` markers; None, to keep the tracked labels,
+    if this does not lower the cost of the assignment by more than `dearer`.
 
     followed : (n_marker,) tracked point of each marker; cloud : (n, 3) points of the search [m]
     new : (n_marker,) markers to which the search assigns another point

@@ -64,7 +64,8 @@ class RunningSearch(Generic[Found]):
         a later frame, (n_marker,), -1 = none. A marker that has been hidden since then keeps its point,
         which the search used as well.
 
-        numbers, marker : track numbers and markers of the points of the later frame, as in `PointTracks`
+        numbers, marker : track number of each point of the later frame, and the marker that it is labelled
+            as, -1 = none
         """
         label_of = dict(zip(numbers.tolist(), marker.tolist(), strict=True))
         points = self.given.copy()

@@ -14,13 +14,14 @@ from rtsim.labelling.body import FEWEST, LEARNED, Array, Indices, MarkedBody, fi
 from rtsim.labelling.person_search import FoundPerson
 
 NEAR = 0.5
-"""Within this part of its reach a marker is where its segment has it."""
+"""Fraction of its tolerance within which a marker counts as being at its position on the fitted segment."""
 FARTHEST_BIAS, LEARNS = 0.05, 0.25
-"""More is no motion of skin [m]; part of what is seen in a frame that is learned of it."""
+"""Largest distance that counts as soft tissue displacement [m], and weight of a new frame in its running
+mean."""
 LEARNED_TIMES = 8
-"""Number of times that a distance must have been seen to be known."""
+"""Number of updates after which the soft tissue displacement of a marker counts as known."""
 JOINT = 0.5
-"""Weight of a joint centre beside a marker."""
+"""Weight of a joint centre relative to that of a marker in the fit of a segment."""
 
 
 class SegmentPlaces(NamedTuple):
@@ -165,7 +166,9 @@ class SegmentFits:
 
     @property
     def reach(self) -> Array:
-        """Return the tolerance of the predictions from other markers of the segment, (n_marker,) [m]."""
+        """Return the largest distance at which a marker still counts as being where the other markers of its
+        segment predict it, (n_marker,) [m]; it is smaller once its soft tissue displacement is known.
+        """
         return self._body.reach * np.where(self._n_learned >= LEARNED_TIMES, LEARNED, 1.0)
 
     def learned_body(self) -> MarkedBody:
@@ -173,8 +176,8 @@ class SegmentFits:
         return self._body.learned(self._bias, self._n_learned >= LEARNED_TIMES)
 
     def in_place(self, found: FoundPerson, points: Array) -> NDArray[np.bool_]:
-        """Return the markers whose found point is so close to their place on the fitted segment that the
-        label is unambiguous, (n_marker,).
+        """Return a mask (n_marker,) of the markers whose label is unambiguous, because the point that the
+        search found for them is close to their position on the fitted segment.
         """
         near = np.zeros(len(found.points), bool)
         for shape, placement in zip(self._body.shapes, found.placements, strict=True):

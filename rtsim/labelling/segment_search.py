@@ -18,24 +18,23 @@ from numpy.typing import NDArray
 from rtsim.labelling.body import FEWEST, OFF_JOINT, PART, Array, Indices, SegmentShape, crossed, fit_all
 
 KEPT = 40
-"""Ways to see a segment that are judged by a fit in one step, and kept."""
+"""Number of hypotheses on a segment that are fitted in a step and kept."""
 FIRST_BASES, MORE_BASES, MOST_BASES = 2, 5, 12
-"""Pairs or triples of markers that are tried in the first step, in each of the next ones where these leave a
-marker without a point, and altogether."""
+"""Number of bases (pairs or triples of markers) that are tried in the first step; in each further step, if
+some marker has no point yet; and in all."""
 STEPS = (0, *range(FIRST_BASES, MOST_BASES, MORE_BASES), MOST_BASES)
-"""Bounds of the bases of the steps."""
+"""Ranges of the bases that are tried in each step."""
 MOST_SAMPLES = 800
-"""Pairs or triples of points that are tried for one of them: a cloud beyond that has too much that looks
-alike."""
+"""Largest number of pairs or triples of points that are tried for a base."""
 NEAREST_MOST = 1.5
-"""Factor by which a marker may be farther off before the fit than after it."""
+"""Factor by which the tolerance of markers is larger before the fit than after it."""
 Found = TypeVar("Found")
 NEAR_FIRST = 1e-12
 SIDE_OF_TWO = -0.5
-"""Cosine of the largest turn to the other side of a segment of two markers, as they say little of that."""
+"""Smallest accepted cosine of the angle to the other segments' third axes, for segments of two markers."""
 SPINE, LEG = 1.0, 0.3
-"""Half of the cost of facing the opposite way: of a trunk on the pelvis, and of segments of a leg, which
-bend far."""
+"""Half of the cost of facing the opposite way: of a trunk relative to the pelvis, and of a segment of a
+leg."""
 
 
 class Hypotheses(NamedTuple):
@@ -59,9 +58,9 @@ class Hypotheses(NamedTuple):
 
 
 class SegmentHypotheses(NamedTuple):
-    """c hypotheses on one segment, that with the lowest cost first: for each the index of the hypothesis on
-    the other segments that it extends (c,), the points of the segment's k markers (c, k), -1 = none, the pose
-    [m], and the cost (c,)."""
+    """c hypotheses on one segment, that with the lowest cost first. Each consists of the index of the
+    hypothesis on the other segments that it extends, `beside` (c,); the points of the segment's k markers,
+    (c, k), -1 = none; the pose [m]; and the cost, (c,)."""
 
     beside: Indices
     points: Indices
@@ -76,9 +75,10 @@ class SegmentHypotheses(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """c sets of points that may be the markers of a base (a set of markers that determines the pose): index
-    of the hypothesis on the other segments that each set extends; a triangle, which gives the rotation, on
-    the segment and in ground, (c, 3, 3) [m]; and a point, which gives the translation, on both, (c, 3) [m].
+    """c sets of points that may be the markers of a base (a set of markers that determines the pose): the
+    index of the hypothesis on the other segments that each set extends; a triangle on the segment (`local`)
+    and in ground, which gives the rotation, (c, 3, 3) [m]; and a point on the segment (`middle`) and in
+    ground (`there`), which gives the translation, (c, 3) [m].
     """
 
     hypothesis: Indices
@@ -110,7 +110,7 @@ def search_segment(
 def seen_segments(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> SegmentHypotheses:
-    """Find the best hypotheses on which points are a segment's markers, as `search_segment` but in one go."""
+    """Find the best hypotheses on which points are the markers of a segment, without pauses."""
     return finished(search_segment(shape, before, cloud, apart, faces))
 
 
@@ -126,7 +126,8 @@ def finished(search: Generator[None, None, Found]) -> Found:
 def segment_as_named(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool, points: Indices
 ) -> SegmentHypotheses:
-    """Rate one assignment of points to markers as a search would; empty if too few markers are visible.
+    """Fit the segment's pose to one assignment of points to its markers, and compute its cost as a search
+    does; the result is empty if too few markers are visible.
 
     before : the one hypothesis on the other segments; points : (k,) point of each marker, -1 = none
     """

@@ -14,21 +14,22 @@ from numpy.typing import NDArray
 from rtsim.labelling.body import Array, Indices
 
 NOISE = 0.006
-"""Error of a place that is predicted by its speed, whatever the time [m] ..."""
+"""Constant part of the error of a position predicted from position and velocity [m]."""
 ACCELERATION = 150.0
-"""... and by an acceleration [m/s^2] ..."""
+"""Acceleration by which the error of the predicted position grows [m/s^2]."""
 SPEED = 4.0
-"""... or by a speed that is not known yet [m/s]."""
+"""Speed by which the error grows instead, as long as the velocity of a point is not known [m/s]."""
 FARTHEST = 0.12
-"""Never farther [m]."""
+"""Largest error of a predicted position at which a point still continues the track [m]."""
 CLEARER = 2.0
-"""Factor by which everything else must be farther."""
+"""Factor by which every other point must be farther for a pair to be unambiguous."""
 AS_WELL, AS_WELL_M = 3.0, 0.003
-"""Two points could have changed places where that costs less than so many times as much, and so much [m]."""
+"""Two points may have been exchanged if the sum of their squared distances is then less than AS_WELL times
+the present sum plus the square of AS_WELL_M [m]."""
 UNKNOWN = -2
-"""Nobody has asked yet what a point is near to."""
+"""Value of PointTracks.near for a point that was not compared with predicted positions yet."""
 FORBIDDEN = 1e6
-"""Cost of a pair that is out of reach."""
+"""Cost of a pair whose distance is above its tolerance."""
 
 
 class PairedPoints(NamedTuple):
@@ -134,8 +135,8 @@ class PointTracks:
         self.cannot = np.zeros((0, self._n_marker), bool)
 
     def go_on(self, cloud: Array, dt: float) -> NDArray[np.bool_]:
-        """Continue the tracks by the points of the next frame (n, 3) [m], `dt` [s] later; return whether
-        the track of each is ambiguous, (n,).
+        """Continue the tracks by the points of the next frame (n, 3) [m], `dt` [s] later; return for each
+        point whether its track is ambiguous, as it could be exchanged with another one, (n,).
         """
         before = self.places, self.numbers, self.marker, self.near, self.since, self.came_up, self.cannot
         unknown = np.isnan(self.speeds[:, 0])

@@ -328,8 +328,11 @@ def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
 
 
 def told_bodies(run: RunConfig) -> list[str]:
-    """Return notes on bodies that a file of external loads names and that are not feet; empty if all are
-    feet, or the model has its own markers.
+    """Return notes for the user on a file of external loads (OpenSim) that assigns forces to bodies whose
+    names are not those of feet: the foot on each plate is then found from the centre of pressure instead.
+
+    Empty for other files, if all bodies are feet, and if the run tracks the markers that the model file
+    itself defines, not those of a person: rtsim/live/subjects/feet.py then reports the feet.
     """
     from rtsim.files.markers.trial import name_some
     from rtsim.files.osim.external_loads import read_external_loads

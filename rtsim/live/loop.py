@@ -68,7 +68,7 @@ class Loop:
     source, stages, output : input of frames, computation on each frame, destination of the results
     meta : metadata of the run for the descriptors
     urgently : run at real-time priority on a processor that does not sleep, where the system permits it
-    first : run before ordinary programs, where the system permits it, while this leaves them enough time
+    first : run with priority over ordinary programs, where the system permits it, while they get enough time
     takes_marks : whether events can be marked by command
 
     Attributes

@@ -33,7 +33,7 @@ class Ready(NamedTuple):
 
     n_frame : number of frames of the source
     open_source : function that opens the input; the input reports the number of finished frames
-    stages : compiled stages
+    stages : computations that are carried out for each frame, with their kernels compiled
     notes : sentences that are stored with the results
     wrong : reason why no force plate can be used; "" = they can be used
     person : name of the person whose markers are solved; "" = not known

@@ -69,7 +69,7 @@ class Repeated(NamedTuple):
 
 
 def over_cycles(measured: Array, calculated: Array, cycles: list[slice]) -> Repeated:
-    """Compute the agreement of two curves (n,) in each cycle of a movement on its own; return mean and
+    """Compute the agreement of two curves (n,) separately in each cycle of a movement; return its mean and
     standard deviation over the cycles, as in tables 1 and 2 of Andersen et al. 2017 (five cycles).
 
     cycles : rows of the curves that belong to each cycle
@@ -90,8 +90,8 @@ def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.
 
 
 def humps(cycle: Array) -> int:
-    """Count the maxima of a curve over one cycle of a periodic movement, (n,), that rise above the minima
-    beside them by at least HUMP, a tenth, of the curve's range.
+    """Count the maxima of a curve (n,) over one cycle of a periodic movement. A maximum counts if it rises
+    above the minima beside it by at least a tenth (HUMP) of the curve's range.
     """
     n = len(cycle)
     at, _ = find_peaks(np.tile(cycle, 3), prominence=HUMP * float(np.ptp(cycle)))

@@ -2,8 +2,7 @@
 
 Its input is the forward position of each foot relative to the pelvis, or the hip flexion of each leg, which
 rise in swing and fall in stance. No later samples are used. docs/gait_phase.md describes the rules, their
-sources, alternatives and errors.
-"""
+sources, alternatives and errors."""
 
 from __future__ import annotations
 
@@ -75,9 +74,8 @@ class Swing:
 
     Attributes
     ----------
-    time, place, speed : values at the middle of the newest samples [s], [m or rad], [the same /s]
-    travel : distance from the foremost to the rearmost position in the last stance
-    """
+    time, place, speed : of a line fitted to the newest samples, at its middle [s], [m, rad], [m/s, rad/s]
+    travel : distance from the foremost to the rearmost position in the last stance"""
 
     def __init__(self) -> None:
         self._samples: deque[tuple[float, float]] = deque()
@@ -153,8 +151,7 @@ class StrideShape:
         samples : times and positions of all feet
         begin, length : start and duration of the stride [s]
 
-        Strides with gaps, and feet that were not seen throughout, are ignored.
-        """
+        Strides with gaps, and feet that were not seen throughout, are ignored."""
         rows = np.array(samples)
         ends = (begin, *rows[:, 0], begin + length) if len(rows) else (begin, begin + length)
         if np.diff(ends).max() > NEAR_S:
@@ -187,8 +184,7 @@ class FootStride:
       there are two, it is twice the time from an event to the same event of the other foot; at first NaN
     confidence : 0 to 1
     n_strike, n_off : number of heel strikes and toe-offs so far
-    struck : time of the last heel strike [s]; NaN before
-    """
+    struck : time of the last heel strike [s]; NaN before"""
 
     def __init__(self, foot: int, n_foot: int) -> None:
         self.foot = foot
@@ -209,13 +205,14 @@ class FootStride:
         return not math.isnan(self.length) and not math.isnan(self.struck)
 
     def go_on(self, time: float, passed_s: float) -> None:
-        """Advance the phase to a time; passed_s : time since the previous call [s]."""
+        """Advance the phase to `time` [s] by the present stride duration, without positions of the feet;
+        passed_s : time since the previous call [s]."""
         if self._is_known:
             self._total += passed_s / self.length
         self._tell(time)
 
     def look(self, time: float, passed_s: float, feet: Sequence[Swing]) -> None:
-        """Correct the phase by comparing all feet with their mean positions in strides so far."""
+        """Shift the phase towards the one at which mean positions in past strides fit the feet best."""
         at = feet[self.foot].time
         seen = [foot.place if at - foot.time <= WINDOW_S else math.nan for foot in feet]
         self._samples.append((at, *seen))
@@ -244,7 +241,7 @@ class FootStride:
         self._misfit += min(1.0, passed_s / MISFIT_S) * (math.sqrt(misfit / n) - self._misfit)
 
     def take(self, time: float, foot: int, event: Event) -> None:
-        """Process an event of either foot; time : time at which it is reported [s]."""
+        """Update phase and stride duration by an event of either foot; time : when it is reported [s]."""
         key, own = (foot, event.kind), foot == self.foot
         usual, last = self._events.get(key, (math.nan, math.nan))
         lasted = event.time - last
@@ -275,7 +272,11 @@ class FootStride:
             self._total = (time - self.struck) / self.length
 
     def mend(self, time: float, foot: int, event: Event) -> None:
-        """Replace the time of the newest event by that from a plate or file; time : present time [s]"""
+        """Correct the time of the newest event of a kind, once a plate or a file reports the same event.
+
+        foot, event : foot, kind and reported time of the event; this time replaces the detected one
+        time : present time [s]; after a heel strike of this foot the phase becomes the time since the
+            reported strike, in strides"""
         key, at = (foot, event.kind), event.time
         usual, _ = self._events[key]
         self._events[key] = (usual, at)
@@ -323,8 +324,7 @@ class GaitPhase:
 
     Attributes
     ----------
-    feet, strides : detection of swings, and stride, of each foot
-    """
+    feet, strides : the Swing (detection of events) and the FootStride of each foot"""
 
     def __init__(self, n_foot: int) -> None:
         self.feet = [Swing() for _ in range(n_foot)]
@@ -360,12 +360,12 @@ class GaitPhase:
             self._take(time, foot, event)
 
     def press(self, foot: int, at: float, kind: int = HEEL_STRIKE) -> None:
-        """Process a foot strike or foot off that a plate or a file reports for a foot at a time [s]. It is
-        called after the sample of that time.
+        """Process an event reported by a plate or a file, after `add` has received the sample of that time.
 
-        Such an event has priority over the event that is detected from the motion of the foot. The delay
-        between the two is stored and applied in later strides without reported events.
-        """
+        The reported event replaces the same event detected from the motion of the foot. The delay between the
+        two is stored, and is added to detected events in later strides for which none is reported.
+
+        foot : index of the foot; at : time of the event [s]; kind : HEEL_STRIKE or TOE_OFF"""
         before, self._pressed[kind][foot] = self._pressed[kind][foot], at
         if at - before < NEAR_S:  # it trembles
             self._pressed[kind][foot] = before

@@ -49,7 +49,8 @@ class PersonLeap:
         self._before = None
 
     def look(self, now_s: float, place: Array, rotation: Array) -> str:
-        """Return a sentence if the step from the previous sample is impossible; empty if it is possible.
+        """Return a sentence for the user if no person can move so far or turn so much since the previous
+        sample; empty otherwise.
 
         now_s : time of the sample [s]; place : (3,) position of the pelvis [m]
         rotation : (3, 3) its axes in ground
@@ -99,7 +100,7 @@ class WalkDirection:
     def look(
         self, time: float, pelvis: Array, forwards: tuple[float, float], feet: list[tuple[float, float]]
     ) -> str:
-        """Return a sentence if the person turns round or walks backwards; empty otherwise.
+        """Return a sentence for the user if the person turns round or walks backwards; empty otherwise.
 
         pelvis : (3,) position of the pelvis [m]
         forwards : its horizontal forward direction in ground, a unit vector

@@ -23,20 +23,22 @@ UP = np.array([0.0, 1.0, 0.0])
 ROUND = math.cos(math.radians(135.0))
 """Cosine of the angle to the axis beyond which a person has turned round."""
 ROUND_S = 0.5
-"""Time for it, so that a stagger does not count [s]."""
+"""Time for which the person must face the other way to have turned round, so that a stagger does not count
+[s]."""
 SHORTEST_M = 0.8
 """Shortest way that has a direction, from the first to the last frame of a recording, as in Plug-in Gait
 [m]."""
 STRIDE_M = 1.5
-"""The same of a stream: about a stride, over which the pelvis sways to both sides [m]."""
+"""Shortest way that has a direction in a stream: about a stride, over which the pelvis sways to both sides
+[m]."""
 OBLIQUE = math.radians(15.0)
-"""Angle to the nearest axis of the laboratory: who walks along it stays within less, who does not deviates
-by more [rad]. A choice: a walkway of 1 m by 6 m leaves room for 10 degrees."""
+"""Angle to the nearest axis of the laboratory above which a path counts as oblique [rad]. A choice: a walkway
+of 1 m by 6 m leaves room for 10 degrees to a person who walks along it."""
 BESIDE = (0.1, 0.05)
 """Largest distance of a straight way from the line of its ends: in all [m], or in parts of its length, the
 larger."""
 APART_M = 0.05
-"""Places of a stream that are kept are so far from each other [m]."""
+"""Distance between successive positions that are stored in a stream [m]."""
 MOST_PLACES = 100
 """Number of places after which nobody has walked straight ahead, as on a treadmill."""
 OBLIQUE_WALK = (

@@ -1,13 +1,14 @@
 """The feet of a model that brings its own markers: their bodies, and the lines from heel to toes.
 
-A foot is the low end of a limb: a body that, with all that it carries, is small (no point of it is farther
-from its joint than 0.3 of the limb's length, from the root along the joints), while its parent is not, and
-that reaches down to the lowest fifth of the model in its neutral pose. The points of a foot are its markers
-and the origins of its bodies. The heel is the point farthest back along the line from the first joint's
-centre to the farthest point. The tip of the toes lies in the direction from the heel to the mean of the
-points of the forefoot. Its distance from the heel is estimated from that of the joint of the toes or, if no
-joint is there, of the farthest point; it is at least that of the farthest point. Plate forces act on the body
-of the heel, because a plate does not show which part of the force acts on the toes.
+A foot is the low end of a limb: a body that, together with all bodies that it carries, is small, while its
+parent is not, and that reaches down to the lowest fifth of the model in its neutral pose. Small means that no
+point is farther from the body's joint than 0.3 of the limb's length, which is measured from the root along
+the joints. The points of a foot are its markers and the origins of its bodies. The heel is the point farthest
+back along the line from the centre of the foot's first joint to the farthest point. The tip of the toes lies
+in the direction from the heel to the mean of the points of the forefoot. Its distance from the heel is
+estimated from that of the joint of the toes or, if no joint is there, of the farthest point; it is at least
+that of the farthest point. Plate forces act on the body of the heel, because a plate does not show which part
+of the force acts on the toes.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class PlacedFeet:
         return self.lines
 
     def lost(self) -> Array:
-        """Set `lines` to NaN and return it, as the frame has no pose."""
+        """Set `lines` to NaN and return it; called for a frame in which no pose was found."""
         self.lines[:] = np.nan
         return self.lines
 
@@ -104,8 +105,8 @@ def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
     """Find the feet of a model, at most one of each side; named : bodies on which plates act, if given.
 
     If only one is named, the other is found as well: it may stand beside the plates, so that its load is
-    unknown, not zero. ConfigError if there is none, if there are more, or for a name that is not a body with
-    points.
+    unknown, not zero. ConfigError if there is no foot or more than two, or for a name that is not a body with
+    points (markers or joint centres).
     """
     position, rotation = neutral_places(model)
     points = points_of(model)
@@ -172,8 +173,8 @@ def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
 
 
 def other_foot(model: Model, named: Sequence[int], points: Sequence[Point], spots: Array) -> list[int]:
-    """Find the foot of the opposite leg if the user has named one foot; return [index of its most proximal
-    body], or [] if there is no such foot or no single one, or if the user has not named exactly one foot.
+    """Find the foot of the opposite leg if the user has named the body of only one foot; return a list with
+    the index of its most proximal body, or [] if there is not exactly one such foot or one name.
 
     named : indices of the named bodies
     points, spots : points fixed in the model's bodies, and their positions in the neutral pose (n, 3) [m]
@@ -202,7 +203,8 @@ def foot_of(
 
     bodies : indices of the foot's bodies, the most proximal first
     points, spots : the points of these bodies, and their positions in the neutral pose (n, 3) [m]
-    given : whether plate forces act on the first body, as the user has stated; else on the body of the heel
+    given : whether the user has named the first body, so that plate forces act on it; else they act on the
+        body of the heel
     """
     position, rotation = neutral_places(model)
     flat, start = spots * FLAT, joint_centres(model)[bodies[0]] * FLAT

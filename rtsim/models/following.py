@@ -155,14 +155,14 @@ def with_markers(model: Model, following: TrackingTasks) -> Model:
 
 
 def drawn_in(model: Model, following: TrackingTasks) -> list[TargetedCoordinate]:
-    """Return those coordinates with target values that the model has: a method of the model may replace a
-    joint by another kind, without these coordinates."""
+    """Return the coordinates with target values that the built model has. A coordinate of the model file can
+    be missing, because a marker method may replace its joint by another kind, such as a ball joint."""
     return [drawn for drawn in following.coordinates if drawn.name in model.coordinates.names]
 
 
 def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: TrackingTasks) -> Roles:
-    """Add the target values of coordinates, and the ranges of clamped coordinates, to the roles of a method
-    (the constraints that it uses, with targets)."""
+    """Add the target values of coordinates, and the ranges of clamped coordinates, to the roles: the table of
+    what a marker method uses as constraints and targets when it fits the pose."""
     names, q, dof = model.coordinates.names, model.coordinates.q, model.coordinates.dof
     drawn = drawn_in(model, following)
     at = np.array([names.index(one.name) for one in drawn], np.int64)
@@ -205,7 +205,7 @@ def passed_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def with_none_drawn(roles: Roles) -> Roles:
-    """Return the roles of a method (the constraints that it uses, with targets) with empty tables of target
-    values and of clamped coordinates, for a solver that was compiled to read these tables."""
+    """Return the roles (the table of what a marker method uses as constraints and targets) with empty tables
+    of target values and clamped coordinates, for a solver that was compiled to read these tables."""
     n, x = np.zeros(0, np.int64), np.zeros(0)
     return roles._replace(tasks=CoordinateTargets(n, n, x, x), limits=CoordinateRanges(n, n, x, x))

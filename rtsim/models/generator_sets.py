@@ -21,8 +21,7 @@ def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
 
     If the set lists no joints of its own, it has the joints of its base.
 
-    through : files of the sets that are being loaded and name this one as their base; a cycle raises
-        ConfigError
+    through : files of the sets whose base, or base's base, is this set; ConfigError if this set is among them
     """
     path = find_config(name, FOLDER)
     if str(path) in through:

@@ -33,11 +33,11 @@ def load_model(name: str, note: Note | None = None) -> ModelSpec:
 
 
 def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
-    """Load a model by name or file, with the base model to which its file may refer: the leg of a model of
-    both legs, or the model that an addition extends.
+    """Load a model by name or file, together with the base model that its file may name: the leg of a model
+    of both legs (key both_sides_of), or the model that is extended (key adds_to).
 
-    through : files that refer to this one, by the key of the reference. ConfigError if this file refers to a
-        base by the same key as one of them, so that no chain of references is endless
+    through : key -> file that has led to this one by this key; empty for the file that the user names.
+        ConfigError if this file uses such a key again, which prevents files that name each other in a circle
     """
     if Path(name).suffix.lower() != OPENSIM:
         path = find_config(name, "models")

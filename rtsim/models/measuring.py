@@ -35,7 +35,11 @@ ROUNDED = 0.05
 
 
 def frames_between(times: Array, start: float, end: float) -> slice:
-    """Return the frames from the last one at or before the start to the first one at or after the end."""
+    """Return the slice of the frames from the last one at or before the start to the first one at or after
+    the end.
+
+    times : (n,) times of all frames [s]; start, end : in the same time [s]
+    """
     off = ROUNDED * float(np.diff(times).min()) if len(times) > 1 else 0.0
     before, after = np.flatnonzero(times <= start + off), np.flatnonzero(times >= end - off)
     first = int(before[-1]) if len(before) else 0

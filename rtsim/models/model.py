@@ -67,7 +67,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Names:
-    """Names of the rows of all tables of a model."""
+    """Names of the parts of a model, such as bodies, markers and muscles. Their order is that in which Model
+    stores the parts of each kind."""
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]  # of each body's joint
@@ -90,8 +91,8 @@ class Names:
 
 @dataclass(frozen=True)
 class Model:
-    """A model with the joints of one of its methods, as tables for the kernels. The functions of coordinates
-    that joints, couplers and angles use are all in tree.functions.
+    """A model as tables of numbers for the compiled kernels, with the kinds of joints that one of its marker
+    methods uses. All functions of coordinates (of joints, couplers and angles) are in tree.functions.
     """
 
     name: str
@@ -100,20 +101,20 @@ class Model:
     couplers: Couplers
     rolls: Rolls | None  # None where nothing rolls
     elements: Elements
-    lengths: Lengths  # of the elements
-    reported: Reported  # among the elements
-    reactions: Reactions  # of elements, for recruitment
+    lengths: Lengths  # of the ligaments among the elements, over flexion
+    reported: Reported  # elements whose lengthening or contact point is a result
+    reactions: Reactions  # one-sided forces of elements, for the recruitment of muscles
     forces: ForceElements
     stations: Stations
     surfaces: Surfaces
     muscles: Muscles
     pulls: PathForces | None  # muscles that pull in a simulation, None where none has a force
     angles: Angles  # every coordinate, then the named ones
-    angle_is_rotation: NDArray[np.bool_]  # (n_angle,) - False where a length is meant, in metres
+    angle_is_rotation: NDArray[np.bool_]  # (n_angle,) - False where the "angle" is a length [m]
     markers: ModelMarkers
     joints: JointAxes
-    joint_signs: Array  # (n_joint, 3) - of the joint angles as they are shown
-    joint_ranges: Array  # (3 n_joint, 2) - of these, as they are shown, infinite where none is given [rad]
+    joint_signs: Array  # (n_joint, 3) - factors +-1 of the joint angles in results
+    joint_ranges: Array  # (3 n_joint, 2) - plausible ranges of angles in results; infinite = not given [rad]
     centre_on_proximal: NDArray[np.int64]  # (n_joint,) - 1 = the joint's centre is fixed in the proximal body
     mirrored: NDArray[np.bool_]  # (n_body,) - left side: its results have the signs of a right side
     outline: Outline
@@ -132,13 +133,13 @@ class Model:
 
     def constraints(self, roles: Roles) -> Constraints:
         """Return the tables of constraints for the kernels of constrained dynamics and moment arms; roles :
-        elements that a method uses, with weights and targets"""
+        which elements a method uses as hard or soft constraints, with weights and targets"""
         check_timeless(self.tree, self.couplers)
         return Constraints(self.elements, roles, self.couplers, self.rolls)
 
 
 def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = None) -> Model:
-    """Build the model with the joints of one of its methods (the first, if none is named).
+    """Build the model with the kinds of joints that one of its marker methods uses (None = the first method).
 
     subject : person whose anatomy scales the model, with its optional bodies; not needed if no position of
         the model depends on it
@@ -211,7 +212,7 @@ def build_each(
 def names_of(
     spec: ModelSpec, coordinates: Coordinates, rows: list[ScalarElement], markers: tuple[str, ...]
 ) -> Names:
-    """Return the names of the rows of all tables of a model, in the order of the rows."""
+    """Return the names of bodies, joints, markers, elements, muscles and all other parts of a model."""
     return Names(
         bodies=tuple(body.name for body in spec.bodies),
         joints=tuple(body.joint_name or body.name for body in spec.bodies),

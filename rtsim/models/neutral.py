@@ -38,8 +38,9 @@ def neutral_places(model: Model) -> tuple[Array, Array]:
 
 
 def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:
-    """Return the single rotations and translations of body b's joint, in their order: whether each is a
-    rotation, its axis (3,), and its value in the neutral pose [rad, m].
+    """Return the rotations and translations about fixed axes of which body b's joint consists, in their order
+    (none for joints such as ball and free): whether it is a rotation, its axis (3,), and its value in the
+    neutral pose [rad, m].
     """
     tree, k, d = model.tree, model.tree.q_start[b], model.tree.v_start[b]
     q = model.q_neutral
@@ -56,7 +57,9 @@ def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:
 
 
 def function_at(functions: Functions, f: int) -> Function:
-    """Return the function in row f of the kernels' table."""
+    """Return function number f of the table Functions of kernels/algebra/functions, with its kind and
+    parameters.
+    """
     kind, count, first = int(functions.kind[f]), int(functions.n_term[f]), int(functions.start[f])
     n = 3 * count if kind == SPLINE else count
     return Function(kind, count, tuple(functions.data[first : first + n].tolist()))

@@ -87,15 +87,17 @@ class MassShare(NamedTuple):
 
 
 def joint_of(segment: str, side: str = "") -> dict[str, Any]:
-    """Return the keys of a model file for the hinge that carries a segment; side : suffix of its
-    coordinate
+    """Return the entries of a model file for the hinge between a segment and its parent: kind, axis and
+    coordinate.
+
+    side : suffix of the name of the coordinate, such as _r
     """
     name, axis = COORDINATES[segment]
     return {"joint": "hinge", "axis": (0.0, 0.0, axis), "coordinates": [{"name": name + side}]}
 
 
 def body_keys() -> dict[str, dict[str, Any]]:
-    """Return for each body of the planar model, by name and in its order, the keys of a model file for its
+    """Return for each body of the planar model, by name and in its order, the entries of a model file for its
     joint: kind, axes, parent and coordinates.
     """
     tilt, _ = COORDINATES["pelvis"]
@@ -188,7 +190,7 @@ def planar_body(sex: str, mass_kg: float, stature_mm: float) -> ModelSpec:
 
 
 def standing() -> dict[str, Any]:
-    """Return the simulation settings as keys of a model file. The body starts from standing on its soles,
+    """Return the simulation settings as entries of a model file. The body starts from standing on its soles,
     with all torque generators at rest, so that it collapses.
     """
     names = [coordinate["name"] for keys in BODIES.values() for coordinate in keys["coordinates"]]
@@ -223,11 +225,11 @@ def length(share: SegmentShare, scale: float) -> float:
 def limb(
     name: str, share: SegmentShare, scale: float, mass_kg: float
 ) -> tuple[tuple[float, float], float, tuple[float, ...]]:
-    """Return mass centre from the joint [mm], mass [kg] and moments of inertia [kg m^2] of a limb segment.
+    """Return for a limb segment or the head: mass centre (X, Y) relative to the proximal joint [mm], mass
+    [kg], and moments of inertia about the mass centre, for the axes X, Y, Z [kg m^2].
 
-    For the head the centre is counted from its vertex downwards.
-
-    A foot lies along X, half its ankle's height below the ankle; all others hang along Y.
+    For the head, Y is instead the distance of the mass centre below the vertex. A foot lies along X, and the
+    caller moves it below the ankle by half the height of the ankle; all other segments lie along Y.
 
     share : the segment in the mean person; scale : stature relative to that person; mass_kg : of the whole
         body

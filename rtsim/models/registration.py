@@ -133,9 +133,9 @@ def pose_at(rows: Sequence[ScalarElement], anatomy: Anatomy, body: Body, flexion
 
 
 class Part(NamedTuple):
-    """A distance or plane constraint between a body and its parent: its points relative to the origin that
-    both share in the straight joint, the normal of its plane, and its target (length, or distance from the
-    plane).
+    """A distance or plane constraint between a body and its parent: its points, each in the axes of its bone
+    and relative to the body's origin in the straight joint; the normal of its plane; and its target (length,
+    or distance from the plane).
     """
 
     of_parent: Array  # (3,) - point in the parent [m]
@@ -146,8 +146,11 @@ class Part(NamedTuple):
 
 
 def part_of(row: ScalarElement, anatomy: Anatomy, body: Body, start: Array) -> Part:
-    """Return a distance or plane constraint of a joint with its points relative to the origin of the straight
-    joint; start : (3,) - position of that origin in the parent [m].
+    """Return `row`, a distance or plane constraint between a body and its parent, with its points relative to
+    the body's origin in the straight joint: the point on the parent in the parent's axes, the other in the
+    body's.
+
+    start : (3,) - position of the body's origin in the parent when the joint is straight [m]
     """
     at = {place.segment: anatomy.place(place, place.segment, row.where) for place in (row.a, row.b)}
     length = row.length.target_mm or row.length.mean_mm or 0.0
@@ -181,7 +184,7 @@ def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) 
     pair = {body.name, body.parent}
 
     def lay(place: Any) -> Any:
-        """Move a point of the body, and rotate its directions, by the registration."""
+        """Return a point of the body moved, with its plane normal rotated, by the registration."""
         if place.segment != body.name:
             return place
         x = 1e3 * (by.offset + by.rotation @ anatomy.place(place, body.name, body.name))

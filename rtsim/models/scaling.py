@@ -174,7 +174,7 @@ def scale_offset(place: P, S: Array) -> P:
 
 
 def scaled_function(function: FunctionSpec, factor: float) -> dict[str, Any]:
-    """Return a function multiplied by a factor, as keys of a model file."""
+    """Return a function multiplied by a factor, as entries of a model file."""
     if function.constant is not None:
         return {"constant": factor * function.constant}
     if function.linear is not None:
@@ -194,7 +194,8 @@ def scaled_function(function: FunctionSpec, factor: float) -> dict[str, Any]:
 def scale_masses(spec: ModelSpec, factors: Factors, mass_kg: float | None, keep_shares: bool) -> ModelSpec:
     """Scale masses and inertias of a model, then all of them to the person's mass, where it is given.
 
-    keep_shares : whether masses are scaled by a common factor, so that each body keeps its share
+    keep_shares : whether all masses are scaled by one factor, so that each body keeps its fraction of the
+        total mass; otherwise the mass of each body is first multiplied by the product of its three factors
     """
     bodies = []
     for body in spec.bodies:

@@ -32,7 +32,9 @@ def ball(radius: float, n_lat: int, n_lon: int) -> TriangleSurface:
 
 
 def sheet(place: Callable[[Array, Array], Array], u: Array, v: Array) -> TriangleSurface:
-    """Return an open surface over a grid: place(u, v) : (n, 3) [m], with its outside where u x v points.
+    """Return the open surface through the points place(u, v), (n, 3) [m], over a grid of two parameters.
+
+    Its outer side is that of the cross product of the directions of rising u and rising v.
 
     u, v : (n_u,), (n_v,) - values of both parameters at the lines of the grid
     """

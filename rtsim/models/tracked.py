@@ -21,13 +21,14 @@ class TrackedModel(NamedTuple):
     names : names of its markers, in tracking order
     ruler : distances between the markers that are constant during movement
     remedy : advice in the error for a trial that does not belong to this person or model
-    is_person : whether it is a person: then another size is a reason to refuse a trial, and the third axes of
-        all segments point to one side of the body
-    mirrors : whether the markers are mirrored before the solution, as for a left leg
+    is_person : whether it is a person: a trial of a person of another size is refused, and the third axis of
+        every segment points to the same side of the body
+    mirrors : whether measured markers are mirrored before the pose is fitted, as for a left leg
     spine : the point that pelvis and trunk of a person share, if both are known, else empty
-    errors : segment -> usual distance of its markers from their calibrated positions [m]; empty for a model
+    errors : segment -> usual RMS distance of its markers from their calibrated positions [m]; empty for a
+        model
     legs : legs of a person, for checks of bone rotations about their long axes
-    beside : markers of a person near the axes of knees and ankles
+    beside : markers of a person near knee and ankle axes, which hardly move relative to either segment
     """
 
     title: str

@@ -69,7 +69,7 @@ def run(
 
 
 def check_picture(path: Path) -> None:
-    """Raise ConfigError before the run, rather than after it, if a PNG cannot be saved there."""
+    """Raise ConfigError if a PNG file cannot be saved at a path; called before a run, not only at its end."""
     if path.suffix.lower() != ".png":
         raise ConfigError(
             f"{str(path)!r} is not a PNG file", where="--screenshot", allowed="a name ending in .png"

@@ -84,10 +84,10 @@ class Feed:
     ----------
     layout : layout of the panels for the current session, None before the first session
     history : display values of the last minute
-    pose, pose_quality : arrays of the newest frame (copies), and their quality
+    pose, pose_quality : arrays of the newest frame for the stick figure (copies); good, degraded or missing
     device : newest values of the fields of a device, if there is one; reason : why it was last armed or
         disarmed
-    sentences : the last messages
+    sentences : the last messages to the user
     telemetry : the sender's last message about itself
     archive, poses : the last ten minutes, if they are stored; gait : gait events found in the frames
     marks : events marked by hand; trial_shift : time of the trial minus time of the curves [s]

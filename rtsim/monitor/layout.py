@@ -100,8 +100,8 @@ class WindowLayout(NamedTuple):
     """Panels, curves and figure of the monitor window, made from the descriptor of a session.
 
     rate : nominal rate [Hz], NaN if the stream is irregular
-    parts : fields that the stick figure shows -> shape of the part of each that is stored
-    labels : these fields -> names of their entries
+    parts : field that the stick figure shows -> shape of that part of its array that is stored for it
+    labels : field that the stick figure shows -> names of its entries
     arms : panels of moment arms of all muscles about the first angle of each joint, shown on demand;
     stick : (n, 2) pairs of joint centres;  follow : index of the pelvis among the segments, or None;
     sides : right, left or "" of each joint centre;
@@ -254,8 +254,8 @@ def _curves(
 
 
 def usual_curves(spec: FieldSpec) -> Curves | None:
-    """Return how to draw a field as curves, one for each entry of a vector, if the sender does not state it;
-    None if the field is not drawn as curves.
+    """Return the default way in which a field is drawn as curves, for a sender that states none: a curve for
+    each entry of a vector. None if the field is not drawn as curves.
     """
     if spec.name in FIGURE_FIELDS or len(spec.shape) != 1 or spec.role != "value":
         return None

@@ -40,8 +40,8 @@ class MessageLog:
         self.kept.append(printable(text, SENTENCE_MOST))
 
     def turn(self, now: float) -> None:
-        """Begin to count anew if the last second of counting is over, and add a message on how many messages
-        were left out in it.
+        """Restart the count of the sender's messages if a second has passed since the count began; if
+        messages were left out in that second, add a message that states how many.
         """
         if self._since <= now < self._since + 1.0:
             return

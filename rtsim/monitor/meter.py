@@ -22,7 +22,7 @@ DOUBTFUL = int(
 
 
 class Latency(NamedTuple):
-    """Median and 99th percentile [ms]; NaN when unknown."""
+    """A latency of the newest frames: its median and 99th percentile [ms]; NaN when unknown."""
 
     p50: float
     p99: float
@@ -84,11 +84,11 @@ class Meter:
         return 1e9 * (len(times) - 1) / float(times[-1] - times[0])
 
     def latency_inside(self) -> Latency:
-        """Return the time from receipt to publication by the estimator's clock."""
+        """Return the latency inside the estimator, from receipt of markers to publication of results."""
         return _latency(self._held(self._inside))
 
     def latency_whole(self) -> Latency:
-        """Return the time from capture to arrival at this window; unknown if the source has another clock."""
+        """Return the latency from capture to arrival at this window; NaN if the source has another clock."""
         return _latency(self._held(self._whole))
 
     def _held(self, ring: NDArray[Any]) -> NDArray[Any]:

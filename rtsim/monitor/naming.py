@@ -21,7 +21,9 @@ STICKS_MOST = 2000  # lines of the figure
 
 
 def labels_of(spec: FieldSpec, n_most: int) -> tuple[str, ...]:
-    """Return the first labels of the first axis, or numbers if the descriptor has none."""
+    """Return labels for the entries along the first axis of a field, at most n_most: those of the descriptor,
+    else numbers from 1.
+    """
     n = spec.shape[0] if spec.shape else 0
     if spec.labels and len(spec.labels) == n:
         return tuple(printable(label) for label in spec.labels[:n_most])

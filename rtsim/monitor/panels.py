@@ -65,7 +65,7 @@ def told_apart(panels: list[PlotPanel]) -> list[PlotPanel]:
 
 
 def balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
-    """Return the panels in one column instead of two if one of the columns would be nearly empty."""
+    """Move all panels to one column if one of two columns has less than half as many as the other."""
     counts = Counter(panel.column for panel in panels)
     if len(counts) == 2 and 2 * min(counts.values()) < max(counts.values()):
         panels = [panel._replace(column=0) for panel in panels]
@@ -73,9 +73,9 @@ def balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
 
 
 class HistoryBlock(NamedTuple):
-    """Where successive channels (curves) of the history get their values: entries of a flattened field of a
-    frame, from which `zeros` (values drawn as zero, such as a resting length) are subtracted if there are
-    any, multiplied by a scale.
+    """Where successive channels (curves) of the history, from number `first` on, get their values: scale
+    times (entries of a flattened field of a frame - zeros), where `zeros` are reference values that are drawn
+    as zero, such as a resting length; None = 0.
     """
 
     field: str
@@ -86,9 +86,9 @@ class HistoryBlock(NamedTuple):
 
 
 class FieldReading(NamedTuple):
-    """How all channels (curves) of the history that belong to one field get their values from a frame: its
-    flattened entries, their scales, the numbers of the channels, and the values that are drawn as zero if
-    they are not all zero.
+    """How all channels (curves) of the history that belong to one field get their values from a frame:
+    channels `into` are scales times (entries of the flattened field - zeros), where `zeros` are reference
+    values that are drawn as zero, such as a resting length; None = 0.
     """
 
     field: str

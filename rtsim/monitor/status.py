@@ -53,7 +53,7 @@ class Chip(QFrame):
         self.setFixedWidth(max(widths) + theme.px(4))
 
     def show_text(self, text: str, colour: str = "") -> None:
-        """Show the value, in a colour of its own if necessary."""
+        """Show the value as text, in a colour #rrggbb; "" = the usual colour of the theme."""
         if text != self.value.text():
             self.value.setText(text)
             self.setToolTip(
@@ -143,7 +143,7 @@ class StatusStrip(QFrame):
         self.connection.setToolTip(tip([connection.words]))
 
     def show_sentences(self, sentences: Sequence[str]) -> None:
-        """Show the last of some messages; the tool tip contains all of them."""
+        """Show the newest of the messages to the user; the tool tip contains all of them."""
         self.message.setText(sentences[-1])
         self.message.setToolTip(tip(list(sentences)))
 

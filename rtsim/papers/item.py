@@ -1,4 +1,5 @@
-"""A figure or a table of a paper: its data, its numbers compared with the printed ones, and its drawing."""
+"""A figure or a table of a paper: its data, its numbers compared with the printed ones, and the drawing of
+the figure."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ class Publication(NamedTuple):
 class StatedBound(NamedTuple):
     """Limits of a number, both included; source : where they are stated, for example "section 3".
 
-    A bound is stated in the paper, or was required of the reproduction before it was computed; it is never
-    taken from the result.
+    They are stated in the paper, or were demanded before the number was computed; they are never taken from
+    the computed result.
     """
 
     source: str
@@ -68,12 +69,13 @@ class Comparison(NamedTuple):
 class ItemResult(NamedTuple):
     """The computed result of a figure or a table.
 
-    rows : comparisons with printed values; panels : what a figure draws
+    rows : comparisons with printed values
+    panels : panels of the drawing; empty if there is none, or if `draw` makes it
     notes : notes at the foot of the figure and below the table
-    data, has_data_of_paper : if a recording replaced the item's own data, the source of the recording, and
-        whether the paper used the same data; otherwise "" and None
-    draw : function that draws on the given paper, with a title and the notes, and returns the files; None =
-        drawn from the panels
+    data : source of the data, if a recording of the user replaced the item's own data; "" = the item's own
+    has_data_of_paper : whether the paper used that recording, too; None = the item's own data were used
+    draw : function that makes the drawing, with a title and the notes, in the output file that a Paper
+        describes (its path and size), and returns the files written; None = the panels are drawn
     """
 
     rows: Sequence[Comparison]
@@ -90,7 +92,8 @@ class ItemResult(NamedTuple):
 
 
 class ItemInput(NamedTuple):
-    """The user's input to an item, and a function for progress messages.
+    """What the user gives for the computation of an item (figure or table), and a function for progress
+    messages.
 
     recording : markers, or other data of the item, instead of its own; None = its own
     static : static trial of the person in the recording; None = none, or not needed

@@ -29,7 +29,7 @@ def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict
 
     ConfigError for a field that the results do not have, and for a movement that does not repeat.
 
-    by_choice : name of a choice -> its results
+    by_choice : name of a choice (an alternative in the config, such as a knee model) -> its results
     spec : the config's table `compare`: fields, choices of each, number of cycles and their start
     where : config file, for error messages
     """
@@ -101,7 +101,7 @@ def rows_of(
 
 
 def finite(found: Agreement) -> dict[str, float | None]:
-    """Return the measures of agreement of two curves by name, with None in place of NaN."""
+    """Return the measures of agreement of two curves by name, for JSON: with None in place of NaN."""
     return {name: value if math.isfinite(value) else None for name, value in found._asdict().items()}
 
 

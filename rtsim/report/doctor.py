@@ -93,7 +93,7 @@ def kernel_cache() -> DoctorFinding:
 
 
 def loopback() -> DoctorFinding:
-    """Send ten frames through real sockets on this machine, and report whether they arrive."""
+    """Send ten frames of a marker stream over the loopback address, and report whether they arrive."""
     frames = MarkerFrames(np.arange(10) * 0.01, np.zeros((10, 1, 3)))
     try:
         with (

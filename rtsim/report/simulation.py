@@ -87,7 +87,7 @@ def summary(simulator: Simulator, done: SimulatedRun, results: Results) -> dict[
 
 
 def outcome(done: SimulatedRun) -> str:
-    """Return a word or two on how a simulation ended: finished, stopped, failed, or step too large."""
+    """Return as text how a simulation ended: "finished", "stopped", "failed", or "step too large"."""
     if done.failed:
         return "failed"
     if done.stopped:

@@ -1,5 +1,5 @@
-"""Fits of joint torque generators as text: tables as in Millard et al. (2019), JSON, and a person's
-config.
+"""Fits of joint torque generators as text: tables as in Millard et al. (2019), JSON, and a config file with
+the person's generators.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def lacked(fit: FittedGenerator) -> list[str]:
 
 
 def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
-    """Return a table of least and greatest strength of torque generators like table B.4 of Millard et al.
-    (2019), with right and left side by side.
+    """Return a table like table B.4 of Millard et al. (2019), right and left side by side: for each torque
+    generator the strength at the start of its fit (tau_o*), and the person's least and greatest strength.
 
     Generators of joints without a side in their names have rows and columns of their own.
     """
@@ -168,8 +168,8 @@ def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
 
 
 def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
-    """Return sentences on torque generators whose bounds of strength contradict each other: the least is
-    above the greatest.
+    """Return sentences on torque generators whose least strength, which the fit to the motion requires, is
+    above the greatest, which follows from measured isometric torques.
     """
     above = [one.fit.placed.name for one in bounds if one.least > one.greatest]
     if not above:

@@ -66,7 +66,8 @@ class RestSlopes(NamedTuple):
 def find_equilibrium(
     simulator: ModelState, held: tuple[str, ...], gravity: bool
 ) -> tuple[Equilibrium, Array]:
-    """Search for a static equilibrium from the simulator's q; return it with its coordinates q : (n_q,).
+    """Search for a static equilibrium, beginning at the simulator's q, the neutral pose; return the result
+    of the search and the coordinates q : (n_q,) of the equilibrium.
 
     held : names of coordinates that keep their values; all others are in equilibrium
     gravity : whether gravity acts, and with it the loads that act before time zero; otherwise neither does
@@ -154,14 +155,17 @@ class EquilibriumSearch:
         return statics_at(self.simulator, self.trace, self.free)
 
     def move(self, delta: Array) -> None:
-        """Move simulator.q by delta : (n,) along the free dofs."""
+        """Move simulator.q by changes delta : (n,) of the free dofs, those that the search may move."""
         whole = np.zeros(self.simulator.model.n_v)
         whole[self.free] = delta
         integrate(self.tree, self.simulator.q, whole, 1.0, self.simulator.q)
 
     def step(self, ways: RestSlopes, radius: float) -> Array:
-        """Return a step y = L' delta : (n,) of at most the length `radius`: the Newton step, damped if it
-        would be longer; ways : derivatives of the forces at the present state
+        """Return the next step of the search as y = L' delta, (n,), where delta are the changes of the free
+        dofs and L is the Cholesky factor of their mass matrix. It is the Newton step, damped if y would be
+        longer than `radius` or a dof would move too far.
+
+        ways : derivatives of the forces at the present state
         """
         damping, one = FLAT * (1.0 + float(np.abs(ways.square).max())), np.eye(len(ways.f))
         uphill = ways.stiffness
@@ -245,21 +249,22 @@ def solve(A: Array, b: Array) -> Array:
 
 
 def off(ways: RestSlopes) -> Array:
-    """Return the change of the free dofs, (n,), along which a deviation from an unstable equilibrium grows
-    fastest, scaled to a largest entry of 1; ways : derivatives of the forces at the equilibrium
+    """Return the direction in which a deviation from an unstable equilibrium grows fastest, as changes of the
+    free dofs, (n,), the largest of them 1; ways : derivatives of the forces at the equilibrium
     """
     delta = solve(ways.L.T, ways.way[:, 0])
     return delta / delta[int(np.abs(delta).argmax())]
 
 
 def agreement(after: Statics, ways: RestSlopes, y: Array) -> float:
-    """Return the work that the forces did over a step y = L' delta : (n,), divided by the work that their
-    derivatives predicted; 1 if the prediction is right.
+    """Return the work that the forces did over a step, divided by the work that their derivatives predicted;
+    1 if the prediction is right.
 
-    ways : derivatives of the forces before the step, with L; after : forces after it
+    ways : derivatives of the forces before the step; after : forces after it
+    y : (n,) the step, L' times the changes of the free dofs, with the Cholesky factor L of the mass matrix
 
-    If the model is stable in all directions, a residual force that decreases as predicted is accepted
-    instead, because friction can continue to do work near the equilibrium.
+    If the model is stable in all directions, the same ratio for the decrease of the residual force is
+    returned if it is larger, because friction makes the work near the equilibrium an unreliable measure.
     """
     done = 0.5 * y @ (ways.f + solve(ways.L, after.F))
     foreseen = y @ ways.f - 0.5 * y @ ways.stiffness @ y

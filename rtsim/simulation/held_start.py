@@ -27,7 +27,7 @@ class Met(NamedTuple):
     of coordinates that removed them, and which constraints are redundant.
     """
 
-    gap: float  # largest violation in the neutral pose [m]
+    gap: float  # largest violation in the start pose, before coordinates were changed [m]
     element: str  # name of the constraint with this violation
     turned: float  # largest change of an angle [rad]
     shifted: float  # largest change of a length [m]
@@ -39,8 +39,8 @@ class Met(NamedTuple):
 
 
 class StartShift(NamedTuple):
-    """Violations of the constraints in the start pose of the settings, and the largest rotation and shift of
-    a joint that removed them.
+    """How the start pose was changed so that it satisfies the constraints: their violations before the
+    change, and the largest rotation and translation of a joint in it.
     """
 
     gap: Array  # (n_row,) - violations before [m]
@@ -75,7 +75,7 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
     model, settings = simulator.model, simulator.settings
     held = f" with {', '.join(settings.hold)} held fixed" if settings.hold else ""
     return ModelError(
-        f"the neutral pose cannot be assembled{held}: a gap of {1e3 * gaps[k, GAP]:.3g} mm is left",
+        f"the pose at the start cannot be assembled{held}: a gap of {1e3 * gaps[k, GAP]:.3g} mm is left",
         where=f"{model.name}: {model.names.holds[k]}",
         remedy="correct the points of the constraints and the distances that they keep, or give neutral "
         "values nearer to a closed pose",
@@ -84,7 +84,7 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
 
 def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
     """Change simulator.v to the nearest speeds that the constraints allow, except speeds that the settings
-    name, which stay. Return an account of the whole start; None if the model has no constraints.
+    name, which stay. Return how coordinates and speeds were changed; None if the model has no constraints.
 
     shift : what `meet_places` did to the coordinates before, None = no constraints
     Raises ModelError if the named speeds contradict the constraints.
@@ -122,8 +122,8 @@ def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
 
     The independence is the size of that part of the constraint's gradient that is not a combination of the
     earlier gradients, divided by an upper bound of the size of the whole gradient (kernels/solver/levers).
-    Coordinates that are fixed at the start are free here. The state is not changed. Raises ModelError if a
-    constraint is violated.
+    Coordinates that the settings fix at the start are treated as free. The state is not changed. Raises
+    ModelError if a constraint is violated.
     """
     own, q, v = simulator.work.holds, simulator.q.copy(), simulator.v.copy()
     assert own is not None
@@ -157,7 +157,7 @@ def put(simulator: ModelState, kept: list[int]) -> tuple[Array, Array, bool]:
 
 
 def named_speeds(simulator: ModelState) -> list[int]:
-    """Return the dofs whose speeds the settings of the simulation name."""
+    """Return the indices of the dofs for which the settings of the simulation state a speed at the start."""
     model, settings = simulator.model, simulator.settings
     found = [int(model.coordinates.dof[model.coordinates.names.index(name)]) for name in settings.speeds]
     for table, joints in (

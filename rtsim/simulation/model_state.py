@@ -26,7 +26,7 @@ MAX_SPLIT = 2**16
 def simulation_of(model: Model) -> Simulation:
     """Return the inputs of the simulation kernels for a model; nothing is compiled here.
 
-    They say that the mass matrix depends on the pose; `ModelState` checks whether it is constant.
+    The mass matrix is marked as dependent on the pose; `ModelState` checks whether it is constant instead.
     """
     # one version of the kernels for all models that generators turn, couplers or none
     turned = model.forces.generators is not None
@@ -74,8 +74,8 @@ class ModelState:
         self.refresh()
 
     def refresh(self) -> None:
-        """Compute again what is constant during a run, after the model's masses or its gravity have
-        changed.
+        """Compute the mass matrix and the weight at the present coordinates; called at the start, and after
+        the model's masses, its gravity or the start pose have changed. ModelError if a dof has no mass.
         """
         if not set_constants(self.simulation, self.q, self.work):
             raise ModelError(

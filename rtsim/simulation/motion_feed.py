@@ -141,9 +141,9 @@ class MotionFeed:
         self._take(found)
 
     def again(self, told: Mapping[str, Any]) -> None:
-        """Use, in a replay of an earlier run, a part of the motion that this run received.
+        """Use, in the replay of an earlier run, a part of the motion that the earlier run received.
 
-        told : the record with which that run called `heard`; ConfigError if it does not fit the coordinates
+        told : record with which that run called `heard`; ConfigError if it does not fit the coordinates
         """
         try:
             numbers = np.array(told.get("motion", [told.get("period_s")]), dtype=np.float64)
@@ -160,8 +160,8 @@ class MotionFeed:
             )  # fmt: skip
 
     def drive(self, time: float) -> Status:
-        """Plan the motion of the coordinates from the present tick of the simulation onwards, and return the
-        status: DEGRADED while no motion arrives, and when the motion jumps.
+        """Plan how the coordinates move after the present tick of the simulation, by the newest frame; return
+        the status of the tick: DEGRADED while no motion arrives, and when the motion jumps.
 
         time : time of the tick [s]
         """

@@ -120,8 +120,8 @@ def abscissa(simulator: Simulator, done: SimulatedRun, over: str) -> tuple[str, 
 
 
 def enlarged(simulator: Simulator, results: Results, panels: Sequence[FigurePanel]) -> list[FigurePanel]:
-    """Return a panel that enlarges the friction around the first time that a contact stops slipping, in a
-    list; an empty list without such a time; panels : those of the figure so far
+    """Return a list with one panel: the friction around the first time that a contact stops slipping, on an
+    enlarged time axis. The list is empty if no contact stops slipping, or if friction is not among `panels`.
     """
     row = first_stick(simulator, results)
     friction = next((panel for panel in panels if panel.title == "friction"), None)

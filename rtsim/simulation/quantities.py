@@ -55,7 +55,7 @@ class SimulatedQuantities:
                    meaning="estimated error of the integration steps since the last frame")  # fmt: skip
 
     def report(self, row: int = 0) -> None:
-        """Update the quantities to a row of the trace; the pose must be that of the row."""
+        """Update the quantities to a row of the trace; the pose of the bodies must be that of the row."""
         for out, source, index in self._chosen:
             out[...] = source[row][index]
         self._depths[:] = self._trace.contact[row, :, DEPTH]
@@ -298,7 +298,11 @@ def rows(starts: Array | list[int], n: int) -> Index:
 
 
 def turn(R: Array, x: Array, out: Array) -> None:
-    """Rotate vectors x (..., 3), or rotation matrices x (n, 3, 3), by R : (3, 3), and write them into out."""
+    """Rotate the vectors or rotation matrices x by the rotation matrix R : (3, 3), and write them into out.
+
+    x : (n, 3, 3) - rotation matrices, each of which becomes R x; an array of another shape (..., 3) contains
+        vectors
+    """
     if is_rotation(x):
         np.matmul(R, x, out=out)
     else:

@@ -57,8 +57,8 @@ class Simulator(ModelState):
 
 
 class Still:
-    """A model in its initial state, from which the quantities of a simulation can be listed. It cannot be
-    advanced, so no kernel is compiled for it.
+    """A stand-in for a Simulator at its start, by which the quantities that a simulation publishes can be
+    listed. It cannot be advanced, so no kernel is compiled for it.
     """
 
     def __init__(self, model: Model) -> None:

@@ -31,11 +31,10 @@ def steps_per_tick(simulator: Simulator, rate: float) -> int:
 
 
 class SimulatorStride:
-    """Advances a simulator by n_step steps per call, with its arguments stored once in the form that the
-    machine code needs.
+    """Advances a simulator by n_step steps per call. The arguments of the compiled kernel are prepared once
+    and stored.
 
-    Otherwise the arguments would be examined in every call, which would take longer than the steps
-    themselves.
+    Otherwise Numba would examine them in every call, which would take longer than the steps themselves.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ from streams.receiving.ring import ReceivedFrame
 FEET = {"": WALKING, "as marked": AS_MARKED, "flat": FLAT}
 """Ways to compute the axes of the foot (kernels/conventional/leg), by `ConventionalLeg.stands`."""
 JOINTS = ("pelvis", "hip", "knee", "ankle", "foot")
-"""Three of ANGLES each."""
+"""Joints in the order of ANGLES, which contains three angles for each of them."""
 MEANING = {
     "pelvis": "pelvis relative to the direction of walking: anterior tilt, obliquity (this side up), "
     "rotation (this side ahead)",
@@ -147,11 +147,11 @@ def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itse
 
     records : side of a leg -> its parameters
     names : names of the rows in the array of markers; one more row after them is NaN, for missing markers
-    itself : whether the frames are those of the recording for which the parameters were prepared. Then their
-        entry `stands` applies: if this recording is the static trial itself, the axes of the foot are found
-        from the heel and toe markers, with the sole assumed level ("flat") or inclined as these markers are
-        ("as marked"); else ("") from ankle and toe, with the foot offsets of the static trial, as in walking.
-        False for a stream, for which they are always found as in walking
+    itself : whether the frames are those of the recording for which the parameters were prepared; False for a
+        stream. If it is True, the entry `stands` of the parameters states how the axes of the foot are found.
+        "flat" and "as marked" are for a static trial: from the heel and toe markers, with the sole assumed
+        level, or as inclined as these markers are. "" is for walking: from ankle and toe, with the foot
+        offsets of the static trial. If `itself` is False, the axes are always found as for walking
     """
     role = np.zeros((len(records), len(ROLES)), np.int64)
     for k, (side, leg) in enumerate(records.items()):

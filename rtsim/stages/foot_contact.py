@@ -127,8 +127,8 @@ class FootContacts(Stage):
             self.shared.share(self._ground[1])
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Find the plate forces of each foot. In a new session of the input stream (anew), also create
-        filters like that of the motion, and report which feet were found and how."""
+        """Find which plate forces belong to each foot. In a new session of the input stream (anew), also
+        create filters like that of the motion, and report model, size and inclination of each foot."""
         if self.loads is not None:
             self._bearers = [self.loads.bearer_with(marks, side) for marks, side in self._marked]
         if anew:
@@ -296,13 +296,18 @@ class FootContacts(Stage):
 
 
 def call_foot_contacts(run: RunConfig, estimator: MultibodyEstimator, subject: Subject) -> None:
-    """Call every kernel of a person's feet once, as before the first frame."""
+    """Call every kernel of the foot contact of a person once, so that it is compiled before a run."""
     motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
     FootContacts(run.foot, motion, None, lab_of("", subject.marker_names), subject).warm()
 
 
 def make(setting: StageContext) -> FootContacts:
-    """Return the stage for a person whose motion has speeds and accelerations."""
+    """Return the stage for a tracked person. The stage `rates`, which filters the motion and computes its
+    speeds and accelerations, must come before it; LookupError otherwise.
+
+    ConfigError if `foot.level` states that the height of the feet follows from force plates, or from the
+    stage ground_reaction, and the run does not have them.
+    """
     motion, plates = setting.stage(FilteredMotion), setting.find(FootLoads)
     assert setting.subject is not None
     if setting.run.foot.level == "plates" and plates is None:

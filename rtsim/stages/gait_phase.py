@@ -211,10 +211,10 @@ class GaitPhases(Stage):
                 self._phases.press(self._sides.index(side), at, kind)
 
     def bearers(self, loads: FootLoads) -> list[int]:
-        """Return for each tracked foot its index among the feet to which plate loads are assigned.
+        """Return for each tracked foot its index among the feet of `loads`, the stage that assigns the loads
+        of force plates to feet, so that the load on a tracked foot can be looked up.
 
-        For a person it is the foot to which the plates' assignment has given the same markers, as labels may
-        state the wrong side.
+        A person's foot is found there by its markers, not by its side, which marker labels may state wrongly.
         """
         segments, names = segments_of(self.kinematics.subject), self.kinematics.estimator.model.names.bodies
         found = []
@@ -249,8 +249,9 @@ def quantities_of(values: dict[str, np.ndarray], legs: tuple[str, ...]) -> list[
 
 
 def root_of(parent: np.ndarray, body: int) -> int:
-    """Return the body from which the chain of joints leads to a body; parent : (n_body,) parent of each, -1 =
-    none
+    """Return the root body, such as the pelvis, of the kinematic tree to which a body belongs.
+
+    parent : (n_body,) parent of each body, -1 = none
     """
     while parent[body] >= 0:
         body = int(parent[body])
@@ -258,10 +259,10 @@ def root_of(parent: np.ndarray, body: int) -> int:
 
 
 def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]], np.ndarray]:
-    """Find the feet that a joint moves, at most one on each side, and the forward direction.
+    """Find the feet of a model, at most one on each side, and the forward direction in the neutral pose.
 
-    Returns body and side (0 right, 1 left) of each foot, and the forward direction (3,) in the axes of the
-    root body, from which the chains of joints lead to the feet.
+    Returns body and side (0 right, 1 left) of each foot that a joint connects to a parent body, and the
+    forward direction (3,) in the axes of the root body, such as the pelvis.
     """
     if setting.subject is not None:
         of_person = feet_of(model.names.bodies, setting.subject.side)
@@ -278,10 +279,10 @@ def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]],
 
 
 def moved_by_a_joint(feet: list[tuple[int, int]], model: Model) -> list[tuple[int, int]]:
-    """Return the feet, (body, side) each, whose body a joint connects to another body of the model.
+    """Return those of the feet whose body has a parent body in the model.
 
-    A foot that is itself a root body is left out: there is no body at the root of its leg, such as the
-    pelvis, relative to which its forward position could be measured.
+    A foot that is itself a root body of the kinematic tree is left out, as there is no pelvis or other root
+    body relative to which its forward position could be measured.
 
     feet : index of the body of each foot, and its side (0 right, 1 left)
     """

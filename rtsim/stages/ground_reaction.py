@@ -163,7 +163,10 @@ def check_whole(subject: Subject) -> None:
 
 
 def make(setting: StageContext) -> GroundReaction:
-    """Return the stage for a person whose mass is known; ConfigError if the whole body is not tracked."""
+    """Return the stage for a person whose mass is known. The stage `rates`, which filters the motion and
+    computes its speeds and accelerations, must come before it; LookupError otherwise. ConfigError if the
+    whole body is not tracked.
+    """
     motion, loads, subject = setting.stage(FilteredMotion), setting.find(FootLoads), setting.subject
     assert subject is not None
     check_whole(subject)

@@ -68,7 +68,9 @@ class PersonLoads(JointLoads):
 
     def begin(self, session: Session, anew: bool) -> None:
         """Begin a session of the input stream: find for each foot of the model the plate forces that act on
-        it, and prepare their filters. anew : whether it is another one than before
+        it, and prepare their filters.
+
+        anew : whether this is a new session; False = the same one continues after a change of settings
         """
         segments, feet = self._subject.segments, feet_of(self._bodies, self._subject.side)
         markers = {b: segments[self._bodies[b]].markers_mm for b, _ in feet if self._bodies[b] in segments}
@@ -76,8 +78,8 @@ class PersonLoads(JointLoads):
         super().begin(session, anew)
 
     def report(self) -> None:
-        """Publish the loads of the joints, with Z of forces positive laterally on both sides, and the
-        residual, mirrored back for a left leg that was solved as a right one.
+        """Publish the loads of the joints, with lateral forces (Z) positive on both sides of the body, and
+        the residual. For a left leg, which is solved as a right one, the residual is mirrored back.
         """
         self._show()
 
@@ -165,8 +167,8 @@ class ModelLoads(JointLoads):
         )
 
     def report(self) -> None:
-        """Publish the generalized forces, separately for angles and lengths, and the filtered wrenches of the
-        plates.
+        """Publish the generalized forces, in one array for coordinates that are angles and one for lengths,
+        and the filtered wrenches of the plates.
         """
         tau = self.dynamics.tau
         self._moments[:], self._forces[:] = tau[self._turns], tau[~self._turns]
@@ -264,7 +266,7 @@ def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
 
     share : (2, 3) residual moment about the origin of the root segment [m] and residual force [1], both
         divided by the body weight
-    stated : (2, 3) their standard deviations; None if none are published
+    stated : (2, 3) standard deviations of moment and force, divided likewise; None if none are published
     """
     of_moment, of_force = (None, None) if stated is None else stated
     return [

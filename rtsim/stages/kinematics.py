@@ -310,7 +310,7 @@ class Kinematics(Stage):
         self._results.report()
 
     def quantities(self) -> list[Quantity]:
-        """Return quantities by the method in use: angles, knees, ligaments, contacts, markers, segments."""
+        """Return the method's results: angles, displacements, ligaments, contacts, markers, segments."""
         assert self.marker_input is not None
         of_person = self.subject is not None
         self._ranges = AngleRanges(self.estimator)
@@ -323,7 +323,7 @@ class Kinematics(Stage):
         return self._results.quantities()
 
     def meta(self) -> dict[str, Any]:
-        """Return method, stick figure, muscles, and the person or the weights of the model's own markers."""
+        """Return model, method, stick figure, ranges of angles, and the subject, or weights of markers."""
         model, following = self.estimator.model, self.estimator.following
         ranges: dict[str, Any] = {"ranges_deg": self._ranges.in_degrees()} if self._ranges.given else {}
         if self.estimator.bias_deg:

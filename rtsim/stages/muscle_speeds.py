@@ -73,7 +73,9 @@ class MuscleSpeeds(Stage):
 
 
 def make(setting: StageContext) -> MuscleSpeeds:
-    """Return the stage for a run whose motion has speeds."""
+    """Return the stage for a model with muscles. The stage `rates`, which filters the motion and computes its
+    speeds, must come before it; LookupError otherwise.
+    """
     return MuscleSpeeds(setting.stage(FilteredMotion))
 
 

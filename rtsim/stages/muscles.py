@@ -39,7 +39,7 @@ class MuscleLengths(Stage):
 
     @property
     def arms(self) -> MuscleArms | CoordinateArms:
-        """Moment arms by the method in use."""
+        """The object that computes lengths and moment arms for the model of the kinematic method in use."""
         return self._of[self.kinematics.estimator.method]
 
     def warm(self) -> None:

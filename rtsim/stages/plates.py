@@ -328,4 +328,5 @@ STAGE = StageDeclaration(
     make=make, needs=("kinematics",), inputs=(FORCES,), usual=(FORCES,), order=50, spared=(WHOLE_BODY,),
     kernels={"forces": ()},
 )  # fmt: skip
-"""Stage of the plates; where the whole body tells the forces, plates are there to compare, or not at all."""
+"""Stage of the plates. It may be missing if the ground reaction is computed from the motion of the whole
+body, with which plates are then only compared."""

@@ -33,7 +33,7 @@ class FilteredMotion(Stage):
     ----------
     spec : the filter
     rate : frames per second of the session's time [Hz], 0 if no filter is possible
-    rates : the newest results
+    rates : the newest filtered coordinates, speeds and accelerations
     settled : whether the filter has settled, so that the results have the stated delay
     deviations : standard deviations of the results; None if none are computed
     """
@@ -50,8 +50,8 @@ class FilteredMotion(Stage):
         self.counters["unfiltered"] = 0
 
     def warm(self) -> None:
-        """Call the filter once at a rate that every filter permits, and prepare standard deviations of all
-        methods.
+        """Compile before the first frame what `run` and `report` call: the filter, at a frame rate that every
+        kind of filter permits, and for every kinematic method the standard deviations of its results.
         """
         self.kinematics.estimator.prepare_rates()
         manifold = manifold_of(self.kinematics.estimator.model.tree)
@@ -133,7 +133,8 @@ class FilteredMotion(Stage):
         ]
 
     def meta(self) -> dict[str, Any]:
-        """Return the filter, its delay and its noise gain for value, speed and acceleration."""
+        """Return the settings of the filter, and its delay and noise gain (see `stated`) for value, speed and
+        acceleration, for the descriptor (first message) of the result stream."""
         told = {key: value for key, value in msgspec.to_builtins(self.spec).items() if value is not None}
         if self.rate > 0.0:
             delay, gain = stated(self.spec, self.rate)
@@ -143,7 +144,9 @@ class FilteredMotion(Stage):
 
 @lru_cache(maxsize=8)
 def stated(spec: RateSpec, rate: float) -> Response:
-    """Compute delay and noise gain of a filter at a frame rate [Hz]."""
+    """Compute delay and noise gain of a filter at a frame rate [Hz], for value, speed and acceleration. The
+    noise gain is the standard deviation of the output for white noise of standard deviation 1 in the input.
+    """
     return response(spec, rate)
 
 

@@ -86,8 +86,9 @@ class SharedLoads(Stage):
         return unbalanced_dofs(sharing.rows, sharing.violation, [turns[row] for row in sharing.rows])
 
     def quantities(self) -> list[Quantity]:
-        """Return the activations and forces of muscles, reserves, reactions, the part of the load that is not
-        borne, and the gap to a lower bound of the criterion."""
+        """Return the published quantities: activations and forces of muscles, moments of reserve actuators,
+        unilateral reactions, the part of each generalized force that muscles and reserves cannot balance, and
+        the relative difference between the criterion and a lower bound of its minimum."""
         sharing = self.sharing
         reserves = [
             Quantity(
@@ -129,7 +130,9 @@ class SharedLoads(Stage):
 
 
 def make(setting: StageContext) -> SharedLoads:
-    """Return the stage for a model that brings its own markers and has inverse dynamics."""
+    """Return the stage for a model with muscles that brings its own markers. The stage `inverse_dynamics`,
+    which computes the loads that the muscles share, must come before it; LookupError otherwise.
+    """
     return SharedLoads(setting.stage(ModelLoads), setting.run.recruitment or RecruitmentSpec())
 
 

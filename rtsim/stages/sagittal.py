@@ -57,7 +57,8 @@ class SagittalMotion(Stage):
             self._progress = ForwardDistance()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the coordinates of the planar limb at the time of the filtered motion."""
+        """Compute positions, speeds and accelerations of pelvis and thighs in the sagittal plane, at the time
+        of the filtered motion."""
         self.n_frame += 1
         self._values[:] = math.nan
         if self.motion.settled:
@@ -65,7 +66,8 @@ class SagittalMotion(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """Return the coordinates as quantities with the names of the coordinates of the planar models."""
+        """Return the coordinates, speeds and accelerations as quantities. Their labels are the names of the
+        coordinates in the planar leg models, which a simulation can prescribe by them."""
         plane = "in the vertical plane that the pelvis faces; filtered"
         return [
             Quantity("sagittal_coordinates", self._values[0], "rad, m", self.labels,
@@ -119,7 +121,9 @@ def thighs_of(model: Model) -> list[int]:
 
 
 def make(setting: StageContext) -> SagittalMotion:
-    """Return the stage for a person whose motion has speeds and accelerations."""
+    """Return the stage for a tracked person. The stage `rates`, which filters the motion and computes its
+    speeds and accelerations, must come before it; LookupError otherwise.
+    """
     return SagittalMotion(setting.stage(FilteredMotion))
 
 

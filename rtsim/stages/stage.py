@@ -63,8 +63,9 @@ class Stage:
 
     Attributes
     ----------
-    rehearses : whether a copy of the stage may be used for cache warming: it must have no side effects, and
-        the stages that it needs must allow it as well
+    rehearses : whether a copy of the stage may repeat the last frame while the run waits for the next one,
+        which keeps the processor's caches warm: it must have no side effects, and the stages that it needs
+        must allow it as well
     orders : name of a command -> the functions that answer and execute it
     counters : numbers of faults by name, since the start of the run
     sentences : messages for the user, to be sent with the next telemetry
@@ -101,19 +102,19 @@ class Stage:
     def follow(self, other: Self) -> bool:
         """Copy the settings that commands may have changed from another stage of the same kind.
 
-        Returns whether its quantities change.
+        Returns whether the quantities that this stage publishes change by this.
         """
         return False
 
     @property
     def outdated(self) -> bool:
-        """Whether the published quantities have changed since `begin`, for example with the force
-        plates.
+        """Whether the names or shapes of the published quantities have changed since `begin`, for example
+        because other force plates are in use.
         """
         return False
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Process one frame within the time of a frame; faults are reported, never raised."""
+        """Process one frame before the next one is due. Bad data are reported in the result, never raised."""
         raise NotImplementedError
 
     def report(self) -> None:

@@ -106,7 +106,9 @@ class NeededActivations(Stage):
 
 
 def make(setting: StageContext) -> NeededActivations:
-    """Return the stage for a model with torque generators, markers of its own and inverse dynamics."""
+    """Return the stage for a model with torque generators that brings its own markers. The stage
+    `inverse_dynamics`, which computes the joint torques, must come before it; LookupError otherwise.
+    """
     return NeededActivations(setting.stage(ModelLoads))
 
 

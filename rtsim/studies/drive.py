@@ -22,15 +22,15 @@ from rtsim.studies.store import StudyStore
 
 POLL_S = 0.1
 CHUNK_S, MOST_CHUNK = 0.25, 64
-"""Cases go out together so that they take about so long, and at most so many."""
+"""Cases are sent to a worker in chunks that take about this time [s] and have at most this many cases."""
 AHEAD = 2
 """Number of chunks of cases that each worker has at a time."""
 TOGETHER, ALONE = 3, 3
-"""Number of times that a case may be with a worker that ends, with others and by itself."""
+"""Number of times that a case is sent out together with others, and then alone, while its workers end."""
 MOST_BREAKS = 8
-"""Workers that end before any case is done."""
+"""Number of times that workers may end before any case is solved; then the study ends with an error."""
 UNNOTICED_S = 5.0
-"""An executor that has not told of the end of a worker for so long will not tell any more [s]."""
+"""Time after the end of a worker after which its executor is taken not to have noticed the end [s]."""
 FIRST_FLUSH_S, LAST_FLUSH_S = 1.0, 30.0
 LOST_REASON = "the worker process ended each time this case was solved (out of memory, or killed)"
 
@@ -80,8 +80,10 @@ class StudyDrive:
         self.n_done = self.n_break = 0
 
     def stop(self, number: int = 0) -> None:
-        """Make `run` stop after storing all finished rows; number : of the signal, as this is called from
-        signal handlers. While a case is solved in this process it raises KeyboardInterrupt to end it.
+        """Make `run` stop after storing all finished rows. If cases are solved in this process and not by
+        workers, KeyboardInterrupt is raised, which ends the present case.
+
+        number : number of the signal, if this is called as a signal handler; not used
         """
         self._stopped = True
         if self._workers.here and self._submitting:

@@ -31,13 +31,14 @@ class StudyCost(NamedTuple):
 def cost_of(
     plan: StudyPlan, rows: Mapping[int, SolvedCase], shard: range, n_worker: int
 ) -> tuple[StudyCost, SolvedCase | None]:
-    """Return the estimated cost of the cases of a shard that remain, and the case that was solved to estimate
-    it; None if no case had to be solved.
+    """Return the estimated cost of the remaining cases of a shard, from the times of the finished cases.
 
-    rows : finished cases by number; shard : numbers of the cases in this part of the study; n_worker : number
-        of processes that will solve them
-    The case is solved twice, as the first one in a process reads, compiles and allocates what the others
-    reuse.
+    If no case is finished, one is solved for the estimate and returned, too; otherwise None is returned in
+    its place. It is solved twice and timed the second time, as the first case in a process also reads,
+    compiles and allocates what the others reuse.
+
+    rows : finished cases by number; shard : numbers of the cases in this part of the study
+    n_worker : number of processes that will solve them
     """
     left = [number for number in shard if number not in rows]
     tried = None

@@ -1,7 +1,8 @@
 """Solving of cases in a process, as every worker does it.
 
-A worker builds the plan once, from the text of the study, and stores it; kernels are compiled or loaded by
-the first case. It uses one thread, so that results do not depend on the number of processors.
+A worker reads the text of the study once and builds from it the plan, which has the numbered cases with the
+values of their parameters; kernels are compiled or loaded by the first case. It uses one thread, so that
+results do not depend on the number of processors.
 """
 
 from __future__ import annotations
@@ -82,14 +83,15 @@ _plans: dict[str, StudyPlan] = {}
 """Plans of this process, by their hash; one at a time."""
 _to_the_end = contextlib.ExitStack()
 _alone: list[bool] = []
-"""Whether this process does nothing but to solve cases, so that garbage of its own waits to its end."""
+"""Not empty if this process only solves cases, so that garbage collection is suspended until its end."""
 
 
 def solve_cases(order: StudyOrder, cases: Sequence[int], first: bool = False) -> list[SolvedCase]:
     """Solve the cases with these numbers, in this process, and return their rows of results.
 
-    order : the study; first : whether no case of the study was solved before; a column missing in the results
-        is then an error of the study, and is raised
+    order : the study
+    first : whether no case of the study was solved before. A column that the study names, but that the
+        results lack, is then raised as an error of the study; later it is the failure of a single case.
     """
     if order.digest not in _plans:
         _plans.clear()
@@ -109,8 +111,10 @@ def solve_cases(order: StudyOrder, cases: Sequence[int], first: bool = False) ->
 
 
 def solve_case(plan: StudyPlan, number: int, first: bool = False) -> SolvedCase:
-    """Solve the case with this number; a case without results states the reason. first : whether no case was
-    solved before, so that a column missing in the results is raised as an error of the study
+    """Solve the case with this number; a case without results states the reason.
+
+    first : whether no case was solved before, so that a column missing in the results is raised as an error
+        of the study
     """
     begun = perf_counter()
     status, reason = OK, ""

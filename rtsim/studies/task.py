@@ -15,7 +15,8 @@ class StudyTask(Protocol):
 
     Attributes
     ----------
-    bases : root of keys (model, run, subject, input) -> its tables before any change
+    bases : root of keys (model, run, subject, input) -> the contents of that config before a case changes
+        them
     files : files that it reads in addition to configs; if their content changes, it is another study
     groups : groups of kernels that it calls (rtsim/live/compiled/group_table)
     """

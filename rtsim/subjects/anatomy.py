@@ -74,8 +74,8 @@ class Anatomy:
             self.measure(bodies, subject)
 
     def measure(self, bodies: list[str], subject: Subject) -> None:
-        """Store segments, axes and landmarks of a subject; ConfigError if its segments are not the model's
-        bodies.
+        """Store segments, axes and landmarks of a subject. ConfigError if its segments are not `bodies`,
+        those of the model in their order, or if the angles between their directions are impossible.
         """
         if list(subject.segments) != bodies:  # markers are counted segment by segment
             raise ConfigError(
@@ -106,8 +106,10 @@ class Anatomy:
         return self.segments[body].axes(primary, secondary) if self.segments else np.eye(3)
 
     def place(self, place: Place, body: str, where: str) -> Array:
-        """Return the position of a point that the model describes (its origin, a landmark, offsets) in the
-        frame of its segment, or in ground, (3,) [m].
+        """Return the position (3,) [m] of a point of a model, in the frame of its segment `body`, or ground.
+
+        place : the point, as the model describes it: a landmark or an end of the segment, plus offsets
+        where : name of the entry of the model, for error messages
         """
         if place.of_subject and not self.segments:
             raise ConfigError(

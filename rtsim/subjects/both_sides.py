@@ -20,7 +20,7 @@ from rtsim.subjects.subject import Subject, SubjectSegment, load_subject
 
 MIDDLE = "pelvis"
 UNPAIRED = (TRUNK, LUMBOSACRAL)
-"""Segments and landmarks that are there once."""
+"""Segments and landmarks that a person has only once, not on each side."""
 
 
 def join(right: Subject, left: Subject) -> Subject:
@@ -86,7 +86,7 @@ def one_side(subject: Subject, side: str) -> Subject:
 
 
 def symmetric(subject: Subject, other_name: Callable[[str], str] = lambda name: f"L{name[1:]}") -> Subject:
-    """Return the person whose left leg is the mirror image of the right leg.
+    """Return a person with both legs from the subject of a right leg; the left leg is its mirror image.
 
     other_name : function from the name of a marker of the right leg to that of the left leg; pelvis markers
         keep their names
@@ -123,7 +123,7 @@ def turned_across(angles: tuple[float, ...] | None) -> tuple[float, ...] | None:
 
 
 def across(x: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the mirror image of a point on the other side of the body."""
+    """Return the mirror image (x, y, -z) of a point (x, y, z) on the other side of the body."""
     return x[0], x[1], 0.0 - x[2]
 
 

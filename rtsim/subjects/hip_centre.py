@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 UNKNOWN = ConventionalMeasures()
 BASE_PLATE = 0.002
-"""Usual thickness of what holds a marker's sphere on the skin [m]."""
+"""Usual thickness of the base plate between a marker's sphere and the skin [m]."""
 DAVIS_THETA, DAVIS_BETA = 0.5, 0.314
 """Angles of the hip in the pelvis [rad], as Plug-in Gait rounds 28.4 and 18 degrees."""
 
@@ -147,8 +147,8 @@ def davis1991(p: Predictors) -> tuple[Array, Array, Array]:
 
 
 MOST_OFF_TROCHANTER = 40.0
-"""Difference from what goes with the length of the leg from which a distance hardly was measured [mm]. A
-choice."""
+"""A distance that differs by more from the usual one for the length of the leg was probably measured wrongly
+[mm]. A choice."""
 USUAL_INTER_ASIS = (0.7, 1.1)
 """Usual ratio of the stored distance of both ASIS to that of their markers, which on a soft belly are
 farther apart: of three persons in two labs 0.86 to 1.00 [1]."""

@@ -24,7 +24,9 @@ def width_name(label_side: str, joint: str) -> str:
 
 
 def width_of(measures: Mapping[str, float], label_side: str, joint: str, width_mm: float | None) -> float:
-    """Return the given width, else the stored one [m]; 0 = not known."""
+    """Return the width of a knee or an ankle [m]: width_mm if it is given, else the one stored with the
+    trial; 0 = not known.
+    """
     return measures.get(width_name(label_side, joint), 0.0) if width_mm is None else 1e-3 * width_mm
 
 

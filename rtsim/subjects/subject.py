@@ -43,7 +43,7 @@ class SubjectSegment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     gamma_deg: Positive
     markers_mm: dict[str, Vector] = {}
     points_mm: dict[str, Vector] = {}
-    # how it stands turned in its parent where both were measured: about its z, the new x, the new y
+    # orientation in the parent segment in the static trial, about z, the new x, the new y; None = not known
     in_parent_deg: Vector | None = None
 
     def segment(self) -> Segment:
@@ -68,11 +68,11 @@ class Subject(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     mass_kg: Positive | None = None
     stature_mm: Positive | None = None
     sex: Literal["female", "male", ""] = ""
-    # what stood before the names of the markers, where anything did
+    # prefix of the marker names in the trial, such as the name of the person; "" = none
     person: str = ""
-    # whether its markers are joint centres, of which simple joints alone can be solved
+    # whether the markers are joint centres (keypoints), which determine only simple joints
     keypoints: bool = False
-    # of each leg whose markers are those of the conventional gait model
+    # records for the conventional gait model, of each leg that has its markers
     conventional: dict[Literal["right", "left"], ConventionalLeg] = {}
 
     @property

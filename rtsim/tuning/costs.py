@@ -76,8 +76,8 @@ def _absent(what: str, name: str, names: Sequence[str], where: str) -> ConfigErr
 
 
 def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[FieldEntry], FieldEntry | None]:
-    """Return where the frames of a run contain the values of all cost terms, and the value whose rise begins
-    a movement cycle, or None if cycles have a fixed period.
+    """Return where the frames of a run contain the values of all cost terms, and that value which begins a
+    movement cycle when it rises above a threshold, or None if cycles have a fixed period.
 
     spec : the table [tuning] of a config; fields : fields of the frames
     """
@@ -111,7 +111,8 @@ class CycleCost:
 
     Attributes
     ----------
-    costs : costs of the complete cycles so far; n_broken : number of cycles with missing frames or values
+    costs : costs of the complete cycles so far; n_broken : number of cycles that have no cost because frames
+        or values are missing
     n_frame : number of frames so far, including those before the first cycle
     """
 

@@ -112,7 +112,8 @@ def fit(points: Array, costs: Array) -> GaussianProcess:
 
 
 def conditioned(points: Array, costs: Array, lengths: Array, noise: float) -> GaussianProcess:
-    """Return the Gaussian process of trials in their order, with given length scales and noise.
+    """Return the Gaussian process that follows from the costs of trials, in their order, with given length
+    scales and noise.
 
     points : (m, n) - in the unit cube; costs : (m,); lengths : (n,); noise : variance of the standardised
         costs

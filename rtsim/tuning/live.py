@@ -1,8 +1,9 @@
-"""Costs of settings, measured in a running `rtsim hil` cycle by cycle: settings are sent as commands to it,
-and their costs are computed from its results.
+"""Measurement of the costs of settings in a running `rtsim hil`: each setting (values of the tuned
+parameters) is sent to the run as a command, and its cost is computed from the results of the following
+movement cycles.
 
-The run itself keeps every parameter within controller.ranges and changes it along a ramp. At the end, at a
-fault and on an interruption, the parameters return to their former values.
+The run itself keeps every parameter within controller.ranges and changes it along a ramp. When the tuning
+ends, also by a fault or an interruption, the parameters return to their former values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Costs of settings in separate simulations: limb and simulated device, in lockstep, without sockets.
 
-Each run gives the same numbers as `rtsim hil --fast --arm 0` with the parameters of the setting. Several
-processes share the runs; results do not depend on which process executes a run.
+Each run gives the same numbers as `rtsim hil --fast --arm 0`, which runs as fast as possible with the device
+armed from the start, with the parameters of the setting. Several processes share the runs; results do not
+depend on which process executes a run.
 """
 
 from __future__ import annotations
@@ -69,13 +70,13 @@ def set_at_once(loop: Loop, setting: Mapping[str, float]) -> None:
 
 
 class OfflineRuns:
-    """Runs of one config, one after the other in this process.
+    """Simulates runs of one config, one after the other, in the present process.
 
     Parameters
     ----------
     spec : config with a table [tuning]; seed : added to the seed of the device's noise
-    control : function that applies a setting to a run; by default it does so at the first tick, as `rtsim
-        tune --set` does
+    control : function that applies a setting to a run; by default it sets the controller's parameters in the
+        first tick, without a ramp
     """
 
     def __init__(self, spec: HilSpec, seed: int = 0, control: Controlled = set_at_once) -> None:
@@ -160,13 +161,16 @@ class Measuring:
 
 
 class Pool:
-    """Runs of one config, shared by several processes; with one process they are executed in this one.
+    """Executes simulated runs of one config in several worker processes; with n_process = 1 in the present
+    process.
 
     Parameters
     ----------
-    spec : config with a table [tuning]; seed : added to the seed of the device's noise
+    spec : config with a table [tuning]
+    seed : added to the seed of the device's noise
     n_process : number of processes
-    control : function that applies a setting to a run; by default at its first tick
+    control : function that applies a setting to a run; by default it sets the controller's parameters in the
+        first tick, without a ramp
     """
 
     def __init__(
@@ -213,7 +217,7 @@ _kept = contextlib.ExitStack()
 
 
 def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:
-    """Prepare a worker process; only its parent process handles Ctrl-C."""
+    """Prepare a worker process: build its OfflineRuns, and ignore Ctrl-C, which its parent handles."""
     for number in REQUESTS:
         signal.signal(number, signal.SIG_IGN)
     _kept.enter_context(gc_paused())
@@ -221,5 +225,7 @@ def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:
 
 
 def work(task: Callable[[OfflineRuns, Item], Done], item: Item) -> Done:
-    """Return what the function `task` computes in this worker process from its offline runs and one item."""
+    """Call the function `task` in this worker process with the OfflineRuns of the process and one item;
+    return its result.
+    """
     return task(_own[0], item)

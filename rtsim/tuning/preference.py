@@ -77,8 +77,8 @@ class Worth(NamedTuple):
         return across @ self.weights, np.sqrt(left)
 
     def shared(self, at: Array, one: Array) -> Array:
-        """Return the covariance of the worth between the points at : (k, n) and the point one : (n,),
-        (k,).
+        """Return the covariances (k,) of the worth of each of the settings at : (k, n) with the worth of the
+        setting one : (n,).
         """
         points = np.vstack([at, one])
         part = self._part(matern(points, self.points, self.lengths) @ self.rows.T)
@@ -122,7 +122,8 @@ class Preference:
 
     def tell(self, points: Array, costs: Array) -> None:
         """Add a comparison: of the two settings points : (2, n), the one with the lower of the costs : (2,)
-        is preferred. Equal costs count as two answers, one for each setting.
+        is preferred. Equal costs count as two comparisons, in each of which another one of the two is
+        preferred.
         """
         a, b = (self._index(point) for point in points)
         if a == b:  # a dial with clicks may bring both to one setting, which tells nothing

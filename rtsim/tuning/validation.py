@@ -27,8 +27,8 @@ class Effect(NamedTuple):
     """Difference between the mean costs of two conditions, the first minus the second, with its confidence
     interval.
 
-    share : difference relative to the second's mean cost [%]; low, high : ends of the interval of
-        `difference`
+    share : difference as a percentage of the mean cost of the second condition; low, high : ends of the
+        confidence interval of `difference`, in units of the cost
     """
 
     pair: tuple[str, str]

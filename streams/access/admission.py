@@ -13,7 +13,7 @@ from streams.clock import is_over, now_ns
 
 ZAP_ADDRESS = "inproc://zeromq.zap.01"
 PENALTY_NS = 500_000_000
-"""Nobody is let in for so long after a flood was cut off: whoever it was would be back at once [ns]."""
+"""Pause in which new connections are refused after a flood, whose client would reconnect at once [ns]."""
 
 
 class Admission:
@@ -33,7 +33,7 @@ class Admission:
         self._closed_ns = now_ns()
 
     def answer(self, n_most: int) -> None:
-        """Answer the requests to connect that wait, n_most at the most: yes, or no during a pause."""
+        """Answer at most n_most waiting requests to connect: accept them, or refuse them during a pause."""
         for _ in range(n_most):
             try:
                 version, request, *_ = self.socket.recv_multipart(zmq.DONTWAIT)

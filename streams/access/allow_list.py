@@ -22,7 +22,7 @@ from streams.errors import StreamError
 
 FOLDERS: tuple[Role, ...] = tuple(role for role in get_args(Role) if role)
 PEOPLE = ("watch", "set", "arm")
-"""Roles of people, each with all that those before it may."""
+"""Roles of persons; each includes the permissions of those before it."""
 LOOK_NS = 500_000_000
 """Interval at which the folder is read again [ns]."""
 NOTHING: Mapping[str, Asker] = {}

@@ -5,8 +5,8 @@ messages.
 from __future__ import annotations
 
 MOST_NS = 50_000_000.0
-"""Greatest time that may be spent at once [ns]: a start, or a change of session, is not put off, on slow
-machines too."""
+"""Largest budget, and the budget at the start [ns]: enough for a start or a change of session without delay,
+also on slow machines."""
 
 
 class Allowance:
@@ -27,10 +27,11 @@ class Allowance:
         self.spent_ns = 0
 
     def earn(self, passed_ns: int) -> None:
-        """Increase the budget by the part `share` of the time passed_ns [ns], up to 50 ms.
+        """Increase the budget by `share` times passed_ns; it never exceeds 50 ms, so that unused time is not
+        saved up.
 
-        passed_ns : time since the last call, or only that part of it in which the caller had nothing else to
-            do
+        passed_ns : time [ns] since the last call, or only that part of it in which the caller had nothing
+            else to do
         """
         self.left_ns = min(MOST_NS, self.left_ns + self._share * passed_ns)
 

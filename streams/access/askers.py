@@ -35,7 +35,7 @@ class Asker(NamedTuple):
 
 
 ANYBODY = Asker("whoever may connect", "arm")
-"""Sender where nobody can tell who it is: no keys, and no system that says whose a connection is."""
+"""Sender that cannot be identified, if there are no keys and the system does not report users."""
 NOT_TOLD = Asker("a connection whose user the system does not reveal", "")
 
 
@@ -53,8 +53,10 @@ class Askers:
             guard.is_foreign = is_foreign
 
     def of(self, frame: zmq.Frame, drained_ns: int) -> Asker:
-        """Return the sender of a message, whose role determines which commands are carried out; one without a
-        role if the sender cannot be identified.
+        """Return the name and the role of the sender of a message; the role determines which commands are
+        carried out. A sender that cannot be identified with certainty has the role "" (no role).
+
+        If neither keys nor the system identify senders, every sender has the role "arm".
 
         drained_ns : last time before the message at which no message waited at the socket [ns]; it shows
             whether the message may have come by an earlier connection with the same file descriptor

@@ -21,14 +21,14 @@ from streams.access.wire import Traffic, inode_of, traffic
 from streams.clock import now_ns
 
 PLACES = 64
-"""Connections to one socket that may stay, whether they say something or not."""
+"""Number of connections to one socket that are not closed for lack of room."""
 MOST = 256
-"""Connections at the same time, newcomers that have not had their moment yet included."""
+"""Largest number of simultaneous connections, including new ones that are still spared."""
 MOMENT_NS = 300_000_000
-"""Time for which nobody loses a place for having said nothing: a handshake and a command take some
-milliseconds [ns]."""
+"""Time for which a new connection is not closed for having sent nothing [ns]: a handshake and a command take
+some milliseconds."""
 TAKES_NOTHING_NS = 1_000_000_000
-"""A subscriber for which something has waited so long, and nothing of it gone, does not read [ns]."""
+"""A subscriber does not read if data for it have waited this long and none were confirmed [ns]."""
 
 
 class AcceptedConnection:

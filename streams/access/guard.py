@@ -22,15 +22,15 @@ from streams.access.wire import EVENT_FORMAT, inode_of, open_wire, port_of, shut
 from streams.clock import is_over, now_ns
 
 LOOK_MS, BUSY_LOOK_MS = 25, 2
-"""Intervals at which connections are looked at: while there are any, and while one sends something or is
-new [ms]."""
+"""Intervals at which connections are checked: usually, and while one of them sends something or is new
+[ms]."""
 REST, LONGEST_REST_MS = 20, 50
-"""Rest after a look, in multiples of the time that it took, and longest rest [ms], so that a crowd costs
-the others little."""
+"""Pause after a check, in multiples of its duration, and longest pause [ms], so that many connections cost
+little computing time."""
 MOST_EVENTS = 64
-"""Events that are followed, and requests to connect that are answered, before the next look."""
+"""Largest numbers of events and of requests to connect that are handled between two checks."""
 SAY_NS = 1_000_000_000
-"""Sentences come at most once in this time [ns]."""
+"""Least time between two messages to the user [ns]."""
 
 
 class SendingLimit(NamedTuple):
@@ -38,8 +38,8 @@ class SendingLimit(NamedTuple):
 
     part : largest part of a message [bytes]; a larger one closes the connection
     burst, rate : largest amount at once [bytes], and long-term rate [bytes/s]
-    buffer : size of the operating system's receive buffer [bytes]; even the smallest one lets about 7 MB/s
-        through on one machine, so that little arrives between two checks
+    buffer : size of the operating system's receive buffer [bytes]; a small one slows the sender, so that
+        little arrives between two checks of the guard (the smallest one still permitted 7 MB/s in a test)
     """
 
     part: int
@@ -113,7 +113,7 @@ class Guard:
 
     @property
     def topics(self) -> list[set[bytes]]:
-        """The topics of each present connection, as the owner of the socket has set them."""
+        """Topics to which each present connection has subscribed, as recorded by the socket's owner."""
         return [connection.topics for connection in list(self._connections.values())]
 
     def pause(self) -> None:

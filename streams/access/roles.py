@@ -58,7 +58,7 @@ class RoleKeys(Closing):
         return ["--client-key", str(self._secret), "--server-key", str(self._server_key)]
 
     def close(self) -> None:
-        """Remove the temporary key pair."""
+        """Delete the temporary key pair by which the programs that the run starts itself connect to it."""
         self._folder.cleanup()
 
     def _for(self, roles: Collection[str]) -> Security:

@@ -17,7 +17,7 @@ from pathlib import Path
 from streams.access.wire import traffic
 
 TELLS = sys.platform == "linux"
-"""Whether this system says whose a connection is."""
+"""Whether this system reports the user of a connection."""
 ROOT = 0
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _ESTABLISHED = "01"

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 WATCHES = sys.platform == "linux"
-"""Whether this system tells how much a connection has received."""
+"""Whether this system reports how many bytes a connection has received."""
 EVENT_FORMAT = struct.Struct("=Hi")
 """First part of a message of libzmq's socket monitor: event, and value, which may be a file descriptor."""
 

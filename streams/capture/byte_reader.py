@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from streams.errors import DecodeError
 
 LONGEST_NAME = 256
-"""Bytes of a name of a marker, a subject or a channel; NatNet allows as many, more is no name."""
+"""Largest number of bytes of a name of a marker, subject or channel, as in NatNet."""
 
 _U16 = struct.Struct("<H")
 _U32 = struct.Struct("<I")
@@ -81,8 +81,8 @@ class ByteReader:
         return int(_U64.unpack_from(self.data, self.skip(8))[0])
 
     def count(self, n_byte: int) -> int:
-        """Read a number of items of at least `n_byte` bytes each, which must fit into the rest of the
-        packet.
+        """Read the number of items of a list that follows. DecodeError if so many items, of at least `n_byte`
+        bytes each, do not fit into the rest of the packet.
         """
         n = self.u32()
         if n * n_byte > self.left:

@@ -19,13 +19,13 @@ BLOCK_NS = 500_000_000
 MOST_BLOCKS = 64
 """Number of blocks that the line is fitted to: the last half minute."""
 LEAST_SPAN_NS = 4_000_000_000
-"""Below, the drift is taken for zero: it makes no millisecond yet, and cannot be told apart [ns]."""
+"""Time span below which the drift is taken as zero: it is below a millisecond, and not measurable [ns]."""
 GREATEST_DRIFT = 500e-6
-"""Clocks of computers and cameras are never further apart; a steeper line is one of delays."""
+"""Largest drift of clocks of computers and cameras [1]; a steeper line is caused by delays."""
 LEAP_NS = 1_000_000_000
-"""Stamps that come this much earlier than any delay allows are of a clock that was set anew [ns]."""
+"""The clock was reset if stamps arrive earlier than any delay permits by this much [ns]."""
 LATE_BLOCKS = 4
-"""So many half seconds of which every stamp came that much too late are of one, too: it was set back."""
+"""The clock was also reset (set back) if in so many blocks every stamp was late by LEAP_NS."""
 
 
 class ClockMap:

@@ -14,7 +14,7 @@ from streams.readable import readable
 
 LONGEST_DATAGRAM = 65_535
 RECEIVE_BUFFER = 1 << 21
-"""Room for what comes while nobody reads, a second of large frames [bytes]."""
+"""Size of the receive buffer, for a second of large frames [bytes]."""
 MOST_AT_ONCE = 32
 """Datagrams of one socket that are read before the others have their turn."""
 

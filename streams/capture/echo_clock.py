@@ -9,11 +9,11 @@ from collections import deque
 from streams.capture.records import ClockPair
 
 MOST_ASKED = 16
-"""Questions that are remembered; answers to others are nobody's."""
+"""Number of echo requests that are remembered; answers to others are ignored."""
 SO_MANY_TRIPS = 40
 """Round trips among which the shortest counts."""
 WORST_NS = 100_000
-"""Round trips longer than the shortest of late by this say too little: half of it is their error [ns]."""
+"""Round trips that exceed the shortest recent one by more are not used: half of this is their error [ns]."""
 
 
 class EchoClock:

@@ -12,11 +12,11 @@ from streams.capture.records import CaptureError, FloatArray
 
 CHOICES = ("check", "person", "plate")
 BORNE_N = 100.0
-"""Vertical force beyond any drift of a plate's zero: somebody stands on it [N]."""
+"""Vertical force from which somebody stands on a plate, larger than any drift of its zero [N]."""
 EMPTY_N = 20.0
-"""Below, nobody does, and the sign is that of noise [N]."""
+"""Vertical force below which nobody stands on a plate, and the sign is that of noise [N]."""
 ENOUGH = 25
-"""Number of samples of somebody on the plates, more one way than the other, that decide the sign."""
+"""The sign is known when loaded samples of one sign outnumber those of the other by so many."""
 
 
 class ForceSign:

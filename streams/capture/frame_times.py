@@ -13,15 +13,15 @@ from streams.capture.clock_map import ClockMap
 from streams.capture.records import CaptureFrame
 
 NEAR_NS = 1_000_000_000
-"""Age up to which frames can come again over a new connection [ns]."""
+"""Largest age of frames that may arrive again over a new connection [ns]."""
 KEPT_NS = 250_000_000
 """Difference up to which stamps of a new connection fit the clock of the one before [ns]."""
 REMEMBERED = 1024
-"""Frames by which one that comes again is known."""
+"""Number of recent frames by which a repeated frame is recognised."""
 MOST_SKIPPED = 64
-"""Numbers that were left out last: frames that bear one and come now were overtaken."""
+"""Number of recent missing frame numbers that are stored, by which a late frame is recognised."""
 MOST_LEFT_OUT = 1_000_000
-"""A gap of more frames means that the rate is not what the system says."""
+"""A gap of more frames means that the stated rate is wrong."""
 LEAST_STEP_S = 1e-6
 """Least time between two frames, whatever their stamps say [s]."""
 

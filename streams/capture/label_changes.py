@@ -17,9 +17,9 @@ from streams.account import plain
 from streams.capture.records import CaptureDescription, CaptureFrame, FloatArray
 
 STEP_NS = 500_000_000
-"""Two sessions a second may begin [ns]."""
+"""Least mean interval between beginnings of sessions [ns]."""
 AT_ONCE = 3
-"""Number of labels that may begin at once after a pause, as when a person is chosen and named."""
+"""Number of sessions that may begin at once after a pause, as when a person is chosen and named."""
 MOST_NAMED = 8
 
 

@@ -15,7 +15,7 @@ CaptureReason = Literal["address", "missing", "unreachable", "refused", "silent"
 Upwards = Literal["+X", "-X", "+Y", "-Y", "+Z", "-Z", ""]
 LengthUnit = Literal["m", "cm", "mm", ""]
 MOST_MARKERS = 4096
-"""Labels that a descriptor of ours can have; what a server says beyond that is malformed."""
+"""Largest number of labels in a descriptor; a server that states more is taken as malformed."""
 MOST_PLATES = 64
 
 

@@ -36,14 +36,14 @@ from streams.messages import Telemetry
 from streams.publisher import Publisher
 
 LOOK_S = 0.02
-"""Longest wait of a read before subscribers and requests to end are looked at [s]."""
+"""Longest wait for data before subscribers and requests to end are handled [s]."""
 RETRY_S = (0.1, 0.2, 0.5, 1.0)
-"""Rests between tries to connect; the last one again and again [s]."""
+"""Pauses between attempts to connect; the last one is repeated [s]."""
 TELL_NS = 1_000_000_000
 MOST_SAID = 8
-"""Sentences of a second that are said; telemetry keeps more."""
+"""Largest number of sentences per second that are shown; the telemetry has more."""
 MOST_WAITING = 16 << 20
-"""Bytes of frames that may wait for a unit and an axis."""
+"""Bytes of frames that may wait until unit and upward axis are determined."""
 
 Judge = Callable[[CaptureDescription, list[CaptureFrame], str], Labelled | None]
 """Function that finds unit and axis from a description without them, its frames and the system's usual

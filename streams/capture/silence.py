@@ -19,7 +19,8 @@ class Silence:
     Parameters
     ----------
     text : address of the system, as it is shown to the user
-    system : the capture system, whose questions to the user (is the capture running?) end the messages
+    system : the capture system; each message ends with one of its questions to the user, such as whether the
+        capture is running
     """
 
     def __init__(self, text: str, system: CaptureSystem) -> None:

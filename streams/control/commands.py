@@ -34,9 +34,9 @@ COMMAND_LIMIT = 8 << 10
 COMMANDS = SendingLimit(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_LIMIT, buffer=4096)
 """Limit of what a client may send: some hundred usual commands at once, and some eighty a second."""
 UNKNOWN_NS = 1_000_000_000
-"""Time for which a command is given again that is refused as nobody knows whose connection it is [ns]."""
+"""Time for which a command is repeated that is refused because its user is not known yet [ns]."""
 IDLE_MS = 20
-"""Longest wait for a message before looking whether to stop, and what the other side does [ms]."""
+"""Longest wait for a message before requests to stop and the connection are checked [ms]."""
 MAX_PARTS = 8
 PORTS_TRIED = 20
 """Free ports that are looked at for one that is free for datagrams, too."""
@@ -117,7 +117,9 @@ class ControlServer(Closing):
 
     @property
     def events(self) -> deque[str]:
-        """Plain sentences about commands, and about clients that were cut off; take them with popleft."""
+        """Sentences for the user, newest last: on the commands, and on clients that this server disconnected,
+        because they sent too much or had to make room for others. Take them with popleft.
+        """
         return self.journal.sentences
 
     def stop_by(self, whom: str) -> None:

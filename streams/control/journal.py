@@ -37,7 +37,7 @@ class CommandJournal:
 
     Parameters
     ----------
-    day : returns date and time as text
+    day : function that returns date and time as text
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from streams.clock import is_over, now_ns
 TICKET = "ticket"
 """Name of the command that asks for one."""
 WITHOUT_TICKET = frozenset({TICKET, "status", "list", "disarm", "emergency_stop"})
-"""Commands that may come late or twice: they change nothing, or lead towards no torque."""
+"""Commands without a ticket, as they may come late or twice: they change nothing, or remove torque."""
 NO_COMMAND = "There is no command"
 """Begins the answer to a command that the other side does not take."""
 VALID_S = 2.0

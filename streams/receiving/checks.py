@@ -12,11 +12,11 @@ from streams.account import plain
 from streams.codec import WIRE_FLOAT, FloatArray
 
 RECENT = 64
-"""Number of last frames among which a copy is still told from a latecomer."""
+"""Number of recent frames among which a duplicate is distinguished from a late frame."""
 IMPLAUSIBLE_GAP = 10_000
 """A jump in seq beyond this, to either side, is believed only when the next frame confirms it."""
 CLOCK_JUMP_NS = 1_000_000_000
-"""A capture clock that runs this far ahead of receipt at once has jumped [ns]."""
+"""The capture clock has jumped if it is suddenly ahead of the receipt by this much [ns]."""
 EVENT_INTERVAL_NS = 1_000_000_000
 """Each kind of event is said at most once in this time [ns]."""
 
@@ -185,8 +185,8 @@ class EventLog:
         self.flush(t_ns)
 
     def flush(self, t_ns: int) -> None:
-        """Write the entries that are due; called regularly, so that the last event of a flood is logged,
-        too."""
+        """Log events that the limit of one sentence per second has held back, if that time is over; called
+        regularly, so that the last event of a flood is logged, too. t_ns : present time [ns]"""
         if not self._pending:
             return
         for kind in list(self._pending):
@@ -195,7 +195,7 @@ class EventLog:
                 self._say_pending(kind)
 
     def close(self) -> None:
-        """Write everything that is still waiting, due or not."""
+        """Log all events that the limit of one sentence per second has held back so far."""
         for kind in list(self._pending):
             self._say_pending(kind)
 

@@ -26,17 +26,16 @@ _COUNTER_OF_REASON = {
 LONGEST_REASON = 200
 """Length of the stated reason for a stream's end that is reported [characters]."""
 JOINING_NS = 1_500_000_000
-"""Time by which somebody who joins a stream that goes on has its descriptor, which is repeated every
-second [ns]."""
+"""Time after joining a stream within which its descriptor arrives, as it is repeated every second [ns]."""
 N_OTHER = 64
 """Number of sessions of other streams on the same address that are known by their ids."""
 STEP_NS = 1_000_000_000
 """A message is looked at no longer than this after its arrival; more is a clock that was set back [ns]."""
 SHARE = 0.05
-"""Share of the processor time of the receiving thread that may go to anything but frames of the session
-that leads; its waiting for the others is none of the strangers' doing."""
+"""Fraction of the receiving thread's processor time that may be used for anything but frames of the leading
+session; time in which the thread waits does not count."""
 DEARER = 8.0
-"""Large descriptors take so much more for a byte than a small one, which the processor's caches hold."""
+"""Ratio of the decoding time per byte of large descriptors to that of small ones, which fit into caches."""
 REMEMBERED = 16 * MAX_PAYLOAD
 """Bytes of descriptors over which the time per byte is learnt; earlier ones count less and less."""
 

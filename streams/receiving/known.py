@@ -23,9 +23,9 @@ more than this number."""
 SHORTEST_SILENCE_NS, LONGEST_SILENCE_NS = 250_000_000, 3_000_000_000
 """A session pauses when no frame has come for ten of its periods, within these bounds [ns]."""
 IRREGULAR_SILENCE_NS = 1_000_000_000
-"""The same where frames come when they like [ns]."""
+"""The same for a session whose frames have no fixed rate [ns]."""
 SHORT = 4096
-"""Messages of up to so many bytes take no longer to read than to receive."""
+"""Size up to which decoding a message takes no longer than receiving it [bytes]."""
 ROOM = MAX_PAYLOAD - MAX_ARRAY_BYTES
 """Room for names and stamps that a frame has beside its arrays [bytes]."""
 

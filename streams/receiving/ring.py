@@ -15,7 +15,7 @@ from streams.messages import Session
 FORMER_MOST = 256
 """Frames of former sessions that are kept beside the backlog of the newest."""
 MEMORY_MOST = 64 << 20
-"""Bytes of the frames that wait at the most: a backlog of very large frames is shorter than asked for."""
+"""Largest total size of unread frames [bytes]; a backlog of very large frames is shorter than requested."""
 
 
 class ReceivedFrame:

@@ -23,13 +23,13 @@ SYNC_S = 1.0
 RETRY_S = 0.5
 """Interval at which a disk that refuses is tried again [s]."""
 SLOW_NS = 1_000_000_000
-"""Messages that wait for so long are told of [ns]."""
+"""Waiting time of messages after which the slow disk is reported [ns]."""
 LAST_S = 10.0
 """Time that the remaining messages have at the end to get to a slow disk [s]."""
 N_DESCRIPTOR = 8
 """Newest descriptors that are repeated at the beginning of another file."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
-"""A disk that says so takes more of the same file once there is room."""
+"""Errors of a full disk; writing continues in the same file once there is room."""
 
 WaitingMessage = tuple[str, bytes, int]
 

@@ -21,8 +21,8 @@ SLICE_NS = 50_000_000
 OTHERS_NS = 500_000_000
 """Time that a subscriber to one of several streams has to subscribe to the others [ns]."""
 REST_S = 0.1
-"""Time between two laps, which do not fit together: more than filters bridge, so that no leap is a motion
-[s]."""
+"""Pause between the end and the next start in a loop, longer than filters bridge, so that the jump of the
+markers is not filtered as a motion [s]."""
 KINDS: Mapping[str, type[Markers] | type[Forces]] = {"markers": Markers, "forces": Forces}
 
 

@@ -55,8 +55,8 @@ N_REPEAT, N_LAP = 2000, 40
 
 
 class RecordedStep(NamedTuple):
-    """A footstep as if it were recorded: contacts of the foot's segments with the floor, motion of the foot,
-    splines that correct this motion, and grid of the pressure under the sole.
+    """A footstep in the form of a recording: contacts of the foot's segments with the floor, recorded motion
+    of the foot, splines that correct this motion, and grid of the pressure under the sole.
     """
 
     contacts: Prescribed

@@ -157,8 +157,8 @@ def real_figures(data: Path) -> list[BenchFigure]:
 
 
 def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> list[BenchFigure]:
-    """Fit one set of contact parameters to footsteps together, and predict other footsteps with it; return
-    the errors of the fit and of the predictions as benchmark results.
+    """Fit one set of contact parameters to several footsteps at once, and predict other footsteps with it;
+    return the errors of the fit and of the predictions as benchmark results.
 
     key : beginning of their names; others : the steps to be predicted, by the name of their force plate
     """

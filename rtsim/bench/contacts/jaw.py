@@ -1,7 +1,9 @@
-"""Both models of the mandible's joint on the same motion: tables 1 and 2 of Andersen et al. (2017).
+"""Both models of the mandible's joint, a point-on-plane constraint and force-dependent kinematics (FDK), on
+the same motion: tables 1 and 2 of Andersen et al. (2017).
 
 The synthetic jaw replaces the measurement: the computed positions of the condyles are compared with the true
-ones, and the contact forces of the two models with each other. Results are means over up to five cycles,
+ones, and the contact forces of the two models with each other. Magnitude and phase are the errors of Sprague
+and Geers: magnitude 0 means equal, phase 0 equal and 1 opposite. Results are means over up to five cycles,
 each compared by itself. Published results are delayed by the filter, so they are compared with the motion at
 the delayed time.
 """
@@ -45,8 +47,8 @@ SETTLED_S, WITHIN_MM = 1.0, 2.0
 
 def run(seconds: float = 10.0) -> list[BenchFigure]:
     """Return tables 1 and 2 of Andersen et al. (2017), and variations of them, as benchmark results for all
-    tasks (chewing, protrusion, opening): root mean square difference [mm, N], squared correlation,
-    magnitude and phase.
+    tasks (chewing, protrusion, opening): root mean square difference [mm, N], squared correlation, and errors
+    of magnitude and phase.
 
     seconds : duration of the synthetic motion of each task [s]
     """
@@ -108,7 +110,7 @@ def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
     """Compare the contact forces of the point-on-plane model with those of force-dependent kinematics, for
     each side and axis; return table 2 of Andersen et al. (2017). by_model : results by joint model
 
-    Magnitudes below 0 mean that the forces of the point-on-plane model are smaller.
+    Errors of magnitude below 0 mean that the forces of the point-on-plane model are smaller.
     """
     found = []
     fdk, pop = (by_model[name].fields["joint_point_forces"] for name in ("fdk", "pop"))
@@ -122,8 +124,8 @@ def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
 
 def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
     """Repeat the comparison of the upward contact forces in table 2 of Andersen et al. (2017) with fossae of
-    other slopes in the FDK model; return for each slope the measure "magnitude", and the measures of
-    `shapes`.
+    other slopes in the FDK model; return for each slope the error of magnitude, and the number of maxima and
+    the ratio of opening to closing of the force curves (`shapes`).
 
     pop : results of the point-on-plane model, whose planes stay as they are; seconds : duration of a run [s]
     """
@@ -240,7 +242,7 @@ def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
 
 def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[BenchFigure]:
     """Return the benchmark results of one row of a table in Andersen et al. (2017): root mean square
-    difference, squared correlation, magnitude and phase.
+    difference, squared correlation, and errors of magnitude and phase.
 
     name : beginning of their names; mean : these measures, averaged over the cycles; unit, limit : of the
         root mean square difference

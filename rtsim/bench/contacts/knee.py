@@ -124,7 +124,7 @@ def by_scipy(simulator: Simulator) -> Solution:
 
 
 def whole_run(spec: ModelSpec, step_ms: float | None = None, q: Array | None = None) -> Trace:
-    """Simulate a run of the model and return a row for every step.
+    """Simulate a run of the model and return its trace, one row for every step.
 
     step_ms : another step length [ms]
     q : another pose, from which the model starts at rest
@@ -220,8 +220,8 @@ def pulse_run(spec: ModelSpec, pulse: Pulse, q: Array | None = None) -> Pulse:
 
 
 def first_root(values: Array) -> float:
-    """Return the fractional row at which values : (n,) first rise through zero, by a parabola through three
-    values.
+    """Return the position, as a fractional index, at which values : (n,) first rise through zero, by a
+    parabola through three values.
     """
     k = int(np.flatnonzero(values > 0.0)[0])
     before, at, after = values[k - 1 : k + 2]

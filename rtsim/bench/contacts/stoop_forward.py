@@ -65,10 +65,12 @@ EVERY = 80
 
 
 class Driven(NamedTuple):
-    """A motion under constraints, and the joint moments and activations that it needs.
+    """The motion that satisfies the constraints of feet and hands, and the joint moments and activations of
+    the torque generators that produce it.
 
-    q, v : (n, n_q), (n, n_v) coordinates and speeds; torque : (n, n_v) - joint moments [N m]; activation :
-        (n, n_generator) - activations of the generators
+    q, v : (n, n_q), (n, n_v) - coordinates and speeds in n frames
+    torque : (n, n_v) - joint moments [N m]
+    activation : (n, n_generator) - activations of the torque generators [1]
     """
 
     q: Array
@@ -241,8 +243,8 @@ def simulator_at(tables: dict[str, Any], q: Array) -> Simulator:
 
 
 def neutral(name: str, value: float) -> dict[str, Any]:
-    """Return the table of a coordinate for a model file; value : its neutral value, where the model starts
-    [m, rad]
+    """Return a coordinate as a table of a model file; value : its neutral value, where the model starts [m,
+    rad]
     """
     if name in LENGTHS:
         return {"name": name, "neutral_mm": 1e3 * value}

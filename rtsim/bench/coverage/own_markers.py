@@ -46,7 +46,9 @@ SHARES = ((0.8, 0.5), (0.5, 0.3))
 
 
 def run(path: Path, n_motion: int, seed: int = 1) -> list[BenchFigure]:
-    """Return the benchmark results for a model file and n_motion random motions."""
+    """Return the benchmark results (coverage of every coordinate) for a model file and n_motion random
+    motions.
+    """
     base, rng = load_model(str(path)), np.random.default_rng(seed)
     tallies: dict[str, CoverageCount] = {}
     names: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
-"""The coverage benchmark: random walkers are solved by every method, with all markers and with some hidden,
-and how often the true value lies within the interval that the method states is counted.
+"""The coverage benchmark: random walkers are solved by every method of the estimator, each with its own knee
+model, with all markers and with some hidden, and how often the true value lies within the interval that the
+method states is counted.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class CoverageCount(NamedTuple):
     """Counts over the frames of one method and one case (all markers, or some hidden), for each output.
 
     held : number of values whose interval contains the truth; n : number of values with a standard deviation
-    error, stated : sums of squares of errors and of standard deviations
+    error, stated : sums of the squares of errors, and of the standard deviations that the method states
     uncertain : number of frames that are flagged as uncertain, and number of all frames
     """
 
@@ -97,8 +98,10 @@ def solve(
     rng: Generator, estimator: MultibodyEstimator, walker: Walker
 ) -> Iterator[tuple[str, Truth, Told, NDArray[np.int64]]]:
     """Solve the walk of a random walker by every method, with all markers and with some hidden. Yield for
-    each such case its name, the true values, the estimates, and the indices of the frames that are
-    counted: all after the start or, with hidden markers, those in which they are hidden.
+    each such case its name, the true values, the estimates, and the indices of the frames that are counted:
+    with all markers those after the first LEARNING frames, with hidden markers those in which they are
+    hidden. The method `zero`, with isometric ligaments, has a further case, the frames with a flexion at
+    which its knee is nearly singular.
     """
     n = len(walker.phase)
     offsets = draw_errors(rng, walker)

@@ -1,11 +1,11 @@
 """Random marker errors: white noise, and skin that moves on the bone.
 
 The skin motion of a segment has three parts: a translation and a rotation shared by all markers, and a part
-of each marker on its own. In measurements with bone pins or fluoroscopy the two shared, rigid parts
-dominate: four principal components contain 95 % of the variance of markers on the thigh, and they are
-translations and rotations rather than deformations (Andersen et al. 2012, Gait & Posture 35, 606-611; Barre
-et al. 2017, J Biomech 62, 21-26). The course over the gait cycle is a short Fourier series with random
-coefficients for each walker. The size is random, too, on average about that of docs/uncertainty.md.
+of each marker on its own. In measurements with bone pins or fluoroscopy the two shared, rigid parts dominate:
+four principal components contain 95 % of the variance of markers on the thigh, and they are translations and
+rotations rather than deformations (Andersen et al. 2012, Gait & Posture 35, 606-611; Barre et al. 2017, J
+Biomech 62, 21-26). Over the gait cycle each part follows a short Fourier series with random coefficients for
+each walker. Its size is random, too, on average about that of docs/uncertainty.md.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The true motion of a synthetic walker whose knee obeys the knee model of a method, and the estimates of
-this method from markers that skin motion displaces.
+"""The true motion of a synthetic walker, whose knee obeys the knee model of one of the estimator's methods
+(such as isometric ligaments), and the estimates by this method from markers that skin motion displaces.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Truth(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Estimates and standard deviations of a method for every frame; NaN where a frame was not solved.
+    """Estimates and standard deviations by one of the estimator's methods (knee models) for every frame; NaN
+    where a frame was not solved.
 
     numbers, deviations : (n_frame, n_output), in the order of Truth; the first n_angle are angles
     uncertain : (n_frame,) - whether the frame is flagged for an uncertain angle

@@ -48,7 +48,7 @@ class WalkerFrames:
 
     def lap(self, frames: NDArray[np.float64]) -> float:
         """Solve the walk once and return the median processor time of a frame [us]. The first third of the
-        walk does not count: the solver learns the usual residuals of the markers there.
+        walk does not count, as the estimator determines the usual residuals of the markers there.
 
         frames : (n_frame, n_marker, 3) - marker positions [m]
         """

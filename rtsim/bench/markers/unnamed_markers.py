@@ -221,8 +221,8 @@ def followed_through(
     count right and wrong labels of the points.
 
     truth : (n_marker,) - index of the point that is truly each marker, -1 = none
-    live : whether the search runs while frames arrive, as in a live run; else the labels are searched
-        beforehand, as in `analyse`
+    live : whether the search runs while frames arrive, as in a live run; else the labels are found
+        beforehand, with the whole recording known, as by `rtsim analyse`
     """
     generator = np.random.default_rng(1)
     n_point = positions.shape[1]

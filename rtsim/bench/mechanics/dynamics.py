@@ -173,7 +173,7 @@ def states_of(system: System) -> States:
 
 
 def bound(kernel: Any, system: System, states: States, work: DynamicsWork) -> Batch:
-    """Compile a kernel for a system and return a function that calls it n times."""
+    """Compile a kernel for a system; return a function of n that calls the kernel n times."""
 
     def batch(n: int) -> None:
         kernel(system, states, work, n)

@@ -44,7 +44,7 @@ LEAST_TIME = 0.3
 
 class SteppingCase(NamedTuple):
     """One integration method with its step length and its treatment of kinks, the points at which forces are
-    not smooth; the error that it must not exceed, and its lowest speed.
+    not smooth; and the limits of the benchmark for it: largest error, and lowest speed.
     """
 
     method: str

@@ -53,7 +53,8 @@ SEGMENTS = {
 
 class HingeRow(NamedTuple):
     """The chain of hinges that carries a segment: the segment on which the chain is placed (`carrier`), its
-    place there, its axes in order (such as "zxy"), and the segment at its end, by its name in the table.
+    place there, its axes in order (such as "zxy"), and the name of the segment at its end (a key of
+    SEGMENTS).
     """
 
     carrier: str
@@ -69,8 +70,10 @@ def end_of(name: str) -> Array:
 
 
 def rows() -> dict[str, HingeRow]:
-    """Return all chains of hinges by the name of the segment that they carry, such as "left thigh". A segment
-    follows the one on which it is placed.
+    """Return all chains of hinges, by the name of the segment that each carries, such as "left thigh".
+
+    Each segment comes later in the mapping than the one that carries it, so that the body can be built in
+    this order.
     """
     found = {
         "abdomen": HingeRow("pelvis", end_of("pelvis"), "z", "abdomen"),
@@ -92,7 +95,9 @@ def rows() -> dict[str, HingeRow]:
 
 
 def mass_of(name: str) -> tuple[float, Array, Array]:
-    """Return mass [kg], centre of mass (3,) [m] and central inertia (3, 3) [kg m^2] of a segment."""
+    """Return the mass properties of a segment: its mass [kg], its centre of mass in the segment's frame (3,)
+    [m], and its inertia about that centre (3, 3) [kg m^2].
+    """
     segment = SEGMENTS[name]
     sagittal, transverse, longitudinal = segment.radii
     # in the table's own posture segments stand upright; a foot's long axis lies forward

@@ -42,7 +42,7 @@ class MeshRun(NamedTuple):
 
     @property
     def normal(self) -> Array:
-        """Return the normal force of each contact in every row, (n_row, n_contact) [N]."""
+        """Return the normal force of each contact at every time step, (n_row, n_contact) [N]."""
         forces: Array = self.trace.contact[: self.n_row, :, NORMAL]
         return forces
 
@@ -152,7 +152,9 @@ def stepped(spec: ModelSpec, step_ms: float) -> ModelSpec:
 
 
 def run(spec: ModelSpec) -> MeshRun:
-    """Simulate a model with its default settings; return a row for every step."""
+    """Simulate a model with its default settings; return the trace with a row for every step, and the
+    processor time.
+    """
     simulator = Simulator(build(spec), spec.simulation)
     n_step = round(spec.simulation.duration_s / simulator.options.step)
     trace = simulator.trace(n_step + 1)
@@ -169,9 +171,9 @@ def factor(spec: ModelSpec, found: list[MeshRun]) -> float:
 
 
 def energy_growth(spec: ModelSpec, found: MeshRun) -> float:
-    """Return the ball's energy after the first contact divided by that before it, minus 1; the energy is
-    kinetic plus gravitational, the latter 0 at touch-down; spec : model of the ball; found : its
-    simulation
+    """Return the ball's energy after the first contact divided by that before it, minus 1, which shows the
+    error of the integration. The energy is kinetic plus gravitational, the latter 0 at touch-down; spec :
+    model of the ball; found : its simulation
     """
     touching = np.flatnonzero(found.normal[:, 0] > 0.0)
     last = touching[np.flatnonzero(np.diff([*touching, touching[-1] + 2]) > 1)[0]]

@@ -37,8 +37,8 @@ class JointAxis(NamedTuple):
 
 
 class MirroredJoint(NamedTuple):
-    """A joint of Pinocchio, its place in the frame before it, and the indices of its first coordinate and
-    first speed in rtsim's order.
+    """A joint of Pinocchio, the pose of its frame in the frame before it, that of the parent body or of
+    another joint, and the indices of its first coordinate and first speed in rtsim's order.
     """
 
     joint: Any
@@ -224,8 +224,8 @@ def along(motion: JointAxis) -> Any:
 
 
 def calls(peer: Mirror, q: Array, v: Array, v_dot: Array, tau: Array) -> dict[str, Callable[[int], None]]:
-    """Return Pinocchio's algorithms by name, each as a function that is called n times and cycles through
-    these states (n_state, ...).
+    """Return Pinocchio's algorithms by name, each as a function batch(n) that runs the algorithm n times and
+    cycles through these states (n_state, ...), given in rtsim's coordinates.
     """
     T = [peer.speeds(row) for row in q]
     theirs = [peer.coordinates(row) for row in q]

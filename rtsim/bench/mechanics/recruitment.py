@@ -119,8 +119,8 @@ def instance(n: int, m: int, seed: int) -> tuple[Array, Array]:
 
 def solver(C: Array, d: Array, power: int) -> tuple[Callable[..., int], Recruitment, Any]:
     """Prepare the recruitment of muscles with moments C : (m, n) at full activation for demanded moments d :
-    (m,). Return a function call(warm) that solves the problem and returns the status; the problem; and its
-    result with the number of iterations.
+    (m,). Return three things: a function call(warm) that solves the problem and returns the status; the
+    problem; and the result with the number of iterations, which each call writes.
 
     power : exponent of the activations in the criterion, 0 = the largest activation; warm : whether the
         previous solution is the start

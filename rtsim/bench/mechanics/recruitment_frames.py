@@ -28,8 +28,8 @@ KINDS = ("wide", "small", "bound", "repeated")
 
 
 class Tried(NamedTuple):
-    """Counts of random frames by how their recruitment ended: not solved, reported as overloaded, or solved
-    without proof of optimality; and counts of iterations.
+    """Counts of random frames by how their recruitment ended (not solved, reported as overloaded, or solved
+    without proof of optimality), and counts of iterations.
     """
 
     lost: int  # frames without a solution
@@ -45,8 +45,8 @@ def frames(kind: str, n_frame: int, seed: int) -> Iterator[tuple[Array, Array]]:
     activation [N m], and the demanded moments d : (N_ROW,) [N m] of random frames of a kind.
 
     Kinds are "wide": activations of 0.1 to 0.9 are a solution; "small": activations of 0.001 to 0.1 are;
-    "bound": all solutions lie within 1e-9 to 1e-4 of a bound; "repeated": as wide, but the last row is a
-    multiple of the first one up to 1e-6.
+    "bound": in all solutions the activations are within 1e-9 to 1e-4 of 0 or 1; "repeated": as wide, but the
+    last row of C is a multiple of the first one, except for differences of 1e-6.
     """
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     n = N_MUSCLE + 2 * N_RESERVE

@@ -51,7 +51,7 @@ class KnownMotion(NamedTuple):
     model: ModelSpec
     adaptive: str  # SciPy's method
     duration: float  # s
-    n_step: int  # of the coarse run; the order follows from its error and that with half the step
+    n_step: int  # steps of the coarse run; the order follows from its error and that of half steps
     tolerance: float  # by which the measured order may be below the nominal one
 
 

@@ -83,7 +83,7 @@ def name(k: int) -> str:
 
 
 def link(k: int) -> dict[str, Any]:
-    """Return the table of link k, which is attached to the end of the previous link."""
+    """Return link k, which is attached to the end of the previous link, as a table of a model file."""
     return {
         "name": name(k),
         "joint": "hinge",
@@ -98,8 +98,8 @@ def link(k: int) -> dict[str, Any]:
 
 
 def sphere(k: int) -> dict[str, Any]:
-    """Return the table of the sphere at the end of link k, in contact with a floor that moves along the
-    chain.
+    """Return the sphere at the end of link k, in contact with a floor that moves along the chain, as a table
+    of a model file.
     """
     return {
         "name": name(k),

@@ -127,9 +127,9 @@ def cases_beside(folder: Path) -> Path:
 
 
 def cases(folder: Path) -> list[BenchFigure]:
-    """Fit the examples of Millard's program; return as benchmark results the best minimum found, and the
-    distance of the parameters found from the start of Millard's program alone to those that it found itself.
-    A missing example is reported and left out.
+    """Fit the examples of Millard's program. Return as benchmark results the objective of the best minimum,
+    the number of minima, and the distance between the parameters that Millard's program finds and those found
+    here from the same start. A missing example is reported and left out.
     """
     found = []
     for name, case in (("hard", HARD), ("easy", EASY)):
@@ -147,8 +147,8 @@ def cases(folder: Path) -> list[BenchFigure]:
 
 
 def off(fit: FittedGenerator, x: tuple[float, ...]) -> float:
-    """Return the Euclidean distance of the five parameters of a fitted generator from the given ones x [1,
-    rad].
+    """Return the Euclidean distance between the five parameters of a fitted generator and the parameters x
+    [1, rad].
     """
     return float(np.linalg.norm(fit.x - x))
 

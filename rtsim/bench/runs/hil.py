@@ -133,8 +133,8 @@ def with_model(
 
 
 def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockSums) -> None:
-    """Run one block of ticks in which the same messages go back and forth, disarmed, and nothing is computed;
-    add times and counts to `tally`.
+    """Run one block of ticks in which the same messages go back and forth, with the device disarmed, and
+    nothing is computed; add times and counts to `tally`.
 
     port : connection to the device; urgently : whether real-time priority is asked for
     """

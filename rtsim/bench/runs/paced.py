@@ -64,7 +64,7 @@ def run(
 
 
 def figures_of(loop: Loop, rate: float) -> list[BenchFigure]:
-    """Return the benchmark results of a paced run."""
+    """Return the benchmark results of a simulation in step with the clock; rate : ticks per second"""
     summary = summary_of(loop)
     figures = [
         BenchFigure("rate", rate, "Hz"),

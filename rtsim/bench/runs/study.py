@@ -1,19 +1,21 @@
-"""Benchmark of `rtsim study` by the weight study of Sancisi et al. (2017), section 3.2: 256 runs of the
-method `minimised` over one gait cycle.
+"""Benchmark of `rtsim study` by the weight study of Sancisi et al. (2017), section 3.2: 256 runs over one
+gait cycle of the method `minimised`, which lets the ligaments of the knee deviate from mean lengths as little
+as possible.
 
 The weights of four ligaments take the values 1, 1e2, 1e3 and 1e4 in every combination, on the synthetic
 walker; the paper reports 21 minutes. Two processes and one process are timed alternately, LAPS times, and the
-results are medians over the repetitions, as the speed of a machine may change within seconds. The results
-are:
+results are medians over the repetitions, as the speed of a machine may change within seconds. All times are
+wall times. The results are:
 
 seconds : time of the study on two processes, from their start to the table
 batch_seconds : the same on a single process
 scaling.2 : ratio of rows per second, two processes to one, from the moment when every process has delivered
     rows to the last row
-scaling.2.first_row, overhead_ms_per_row : as scaling.2, and the overhead of two processes, over the time from
-    the first row to the table, in which the second process still starts
-in_place_ms, built_ms : time of one case with its weights replaced in the existing model, and with model,
-    person and stages built anew
+scaling.2.first_row : the same ratio over the time from the first row to the table, at the beginning of which
+    the second process still starts
+overhead_ms_per_row : time per row in which two processes do not solve cases, from the first row to the table
+in_place_ms : time of one case, with its weights replaced in the existing model
+built_ms : time of one case, with model, person and stages built anew
 equal : whether all tables agree byte for byte
 """
 
@@ -123,7 +125,11 @@ class TimedStudy(NamedTuple):
     table: bytes
 
     def overhead_ms(self) -> float:
-        """Return the time that two processes spend on a row beyond that of the case itself [ms]."""
+        """Return the time per row in which two processes do not solve cases [ms].
+
+        Each process has the time `after_first` from the first row to the table. The result is twice this
+        time, minus the solving times of all rows but the first, divided by the number of rows.
+        """
         spent = sum(row.seconds for row in self.rows[1:])
         return 1e3 * (2.0 * self.after_first - spent) / len(self.rows)
 

@@ -187,7 +187,7 @@ def grid_of(pool: Pool, parameters: Parameters, n_node: int, told: str) -> Array
 
 def searched(runs: OfflineRuns, case: SearchCase) -> Ended:
     """Run one search for the best setting until its evaluations are used up, and return its result; runs :
-    simulates settings that no grid has
+    simulates the settings if the case has no grid
     """
     n = len(SPLINE.names) if case.table is None else case.table.ndim
     search = SEARCHES[case.method](n, case.seed)
@@ -216,7 +216,8 @@ def nearest(points: Array, table: Array | None) -> Array:
 
 def cost_at(runs: OfflineRuns, point: Array, table: Array | None) -> float:
     """Return the noise-free cost of the setting at a point (n,) of the unit cube (each parameter between its
-    bounds): that of its node in the grid `table`, or without a grid that of a simulation.
+    bounds): the cost of its node in the grid `table`, or without a grid the cost of a simulation with this
+    setting.
     """
     if table is not None:
         return float(table[tuple(np.round(point * (len(table) - 1)).astype(int))])

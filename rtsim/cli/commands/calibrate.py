@@ -182,7 +182,7 @@ def subject_of(
 ) -> Subject:  # fmt: skip
     """Calibrate a subject model from a trial; its notes state how well that trial fits the static trial.
 
-    moving : trial, the static one itself if `static` is None
+    moving : the trial; if `static` is None, the person is calibrated from it alone
     asked : measures of the person that the options give
     static : file of the static trial
     lab, side : marker map ("" or None = found by the marker names), leg or legs

@@ -133,7 +133,7 @@ def to_text(recording: Path, out: Path, suffix: str, force: bool, options: dict[
 
     suffix : suffix of the format
     force : whether the file may be replaced
-    options : further arguments of `exported`: frames, columns, model markers
+    options : settings of the command line for the contents: frames, columns, model markers, units, up axis
     """
     from rtsim.files.output import check_free
     from rtsim.files.tables.export import export, exported
@@ -262,7 +262,7 @@ def check_options(
     """Raise ConfigError for an option without effect on a file of this suffix.
 
     model_markers, units, up : values of these options
-    usual : option for tables -> whether it has its default value
+    usual : option that applies only to tables -> whether it has its default value, and so has no effect
     """
     if suffix not in TABLES:
         for option, fits in usual.items():

@@ -196,8 +196,8 @@ def print_roles(found: LabProposal) -> None:
 
 
 def remarks(static: Path, found: LabProposal) -> list[str]:
-    """Return the comments for the head of a proposed marker map: from which trial it is, and what its marks
-    mean.
+    """Return the comments at the head of a proposed marker map: from which trial it was made, and what the
+    words `check` and UNSURE beside its roles mean.
     """
     return [
         f"Proposed by `rtsim lab new` from {static.name}: check every role before use.",

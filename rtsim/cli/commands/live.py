@@ -226,7 +226,7 @@ def played_forces(run: RunConfig) -> str:
 
 
 def start(stack: contextlib.ExitStack, name: str, arguments: list[str], asked_later: bool = False) -> Child:
-    """Start a child process of rtsim with these arguments, which ends with the stack.
+    """Start a child process of rtsim with these arguments; it is ended when the ExitStack `stack` is closed.
 
     name : name of the process in messages
     asked_later : whether the process waits for a request

@@ -181,8 +181,10 @@ def trial_of(request: PlayerRequest) -> MarkerTrial:
 
 
 def play_request(request: PlayerRequest, security: Security | None, states: bool) -> None:
-    """Play a recording of markers, with forces if it has any, as live streams; states : whether to print
-    states as JSON lines for the parent process, instead of messages.
+    """Play a recording of markers, with forces if it has any, as live streams.
+
+    states : whether the state of the player (ready, over) is printed as JSON lines for the parent process,
+        instead of messages for the user
     """
     from rtsim.files.forces.force_stream import force_channel
     from rtsim.files.markers.trial import subject_meta

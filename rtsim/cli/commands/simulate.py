@@ -238,7 +238,8 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
 
 
 def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
-    """Raise ConfigError if limits of split integration steps are given (--split) without --kinks split."""
+    """Raise ConfigError if the option --split, with limits for integration steps that are split at kinks of
+    the forces, is given without --kinks split."""
     if split and setup.settings.kinks != "split":
         raise ConfigError(
             "the option applies only if steps are split",

@@ -235,7 +235,7 @@ def check_options(
     trials: tuple[Path, ...], forces: tuple[Path, ...], delay: float, out: Path | None, force: bool,
     mass_kg: float | None,
 ) -> None:  # fmt: skip
-    """Raise ConfigError for implausible values, before anything is read."""
+    """Raise ConfigError, before any file is read, for implausible values of the command's options."""
     if forces and len(forces) != len(trials):
         raise ConfigError(
             f"{len(forces)} files of forces are given for {len(trials)} trials",

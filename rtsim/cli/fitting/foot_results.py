@@ -27,14 +27,16 @@ def held_steps(
     steps: list[FittedStep], given: Sequence[tuple[FootTrial, bool]], weights: Weights,
     parameters: NDArray[np.float64],
 ) -> tuple[list[FittedStep], list[str]]:  # fmt: skip
-    """Compare further footsteps with a fitted contact model: its parameters (30,) are fixed, and only the
-    corrections of the motion are fitted. Return the fitted and the further steps, and the names of the
-    further steps that were left out.
+    """Compare further footsteps with a contact model that was fitted to other steps. The parameters of the
+    model are fixed, and only small corrections of the measured motion of the foot are fitted.
 
-    steps : the fitted steps; given : each further step, and whether its height of the heel is fitted, too
+    Returns the steps to which the model was fitted followed by the further steps, and the names of those
+    further steps that were left out because of Ctrl-C. At Ctrl-C the current step keeps its best result; if
+    there is no result at all, KeyboardInterrupt is raised.
 
-    On Ctrl-C the current step keeps its best result, and the others are left out. If there is no result at
-    all, KeyboardInterrupt is raised.
+    steps : the steps to which the model was fitted
+    given : the further steps, each with whether a correction of the height of its heel is fitted, too
+    parameters : (30,) parameters of the contact model
     """
     from rtsim.methods.foot.foot_fit import validate_foot
     from rtsim.report.foot_fit import steps_of
@@ -79,8 +81,8 @@ def source_of(fitted: list[FootTrial], weights: Weights) -> str:
 
 
 def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence[str]) -> None:
-    """Write the model of a foot with fitted contact parameters and its errors; an interruption of the fit is
-    noted in it.
+    """Write the model of a foot with fitted contact parameters to a file. A comment in it states the errors
+    of each step, and which steps an interruption of the fit left out.
 
     steps : steps that were fitted or compared
     left : names of steps that were not reached
@@ -101,8 +103,12 @@ def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence
 
 
 def check_figures(paper: Paper | None, n_step: int, force: bool) -> None:
-    """Raise ConfigError before the fit if the figure of any but the first of n_step steps would replace a
-    file.
+    """Raise ConfigError, before the fit begins, if the figure of a step would replace an existing file. The
+    figure of the first of n_step steps is not checked, as the user has named its file; the names of the other
+    files are derived from it and may happen to exist.
+
+    paper : output file of the first step's figure; None = no figures are drawn
+    force : whether existing files may be replaced
     """
     from rtsim.files.output import check_free
 

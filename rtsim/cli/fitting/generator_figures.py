@@ -51,10 +51,13 @@ def figures_of(
 def draw(
     figures: dict[str, Paper], fits: list[FittedGenerator], chosen: list[str], title: str
 ) -> list[FittedGenerator]:
-    """Draw the requested figures of fitted torque generators; return the chosen generators that have no fit.
+    """Draw the requested figures of fitted torque generators; return those chosen generators that --plot
+    cannot show, because their fit failed.
 
-    figures : option -> output file
-    chosen : names of the generators to draw; [] = by default
+    figures : option of the command that requests a figure (--plot, --curves, --parameters) -> output file
+    fits : results of the fits
+    chosen : names of the generators to draw; [] = each figure has its own default, such as those that
+        changed most
     title : name of the motion, for titles
     """
     missed = []

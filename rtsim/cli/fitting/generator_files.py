@@ -48,8 +48,8 @@ def set_of(model: str) -> tuple[str, str]:
 
 
 def is_set(path: Path) -> bool:
-    """Return whether a file is a set of torque generators: its keys show that, or it has no key that a set
-    cannot have.
+    """Return whether a config file is a set of torque generators, and not a model: whether it has keys that
+    only a set has, or no keys but those that a set may have.
     """
     from rtsim.cli.commands.check import kind_of
     from rtsim.config.load import read_toml
@@ -112,12 +112,14 @@ def write_set(
     placed: tuple[PlacedGenerator, ...],
     body: GeneratorSet,
 ) -> None:
-    """Write a person's set of torque generators: those of the base set with the fitted values.
+    """Write a set of torque generators for a person to the file `out`: it names the set from which the fit
+    started and contains the fitted values that replace those of that set.
 
-    model : name or file of the base set
-    motion : file of the motion to which they were fitted
+    fits : results of the fits
+    model : name or file of the set from which the fit started
+    motion : file of the motion to which the generators were fitted
     placed : the generators at the joints of the model before the fit
-    body : the base set
+    body : contents of the set from which the fit started
     """
     from rtsim.files.output import write_text
     from rtsim.methods.generators.torque_generator_fit import INTERRUPTED

@@ -39,8 +39,8 @@ def known(name: str, names: list[str], where: str) -> str:
 def numbers(
     given: tuple[str, ...], names: list[str], where: str, within: tuple[float, float]
 ) -> dict[str, float]:
-    """Read words NAME=NUMBER of the command line into a table of numbers; a number without a name applies to
-    all names and gets the name WHOLE.
+    """Read words NAME=NUMBER of the command line into a dictionary of numbers; a number without a name
+    applies to all names and gets the name WHOLE.
     """
     found: dict[str, float] = {}
     for text in given:

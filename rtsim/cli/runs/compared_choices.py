@@ -1,4 +1,6 @@
-"""Comparison of the choices of a run by `rtsim analyse --compare`."""
+"""The command `rtsim analyse --compare`: it solves one recording with each of the alternatives that a run
+config offers under a name, such as several knee models, and compares the curves of their results.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def compared(run: RunConfig, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
-    """Solve a recording once with every choice of the run config that --compare varies (such as knee models),
-    and return the agreement of their results; report every choice as it is solved.
+    """Solve a recording once with each of the alternatives (choices) that the config's table `compare` names,
+    such as several knee models; return how well the curves of their results agree.
 
-    options : options of the command line, to which the choices are added
+    options : options of the command line, to which the choice of each run is added
     anyway : whether to accept a recording that does not fit the subject
     """
     from rtsim.cli.commands.analyse import INTERRUPTED, N_TOLD, check_usable, solve

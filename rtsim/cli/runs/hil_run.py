@@ -32,13 +32,13 @@ class HilOptions(NamedTuple):
 
     with_device : whether a simulated device is started with the run
     arm_s : time of automatic arming [s], None = by command
-    first : whether the loop goes before ordinary programs, where the system permits it
+    first : whether the loop gets priority over ordinary programs, where the system permits it
     record : file of the recording, None = none
-    again : recording that is replayed instead of a device, None = none
-    urgently : whether the loop goes before all other programs, where the system permits it
+    again : port that delivers the recorded messages of a device in place of a device, None = no replay
+    urgently : whether the loop gets real-time priority over all programs, where the system permits it
     cpu : processor to which the loop is pinned, None = any
-    signal : signal for its emergency stop
-    keys : keys of the run, None = there are none
+    signal : handler of the signal that is the emergency stop
+    keys : cryptographic keys of the run and of its clients, None = no keys are used
     """
 
     with_device: bool

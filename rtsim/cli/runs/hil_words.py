@@ -14,7 +14,7 @@ def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -
     """Return messages for the beginning of a run with a device: on options that the system did not grant, and
     on the emergency key.
 
-    urgent : whether the system lets the loop go before all other programs
+    urgent : whether the system gives the loop real-time priority over all other programs
     is_pinned : whether the loop is pinned to the requested processor
     has_key : whether keys of the terminal are the emergency stop
     """

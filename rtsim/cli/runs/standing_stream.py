@@ -34,8 +34,10 @@ class StandingRequest(NamedTuple):
     source : a stream or a capture system
     seconds : time to stand still with all markers visible [s]
     within_s : time limit for that [s]
-    lab, side, person : marker map, leg, and person whose markers are used; stored : known measurements of the
-        person (see `StandingTrial`)
+    lab : marker map; None = found by the marker names
+    side : right, left, both, or "" = the legs with markers
+    person : the person whose markers are used; "" = the only one
+    stored : known measurements of the person, name -> value in SI units
     """
 
     source: str

@@ -1,4 +1,5 @@
-"""`rtsim report FOLDER` for a study: sensitivity indices as text, and figures beside its table."""
+"""`rtsim report FOLDER` for a study: sensitivity indices as text, and figures beside the table of the results
+of all cases."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def search(
 
 
 Measured = Callable[[Sequence[Setting | None], int], Iterator[RunCost]]
-"""Cost function of settings, None = zero torque; the number is the seed of the device's noise."""
+"""Function that yields the cost of each setting (None = zero torque); the int is the seed of random noise."""
 
 
 def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.ExitStack) -> Measured:

@@ -1,4 +1,5 @@
-"""Suffixes of file formats in the help texts of commands, from the table of formats."""
+"""Suffixes of file formats in the help texts of commands, from the table of all file formats
+(rtsim/files/formats)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Output of lines to the terminal; they may contain text from other sources, such as marker names or
-configs.
+"""Output of lines to the terminal. They may contain text from other sources, such as marker names or configs,
+so that control characters in them are shown as backslash escapes.
 """
 
 from __future__ import annotations

@@ -241,8 +241,8 @@ def method_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_run(config: str | None = None, choices: Sequence[str] = (), **options: Any) -> RunConfig:
-    """Return the run that a run config (None = none) describes, with the alternatives of it that `choices`
-    selects (NAME=CHOICE), changed by the options of the command line.
+    """Return the run that a run config (None = none) describes, changed by the options of the command line;
+    `choices` (NAME=CHOICE) selects among the alternatives that the config itself defines.
     """
     check_of_use(
         "--set", bool(config) or not choices, "run configs with choices", "add --config RUN, or leave it out"
@@ -300,8 +300,8 @@ def asked_of_plates(
 
 
 def pressed_as_loads_say(run: RunConfig) -> RunConfig:
-    """Return the run with the bodies that its OpenSim file of external loads names as its feet, if its forces
-    come from one, its model has markers of its own, and the run states no feet; else return it unchanged.
+    """Take the feet of a run from its OpenSim file of external loads, which names the bodies with loads. Runs
+    without such a file, with a person's markers, or with feet of their own are returned unchanged.
     """
     if Path(run.forces).suffix.lower() != LOADS or is_stream(run.forces):
         return run
@@ -336,7 +336,7 @@ def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
 
 
 def check_measures_given(run: RunConfig) -> None:
-    """Raise ConfigError for measures of a person whom the run does not calibrate."""
+    """Raise ConfigError for given measures of a person, such as leg lengths, if the run calibrates nobody."""
     for option in given_measures(run.measures, run.measured)[:1]:
         check_of_use(option, not run.subject, "a calibration, but the subject is calibrated already")
         check_of_use(option, run.source not in MADE_UP, f"a calibration, but {run.source} is synthetic")

@@ -1,4 +1,6 @@
-"""Addresses of a run: shifted together on request, and checked before any slow work."""
+"""Network ports of a run: all moved by the same number on request, and checked to be free before slow work
+such as compilation begins.
+"""
 
 from __future__ import annotations
 

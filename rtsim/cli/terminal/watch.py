@@ -1,4 +1,6 @@
-"""The display of `rtsim live` during a run: results for the table, and the state of the processes."""
+"""The display of `rtsim live` in the terminal during a run: the newest results, which are shown as a table,
+and the state of the processes.
+"""
 
 from __future__ import annotations
 
@@ -226,5 +228,5 @@ class Watch:
 
 
 def say(text: str) -> None:
-    """Print a message to the user, above the table."""
+    """Print a message to the user, above the table of results."""
     tell(f"rtsim: {text}")

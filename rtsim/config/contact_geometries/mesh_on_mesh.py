@@ -90,7 +90,9 @@ def shape(a: ContactSurface, b: ContactSurface) -> ContactShape:
 
 
 def volume(shape: ContactShape, depth: float) -> float:
-    """Return the overlap volume under a sphere of this size for a small depth d: pi r d^2 [m^3]."""
+    """Return the overlap volume of a plane and a sphere of radius r at a small depth d, pi r d^2 [m^3]; r is
+    the first radius of the shape.
+    """
     return math.pi * 1e-3 * shape.radii_a_mm[0] * depth**2
 
 

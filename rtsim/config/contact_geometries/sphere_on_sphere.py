@@ -23,9 +23,10 @@ def shape(a: Sphere, b: Sphere) -> ContactShape:
 
 
 def volume(shape: ContactShape, depth: float) -> float:
-    """Return the volume of the lens in which two spheres overlap at the depth d [m^3]: pi d^2 (g^2 + 2 g (r_a
-    + r_b)
-    - 3 (r_a - r_b)^2)/(12 g), with the radii r_a and r_b and the distance g = r_a + r_b - d of the centres.
+    """Return the volume of the lens in which two spheres overlap at the depth d [m^3].
+
+    It is pi d^2 (g^2 + 2 g (r_a + r_b) - 3 (r_a - r_b)^2) / (12 g), with the radii r_a and r_b and the
+    distance g = r_a + r_b - d of the centres.
     """
     r_a, r_b = 1e-3 * shape.radii_a_mm[0], 1e-3 * shape.radii_b_mm[0]
     depth = min(depth, 2.0 * min(r_a, r_b))

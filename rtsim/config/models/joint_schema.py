@@ -34,7 +34,8 @@ class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     signs: tuple[float, float, float] = (1.0, 1.0, 1.0)
     # body in which the joint centre is fixed, the point about which joint moments are taken
     centre: Literal["distal", "proximal"] = "distal"
-    # plausible range of each angle as it is shown; a frame with an angle outside is flagged
+    # plausible range of each angle, with the sign that it has in results; a frame with an angle outside is
+    # flagged
     ranges_deg: tuple[Range, Range, Range] | None = None
 
     def __post_init__(self) -> None:

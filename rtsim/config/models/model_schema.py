@@ -43,8 +43,8 @@ class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
         return msgspec.structs.replace(self, bodies=(*self.bodies, *more), optional=())
 
     def without_root(self) -> ModelSpec:
-        """Return the model without its first body: bodies on it become free in ground, and everything else
-        attached to it is removed.
+        """Return the model without its first body, for a person without the segment of that name: the bodies
+        that it carries move freely relative to ground, and everything else attached to it is removed.
 
         ValueError if a constraint or a force acts on that body.
         """

@@ -135,7 +135,7 @@ class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """All tables of a model file, before checks between them."""
+    """All tables of a model file; whether they fit each other is checked in ModelSpec."""
 
     name: str
     source: str

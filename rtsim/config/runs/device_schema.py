@@ -23,7 +23,7 @@ class Mechanics(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # dry friction: its largest torque, and the rotation over which the torque builds up after a reversal
     friction_Nm: NonNegative = 0.0
     friction_deg: Positive = 1.0
-    # its joint is turned against the limb's by so much: it measures, and acts at, other angles
+    # angle of the device's joint minus that of the limb's joint, because the device is fitted askew
     misalignment_deg: float = 0.0
 
 

@@ -21,7 +21,7 @@ class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     point: str
     # contacts of the model whose forces are added
     contacts: tuple[str, ...] = ()
-    # constraint elements whose constraint force belongs to this joint while it has the given sign
+    # constraint elements whose constraint force is added to the force of this joint while it has this sign
     takes: dict[str, Literal["positive", "negative"]] = {}
 
     def __post_init__(self) -> None:
@@ -29,22 +29,24 @@ class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Degrees of freedom of force-dependent kinematics (FDK), and numerical settings (docs/fdk.md)."""
+    """Settings of force-dependent kinematics (FDK): its degrees of freedom, which are quantities whose values
+    are found such that no constraint force is needed to keep them, and numerical settings (docs/fdk.md).
+    """
 
-    # elements that the method holds, whose values are sought, from planes or lengths, coordinates that are
-    # translations or rotations, joint angles, lengths of muscles, ligaments and springs; none: all stay held
+    # names of the FDK degrees of freedom: plane or distance constraints of the method, coordinates, joint
+    # angles, and lengths of muscles, ligaments and springs; none given: all constraints stay as they are
     dofs: tuple[str, ...] = ()
-    # coordinates that the motion drives where the source is one (.mot, .sto), as many as the method leaves
+    # if the source is a motion (.mot, .sto): coordinates that follow it, as many as the constraints permit
     drivers: tuple[str, ...] = ()
-    # bodies beyond whose joints muscles bear the load, held elements between them; none: all but the
-    # first at whose joints muscles, held elements, forces or reserves work
+    # bodies at whose joints muscles and constraint elements balance the load; none given: all bodies except
+    # the first, at whose joints muscles, constraint elements, forces or reserve actuators act
     borne: tuple[str, ...] = ()
-    # of what is left along them: forces, and moments over the lever
+    # largest force along an FDK degree of freedom that counts as none; of an angle, the moment over the lever
     tolerance_N: Positive = 0.1
-    # at which an angle is measured by its arc, beside lengths
+    # lever arm by which angles and moments are converted to lengths and forces
     lever_mm: Positive = 50.0
-    # of the motion: that carry the markers along best (Andersen et al. 2017, eqs 9, 10), or of the optimum
-    # itself, whose conditions are differentiated
+    # speeds of the pose: those that follow the markers best (Andersen et al. 2017, eqs 9, 10), or the time
+    # derivatives of the fitted pose, from its differentiated optimality conditions
     velocities: Literal["least_squares", "optimum"] = "least_squares"
     jacobian: Literal["analytic", "difference"] = "analytic"
     # step of the difference Jacobian: Andersen et al. 2017
@@ -52,8 +54,8 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     max_iterations: Annotated[int, msgspec.Meta(ge=1, le=200)] = 30
     # longest step of one iteration
     longest_mm: Positive = 1.0
-    # where FDK degrees of freedom are sought first, and now and then while there is no balance; none given:
-    # at 0, and then on from where the least was left
+    # values at which the search for FDK degrees of freedom begins, and at times begins again as long as no
+    # balance is found; none given: it begins at 0, and then again at the values with the least imbalance
     start_mm: dict[str, float] = {}
     start_deg: dict[str, float] = {}
     # joints whose displacement and force are published, by name

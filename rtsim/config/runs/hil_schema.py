@@ -129,7 +129,7 @@ class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def given(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table without the entries that are None, also in its sub-tables."""
+    """Return a copy of a config table, and of its sub-tables, without the entries that are None."""
     return {
         key: given(value) if isinstance(value, Mapping) else value
         for key, value in table.items() if value is not None

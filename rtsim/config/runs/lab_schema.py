@@ -67,7 +67,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Markers of one leg by landmark; an empty name means that the lab has no such marker."""
 
     tracking: Tracking
-    # needed of every lab but those of keypoints
+    # required, except for a lab with keypoints (joint centres) instead of markers
     asis: Name = ""
     asis_opposite: Name = ""
     epicondyle_lateral: Name = ""
@@ -110,7 +110,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     knee_centre: str = ""
     ankle_centre: str = ""
     neck: str = ""
-    # where it is marked
+    # None = the lab has no trunk markers
     trunk: Trunk | None = None
 
     def __post_init__(self) -> None:

@@ -39,11 +39,11 @@ class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """
 
     downweight: bool = True
-    # largest distance of the residual in the solved pose from the marker's usual residual
+    # largest difference between a marker's residual (a vector) in the solved pose and its usual residual
     floor_mm: Positive = 40.0
     # the same before the usual residual is known, after n_learn frames; also the largest usual residual
     unknown_mm: Positive = 50.0
-    # largest distance of a marker from the place that the other markers of its segment give it
+    # largest distance of a marker from its place as computed from the other markers of its segment
     agreement_mm: Positive = 25.0
     n_learn: PositiveInt = 25
     time_constant_s: Positive = 0.5
@@ -175,13 +175,13 @@ class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: str
     source: str = "walker"
     model: str = "lower_limb"
-    # none given: minimised where the model has it, else its first
+    # method of the start; none given: `minimised` if the model has it, else its first method
     method: str = ""
-    # those that can be switched to; none given: the usual ones, as far as the model has them
+    # methods to which a run can be switched; none given: the usual ones, as far as the model has them
     methods: tuple[str, ...] = ()
-    # what is done with every frame, in this order; none given: the usual ones, as far as the model has them
+    # steps of processing of every frame, in this order; none given: the usual ones that the model permits
     stages: tuple[str, ...] = ()
-    # of the body; none given: both where the markers of both are there
+    # side of the body that is solved; none given: both if there are markers of both
     side: Literal["right", "left", "both", ""] = ""
     subject: str = ""
     # weights of markers and coordinates (.xml) for a model that brings its own markers
@@ -191,24 +191,24 @@ class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     forces: str = ""
     # analog channels of a C3D source that are electromyograms, with commas between
     emg: str = ""
-    # of the person; 0 = the subject's, or weighed on the plates of the static trial
+    # mass of the person; 0 = as in the subject's file, or weighed on the force plates of the static trial
     mass_kg: Annotated[float, msgspec.Meta(ge=0.0, le=400.0)] = 0.0
     lab: str = ""
-    # of the person, where the marker set needs more than its markers: a file (.toml, .vsk, .mp), and numbers
-    # that come before those of the file
+    # measures of the person that the marker set needs in addition to markers: a file (.toml, .vsk, .mp), and
+    # numbers that replace those of the file
     measures: str = ""
     measured: PersonMeasures = PersonMeasures()
-    # whose markers are solved, where a file or a stream has those of several persons (Anna:RASI)
+    # person whose markers are used, if a file or a stream contains those of several (as in Anna:RASI)
     person: str = ""
     # whether markers without names are labelled by the shapes of the segments that are followed
     label_unnamed: bool = False
-    # of source and static, where these files are wrong: unit of length, axis that points up
+    # unit of length and upward axis of the files `source` and `static`, if the files state them wrongly
     units: str = ""
     up: str = ""
     duration_s: Duration = 0.0
     # frames that may wait for the solver before the oldest is dropped; 1 = strictly the newest
     backlog: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 64
-    # whether a live run goes before ordinary programs, where the system permits that, or shares with them
+    # first: a live run gets the processor before ordinary programs, if the system permits that
     priority: Literal["first", "ordinary"] = "first"
     solver: Solver = Solver()
     markers: MarkerCheck = MarkerCheck()
@@ -217,15 +217,15 @@ class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     plates: PlateUse = PlateUse()
     # none given: muscles are not recruited
     recruitment: RecruitmentSpec | None = None
-    # of the stage fdk
+    # settings of the stage fdk (force-dependent kinematics)
     fdk: FdkSpec = FdkSpec()
-    # of the stage foot_contact
+    # settings of the stage foot_contact
     foot: FootSpec = FootSpec()
     # tables of single stages, [options.NAME]; what each may have is declared by the stage
     options: dict[str, dict[str, Any]] = {}
     # NAME=CHOICE of the choices that its config offers, as taken by --set
     chosen: tuple[str, ...] = ()
-    # of `rtsim analyse --compare`
+    # settings of `rtsim analyse --compare`
     compare: Compare | None = None
     ports: Ports = Ports()
 

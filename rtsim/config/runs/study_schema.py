@@ -147,7 +147,7 @@ class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class StudyResult(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One scalar result of each case: a column of its table, reduced over time."""
+    """One scalar result of each case: a column of its results, reduced over time to one number."""
 
     name: str
     # as in a table of csv, without its unit: joint_angles.knee_flexion; of a fit: a path into its JSON

@@ -22,15 +22,19 @@ from rtsim.files.markers.c3d_check import BLOCK
 
 FloatArray = NDArray[np.float64]
 MOST_POINTS = 65_535
-"""Number of points that 16 bits can count."""
+"""Largest number of points, as a C3D file counts them in 16 bits."""
 HALF_RANGE = 32_768
 AT_RANGES, KEY = 294, 12_345
-"""Bytes of the header that say whether there is a section of labels and ranges, and where."""
+"""Byte of the header at which a section of labels and ranges is announced, and the value that announces it;
+the next word is the block in which this section begins.
+"""
 USUAL_TYPES = {
     "ANGLES": "ANGLE", "FORCES": "FORCE", "MOMENTS": "MOMENT", "POWERS": "POWER", "SCALARS": "SCALAR",
     "MODELED_MARKERS": "MODELED_MARKER",
 }  # fmt: skip
-"""Parameter that lists the points of a kind -> what the name of their unit begins with (ANGLE_UNITS)."""
+"""Parameter that lists the points of a kind -> beginning of the name of the parameter with their unit, as
+ANGLE in ANGLE_UNITS.
+"""
 
 
 class NewPoint(NamedTuple):

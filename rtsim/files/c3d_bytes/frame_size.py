@@ -18,11 +18,11 @@ from rtsim.files.markers.c3d_process import Content
 WORDS_OF_POINT = 4
 """Coordinates, and one for residual and cameras."""
 SPARE = 2 * BLOCK
-"""Bytes after the last frame: data fill whole blocks, and some programs write one more."""
+"""Limit of the bytes after the last frame: data fill whole blocks, and some programs add one more."""
 SCALE_AT, RATE_AT = 12, 20
 """Bytes of the header at which the scale of points and the rate of frames stand, in Intel format."""
 ALIKE = 1e-4
-"""Relative difference of two numbers that are the same but for rounding."""
+"""Relative difference up to which two numbers differ by rounding only."""
 REMEDY = "export the trial again, as C3D or as TRC"
 
 

@@ -21,9 +21,9 @@ MISSING = -1.0
 class Layout(NamedTuple):
     """Layout of a frame of a C3D file.
 
-    n_point : number of points, four words each
+    n_point : number of points; each has four words: x, y, z, and one for residual and cameras
     n_value : number of analog values of a frame
-    scale : POINT:SCALE, negative if words are real numbers of 32 bits, else they are integers of 16
+    scale : POINT:SCALE; if it is negative, a word is a real number of 32 bits, else an integer of 16 bits
     is_unsigned : whether analog integers range from 0 to 65 535
     """
 

@@ -88,8 +88,8 @@ def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str
 
     subject : name of the person, as in the group SUBJECTS
 
-    A value that the file already contains under the same name and side is not replaced, nor repeated, unless
-    it is stated to be of another one of several persons.
+    A value is not added if the file already contains one of this name and side, unless the file has several
+    persons and states that its value is that of another person.
     """
     n_used = int(section.number("ANALYSIS", "USED") or 0)
     stored = section.parameter("ANALYSIS", "VALUES")
@@ -168,7 +168,7 @@ def _put_contexts(section: Section) -> None:
 
 
 def put_units(section: Section, units: dict[str, str]) -> None:
-    """Write those units into the group POINT that the file does not state yet.
+    """Write units into the group POINT, but none that the file already states.
 
     units : name of a parameter of the group, such as ANGLE_UNITS -> the unit
     """
@@ -178,8 +178,8 @@ def put_units(section: Section, units: dict[str, str]) -> None:
 
 
 def subject_of(section: Section, person: str) -> str:
-    """Return the name of the person as written in the group SUBJECTS, else that of the file's only subject,
-    else `person` itself.
+    """Return the name of a person as the group SUBJECTS spells it, in whatever case; if the person is not
+    there, the name of the file's only subject; else `person` itself.
     """
     names = [name for name in section.texts("SUBJECTS", "NAMES") if name]
     alike = [name for name in names if name.casefold() == person.casefold()]

@@ -37,7 +37,7 @@ AXES = (
     ("adduction", "inversion", "obliquity", "bending", "abduction"),
     ("internal_rotation", "rotation", "progression"),
 )
-"""Movements that the first, second and third number of a point of angles or moments stand for."""
+"""Words for the movements that the first, second and third coordinate of an angle or moment stand for."""
 CENTRES = {"hip": "HJC", "knee": "KJC", "ankle": "AJC"}
 CONVENTIONAL_ANGLES = re.compile(r"cgm_(\w+)_angles")
 CONVENTIONAL_CENTRES = "cgm_joint_centres"
@@ -56,8 +56,8 @@ UNITS = {
 
 
 class ModelOutputs(NamedTuple):
-    """Points to add to a C3D file, units by the names of their parameters in the group POINT (such as
-    ANGLE_UNITS), and notes for the user.
+    """Results as points to add to a C3D file: the points, their units by the names of parameters in the group
+    POINT (such as ANGLE_UNITS), and notes for the user.
     """
 
     points: tuple[NewPoint, ...]

@@ -11,8 +11,7 @@ from rtsim.files.markers.c3d_check import BLOCK, MOST_BYTES
 
 INTEGERS_AT = (2, 4, 6, 8, 10, 16, 18, 294, 296, 298, 300)
 REALS_AT = (12, 20, *range(304, 376, 4))
-"""Words of the header at which real numbers stand: counts, scale, rate, and the times of 18 events
-(c3d.org)."""
+"""Bytes of the header at which real numbers begin: scale, frame rate, times of 18 events (c3d.org)."""
 CUT = "cut the trial into shorter ones"
 
 

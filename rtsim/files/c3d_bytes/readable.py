@@ -24,7 +24,9 @@ from rtsim.files.markers.c3d_check import BLOCK, MAX_COUNTED, Head
 from streams.recording.opening import open_regular
 
 FIELDS = (("ACTUAL_START_FIELD", 6), ("ACTUAL_END_FIELD", 8))
-"""First and last frame in the group TRIAL, and where the header counts them."""
+"""Parameters of the group TRIAL that state the first and the last frame, and the bytes of the header that
+state them, too.
+"""
 
 CONVERSION = ("SCALE", "OFFSET")
 """Parameters of the group ANALOG that have a value for each channel."""
@@ -93,8 +95,8 @@ def _lacks_trial(section: Section) -> bool:
 
 
 def with_trial(data: bytes, where: str) -> bytes:
-    """Add the group TRIAL, with the frame numbers of the header, to a file in Intel format; return the new
-    bytes, in which the data move if the parameters need more room.
+    """Add the group TRIAL, with the frame numbers of the header, to the bytes of a file in Intel format, and
+    return the new bytes. The data begin later in them if the parameters need more room.
     """
     start = BLOCK * (data[0] - 1)
     section = Section(data[start:], where)

@@ -18,17 +18,17 @@ from rtsim.files.c3d_bytes.words import MIPS, Words
 from rtsim.files.markers.c3d_check import BLOCK
 
 HEAD = 4
-"""Bytes before the first record: two of old use, the number of blocks, the processor."""
+"""Number of bytes before the first record: two without use, number of blocks, type of processor."""
 TEXT, BYTE, INTEGER, REAL = -1, 1, 2, 4
 MOST_ENTRIES = 255
 """Number of entries that a dimension can have, as one byte counts them; longer lists go on under NAME2,
 NAME3, ..."""
 MOST_BLOCKS = 255
 LONGEST_RECORD = 32_000
-"""Bytes of a body: some readers take the offset as a signed number of 16 bits."""
+"""Largest size of a record's body [bytes]: some readers take the offset as a signed 16-bit number."""
 MOST_GROUPS = 127
 FILLING = b" \0"
-"""Characters that fill texts up to the width that all entries of a parameter have."""
+"""Characters that pad texts to the common width of the entries of a parameter."""
 
 
 class C3dParameter(NamedTuple):
@@ -139,7 +139,7 @@ class Section:
         )
 
     def put_texts(self, group: str, name: str, texts: Sequence[str]) -> None:
-        """Set a text parameter of one dimension, from str; written in UTF-8."""
+        """Set a text parameter of one dimension to these texts, encoded in UTF-8."""
         self.put_raw_texts(group, name, [text.encode("utf-8") for text in texts])
 
     def number(self, group: str, name: str) -> float | None:

@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 MOST = 65_536
 SUFFIX = ".c3d"
 ALIKE = 1e-5
-"""Two readers find the same point within this part of the farthest one."""
+"""Largest difference of a coordinate as two readers find it, relative to the farthest point."""
 
 
 class C3dSource(NamedTuple):
@@ -64,8 +64,8 @@ class C3dSource(NamedTuple):
         return rotated
 
     def prefix_of(self, person: str) -> str:
-        """Return the prefix of a person's labels, or that of the only person in the labels; "" if there is
-        none.
+        """Return the prefix of a person's labels, such as "Anna:". If no label has this person's prefix,
+        return that of the only person in the labels, or "" if there are none or several.
         """
         persons = {label.rpartition(":")[0] for label in self.labels if ":" in label}
         alike = [name for name in persons if name.casefold() == person.casefold()]

@@ -11,10 +11,11 @@ from rtsim.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
 INTEL, DEC, MIPS = 84, 85, 86
-"""The fourth byte of the parameter section."""
+"""Codes of the types of processor, as in the fourth byte of the parameter section."""
 DEC_FACTOR = 4.0
-"""A DEC number is a quarter of the IEEE number of the same bits: its exponent counts from 128, and its
-fraction begins behind the binary point."""
+"""Factor from a DEC number to the IEEE number with the same bits: its exponent is biased by 128, and its
+fraction begins behind the binary point.
+"""
 LEAST_DEC, LARGEST_DEC = 2.0**-127, 8.5e37
 """Range of DEC numbers: a smaller number is written as 0; a larger one cannot be written."""
 

@@ -21,9 +21,11 @@ from rtsim.files.output import whole
 from rtsim.files.recording import Results
 
 FARTHEST_M = 1e-3
-"""Markers of the results and of their recording are the same; single ones may have been relabelled [m]."""
+"""Largest median distance between the markers of the results and those of the same recording [m]; it is a
+median, as single markers may have been relabelled.
+"""
 CLOSE = 1e-6
-"""Points are written with 24 bits: they are found again within this part."""
+"""Largest relative difference of a point that is read back: points are written with 24 bits."""
 
 
 def check_source(source: str | Path, out: Path, option: str) -> None:
@@ -81,8 +83,8 @@ def write_c3d(
 
 
 def check_alike(results: Results, source: C3dSource, where: str) -> None:
-    """Raise ConfigError if results belong to another recording or another time range, judged by comparing
-    their markers with those in the file.
+    """Raise ConfigError, naming `where`, if results do not belong to the C3D file: they are of another
+    recording or another time range, judged by comparing their markers with those in the file.
     """
     spec = next((spec for spec in results.session.fields if spec.name == "markers_measured"), None)
     if spec is None:

@@ -20,10 +20,10 @@ class DifferencePlace(NamedTuple):
     """The place of a difference between two runs, and the two values.
 
     session : number of the session in its stream, from 1
-    frame : its number in the session
+    frame : number of the frame in the session
     time : time [s]
-    label : label of the entry, "" = the quantity has only one
-    one, other : the two values
+    label : label of the entry of the quantity, such as a coordinate; "" = the quantity has only one entry
+    one, other : the values in the first and in the second run
     """
 
     session: int

@@ -21,9 +21,9 @@ from streams.recording.opening import open_regular
 FloatArray = NDArray[np.float64]
 SUFFIXES = (".mcap", *STORAGE_SUFFIXES, ".csv")
 PART_OF_STEP = 0.1
-"""Frames belong together whose times differ by at most this part of the time between two."""
+"""Frames of two runs are compared if their times differ by up to this fraction of a frame's interval."""
 SHOWN = 60
-"""Length of a descriptor's value that is shown [characters]."""
+"""Largest number of characters of a descriptor's value that is shown."""
 
 
 class RunDifferences:
@@ -218,7 +218,9 @@ def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, othe
 
 
 def entries_of(spec: FieldSpec) -> tuple:
-    """Return the properties of a quantity that must be the same in two runs for its values to be compared."""
+    """Return the properties of a quantity that must be the same in two runs for its values to be compared,
+    such as its unit and labels.
+    """
     return tuple(spec.shape), spec.unit, tuple(spec.labels), tuple(spec.parts)
 
 

@@ -33,13 +33,13 @@ from rtsim.units import METRES, STREAMED
 
 FloatArray = NDArray[np.float64]
 MOVED = (TYPES[2], TYPES[4])
-"""Types whose moments move by all of ORIGIN."""
+"""Types of plates whose moments are shifted by the whole vector ORIGIN."""
 USUAL = (0.15, 5.0)
-"""Edges of a plate [m]: beyond them its corners may be in another unit."""
+"""Usual range of the edges of a plate [m]; outside it the corners may be in another unit."""
 LEVEL = 0.9
-"""A plate's normal is along the vertical when its cosine with it is at least this."""
+"""Smallest vertical component of a plate's unit normal for the plate to count as level."""
 GREATEST = 1e12
-"""Greatest channel or parameter of a plate, in whatever unit: products of what is smaller are finite."""
+"""Largest value of a channel or parameter of a plate, in any unit; products of smaller ones are finite."""
 
 
 class NoPlatesError(ConfigError):

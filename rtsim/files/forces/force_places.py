@@ -16,19 +16,19 @@ from rtsim.units import METRES
 Array = NDArray[np.float64]
 
 LOW = 0.3
-"""Markers of feet are no higher above the lowest ones, while the foot bears [m]."""
+"""Largest height of the markers of a loaded foot above the lowest markers of the recording [m]."""
 LOWEST = 2.0
-"""Percentile of the heights that is taken for the lowest, as single samples may be wrong."""
+"""Percentile of the heights that counts as the lowest, as single samples may be wrong."""
 MOST_POINTS = 500
-"""Number of points that are looked at, evenly over the recording."""
+"""Number of points of force application that are examined, spread evenly over the recording."""
 NEAREST = 30.0
-"""Percent of the points, the nearest, by which a unit is judged: one leg alone may be marked."""
+"""Percentile of the distances by which a unit is judged; it is low, as only one leg may have markers."""
 CLOSE = 0.12
-"""Distance from a low marker, along the floor, within which points are with the right unit [m]: few
-markers may be on a foot."""
+"""Largest horizontal distance from a low marker with the right unit [m]; a foot may have few markers."""
 CLEARER = 0.5
-"""Factor by which they are nearer than as read, and than all at the origin are: somebody may walk there on
-a belt."""
+"""With the right unit the distance is at most this fraction of the distance with the unit as read, and of
+that with all points at the origin, which is small for a person on a treadmill there.
+"""
 UNITS = ("m", "cm", "mm", "in")
 
 
@@ -62,12 +62,13 @@ def unit_by_markers(
     """Return the unit of length with which the points of force application lie near the feet; "" if they
     already do so with the unit as read, or if no unit is clearly better.
 
-    Also return a distance [m] of the points from the nearest low marker, below which 30 % of the distances
-    are: first with the unit as read, then with the returned unit.
+    Two distances [m] are returned, too: the 30th percentile of the distances of the points from the nearest
+    low marker, first with the unit as read, then with the returned unit.
 
     times : (n,) [s]
     points : (n, n_plate, 3) in ground axes and the file's unit
     heavy : (n, n_plate) - whether a force acts
+    trial : markers of the same recording
     factor : metres per unit, as read
     """
     at, plate = np.nonzero(heavy & np.isfinite(points).all(axis=2))

@@ -25,22 +25,22 @@ from rtsim.files.units import length_unit, metres_per_unit
 FloatArray = NDArray[np.float64]
 FORCE = re.compile(r"(.*?)_?vx", re.IGNORECASE)
 FLAT = re.compile(r"f(\d+)(?:_(1|x)|x)", re.IGNORECASE)
-"""The first column of a plate in a flattened table of OpenSim's C3D adapter."""
+"""Label of the first column of a plate, as OpenSim's C3D adapter flattens tables."""
 FARTHEST_M = 50.0
-"""A centre of pressure farther away than this is not in metres."""
+"""Largest distance of a centre of pressure [m]; a greater number is not in metres."""
 ARM_OF_NM, ARM_OF_NMM = 0.05, 0.1
-"""A moment about where the force acts, over that force: below, newton metres [m]; above, with points in
-millimetres, newton millimetres [mm]. A foot that turns on a plate reaches 0.04 m."""
+"""Moment about the point of application over the force: below the first limit moments are in N m [m]; above
+the second, with points in mm, in N mm [mm]. A foot that turns on a plate reaches 0.04 m."""
 LONGEST_ARM = 2.0
-"""No plate's moment is that of its force with such an arm [m]."""
+"""Largest ratio of a plate's moment to its force [m]."""
 UPRIGHT = 2.0
-"""The mean force stands out along the vertical by at least this factor."""
+"""Smallest ratio of the median force along the vertical to that along any other axis."""
 LEAST_ARM = 0.01
-"""A moment about two axes, over its force, is not that about where the force acts [m]."""
+"""Ratio of the second largest moment to the force above which moments are about the origin [m]."""
 LONGER = 300.0
-"""Plates that go on so many times longer than markers have another unit of time."""
+"""Ratio of the durations of forces and markers above which the forces have another unit of time."""
 MOVES = 20.0
-"""Points that move so many times more along an axis than along another lie level along this one."""
+"""Ratio of the range of the points along another axis to that along Y above which Y is vertical."""
 
 
 class _Columns(NamedTuple):
@@ -123,7 +123,8 @@ def read_external_forces(
     markers: MarkerTrial | None = None,
 ) -> ForceTrial:
     """Read the forces of a .mot or .sto file that OpenSim's external loads (.xml) at `path` name, with the
-    columns that they name; up, units and markers have the same meaning as for `read_storage_forces`."""
+    columns that they name; `up` is the axis that points up, `units` the unit of the points and after a comma
+    that of the moments, None = inferred."""
     loads = read_external_loads(path)
     if not is_file(loads.forces):
         raise ConfigError(

@@ -17,7 +17,7 @@ from streams.recording.player import PlayedStream
 FloatArray = NDArray[np.float64]
 
 FASTEST = 100_000.0
-"""Highest sample rate that is believed [Hz]."""
+"""Highest plausible sample rate [Hz]."""
 MOST_PLATES = 64
 LONGEST_WORD = 32
 UNITS = ("s", "N", "N m")
@@ -26,7 +26,8 @@ UNITS = ("s", "N", "N m")
 class PlateStream(NamedTuple):
     """The force plates described by the descriptor of a forces session.
 
-    names : names of the plates; empty if the session has other fields than forces, so that it is not used
+    names : names of the plates; empty if the session lacks the required fields, so that its forces are not
+        used
     n_sample : largest number of samples in a message
     corners : (n_plate, 4, 3) in ground [m]; NaN if unknown
     z_up : 1 where Z points up, 0 where Y does
@@ -46,8 +47,8 @@ class PlateStream(NamedTuple):
 
 
 def describe(session: Session) -> PlateStream:
-    """Read the plates from the descriptor of a forces session; implausible ones are left out and reported in
-    `faults`.
+    """Read the force plates from the descriptor of a forces session; implausible entries, such as corners
+    that span no surface, are ignored and reported in `faults`.
     """
     n_sample, names, faults = _read_fields(session)
     up = session.meta.get("up", "Y")
@@ -152,15 +153,13 @@ def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list
 def force_channel(
     trial: ForceTrial, rate: float, *, t_start: int, speed: float = 1.0, time_base: str = "", source: str = ""
 ) -> PlayedStream:
-    """Convert the forces of a trial to a stream that can be played with `rate` messages per second of the
-    trial [Hz], each with the samples since the previous message.
-
-    The time of a message is at or after that of its last sample.
+    """Convert the forces of a trial to a stream that can be played. It has `rate` messages per second of the
+    trial [Hz], each with the samples since the previous message, at or after the time of the last of them.
 
     t_start : clock reading at the start of the session [ns]
     speed : factor by which the trial is played faster than recorded
-    time_base : id of the time base, also stated in the markers' session, so that the two streams are paired
-        by `time`
+    time_base : id of the time base; with the same id in the markers' session, a receiver pairs the two
+        streams by `time`
     """
     n_message = int(np.floor((trial.times[-1] - trial.times[0]) * rate + 1e-6)) + 1
     times = trial.times[0] + np.arange(n_message) / rate

@@ -15,9 +15,9 @@ from rtsim.files.markers.trial import name_some
 FloatArray = NDArray[np.float64]
 
 FINE_S = 1e-9
-"""Seconds that are gathered are a sum of steps, with round-off."""
+"""Round-off of a duration that is a sum of time steps [s]."""
 LEAST_TARE_S = 0.1
-"""Samples of a shorter time say too little of an empty plate: one alone never varies [s]."""
+"""Shortest duration of the samples of an empty plate [s]; a single sample would seem constant."""
 
 
 def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:

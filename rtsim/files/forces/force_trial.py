@@ -17,13 +17,15 @@ from rtsim.files.markers.trial import count_of, name_some
 FloatArray = NDArray[np.float64]
 
 MOST_DRIFT = 50.0
-"""Largest force that an empty plate shows [N]; above it, somebody stands on the plate."""
+"""Largest force of an empty plate [N]; a larger one means that somebody stands on the plate."""
 DROPPED_FROM, LONGEST_DROP = 200.0, 0.03
-"""A force that falls from so much [N] to 0 and is back in no more [s] was not measured: leaps are longer."""
+"""A force that falls from at least DROPPED_FROM [N] to 0 and returns within LONGEST_DROP [s] was not measured
+meanwhile: the flight phase of a leap is longer.
+"""
 CLEAR = 100.0
-"""A plate that has this [N] shows by itself whether its forces point up."""
+"""Normal force above which a plate itself shows whether its forces point up [N]."""
 SMALLEST_EDGE = 0.05
-"""No plate is smaller [m]: corners closer together are not valid."""
+"""Smallest edge of a plate [m]; corners that are closer together are not valid."""
 
 
 class ForceTrial(NamedTuple):
@@ -160,10 +162,10 @@ def find_contacts(
 
 
 def lay_out(corners: FloatArray, level: FloatArray) -> Plates:
-    """Return the rectangles that corners (n_plate, 4, 3) [m] span, in any order of rotation, with normals
-    up.
+    """Return the plates as rectangles with upward normals, from corners (n_plate, 4, 3) [m] in clockwise or
+    anticlockwise order.
 
-    For NaN corners, an unbounded level floor at the height `level` (n_plate,) [m].
+    A plate with NaN corners becomes an unbounded level floor at the height `level` (n_plate,) [m].
     """
     n_plate = corners.shape[0]
     plates = Plates(np.zeros((n_plate, 3)), np.zeros((n_plate, 3, 3)), np.full((n_plate, 2), np.inf))
@@ -178,8 +180,8 @@ def lay_out(corners: FloatArray, level: FloatArray) -> Plates:
 
 
 def levels(point: FloatArray, force: FloatArray) -> FloatArray:
-    """Return the height of each plate's surface (n_plate,) [m]: the median height of the points where its
-    forces act; 0 for a plate without forces.
+    """Estimate the height of each plate's surface from recorded points of force application, (n_plate,) [m]:
+    the median height of the points at which a force acts; 0 for a plate without forces.
     """
     heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & np.isfinite(point).all(axis=2)
     heights = [point[heavy[:, p], p, 1] for p in range(point.shape[1])]
@@ -208,7 +210,7 @@ def spans(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def are_corners(corners: FloatArray) -> bool:
-    """Return whether four corners (4, 3) [m] span a surface."""
+    """Return whether four corners (4, 3) [m] span a surface, rather than a line or a point."""
     if not np.isfinite(corners).all():
         return False
     along, across = spans(corners)

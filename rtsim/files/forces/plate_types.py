@@ -31,8 +31,11 @@ class PlateType(NamedTuple):
 
 
 def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Read the channels of a plate of type 1: force Fx Fy Fz, x and y of the centre of pressure relative to
-    the middle of the surface, and the free moment. `origin` is not needed.
+    """Return force, and moment about the centre of the surface, of a plate of type 1.
+
+    channels : force Fx Fy Fz, x and y of the centre of pressure relative to the centre of the surface, and
+        free moment
+    origin : (3,) not needed for this type
     """
     force = channels[:, :3]
     point = np.column_stack([channels[:, 3:5], np.zeros(len(channels))])
@@ -53,9 +56,10 @@ def with_moments(channels: FloatArray, origin: FloatArray) -> Wrench:
 
 
 def with_eight(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Read type 3: the forces Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4 of four sensors at (+-a, +-b), each named
-    after its axis and its sensors.
+    """Return force, and moment about the centre of the surface, of a plate of type 3, which measures with
+    four sensors at (+-a, +-b).
 
+    channels : forces Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4, each named after its axis and its sensors
     origin : (a, b, z) [m], with z from the plane of the sensors to the surface, along the plate's z axis
     """
     x12, x34, y14, y23, z1, z2, z3, z4 = channels.T

@@ -18,11 +18,12 @@ from rtsim.files.markers.trial import count_of, name_some
 
 STRIKE, OFF = "foot strike", "foot off"
 FILE, PLATES, MARKERS = "file", "plates", "markers"
-"""Sources of an event."""
+"""Origins of an event."""
 MOST_IN_HEADER = 18
 AT_COUNT, AT_TIMES, AT_LABELS = 300, 304, 396
-"""Bytes of the header (c3d.org: words 151, 153 and 199): how many events, their times, their labels of four
-letters."""
+"""Bytes of the header (c3d.org: words 151, 153 and 199) with the number of events, their times, and their
+labels of four letters.
+"""
 LATEST_S = 1e7
 STRIKES = re.compile(
     r"(foot|heel|initial)[ _-]?(strike|contact|down|on)|[lr]?(hs|fs|ic|fc|fd)", re.IGNORECASE

@@ -11,9 +11,9 @@ from streams.account import plain
 from streams.messages import Command
 
 MARK = "mark"
-"""Name of the command that marks, and of its message among the results."""
+"""Name of the command that marks an event, which is also stored among the results."""
 MARKED = "marked"
-"""Source of such an event."""
+"""Origin of an event that a user marked."""
 LONGEST_LABEL = 64
 MOST_MARKS = 10_000
 

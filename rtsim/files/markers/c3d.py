@@ -54,10 +54,10 @@ def read_c3d(
 ) -> MarkerTrial:
     """Read the markers of a C3D file in the ground frame, with the subject's measures stored in it.
 
-    Samples with residual -1 are missing. Unlabelled trajectories and outputs of a model (angles, forces,
-    moments, powers, scalars) are left out, and so are computed positions unless `virtual`; unlabelled ones
-    are kept with `unnamed`; the notes list them. Times are (first frame + i) / rate with frames counted from
-    0. ConfigError for an invalid C3D file.
+    Samples with residual -1 are missing. These are left out and listed in the notes: outputs of a model
+    (angles, forces, moments, powers, scalars), positions that a model computed unless `virtual` is set, and
+    trajectories without a label unless `unnamed` is set. Times are (first frame + i) / rate with frames
+    counted from 0. ConfigError for an invalid C3D file.
     """
     path = Path(path)
     content, announced = whole_content(path)

@@ -53,7 +53,7 @@ def parameters_of(content: Any) -> dict[str, dict[str, list[Any]]]:
 
 
 def sizes_of(content: Any) -> dict[str, list[int]]:
-    """Return the dimensions of each number array that describes the force plates."""
+    """Return the dimensions of each numeric parameter of the force plates, such as their corners."""
     import numpy as np
 
     group = content["parameters"].get("FORCE_PLATFORM", {})

@@ -72,7 +72,9 @@ def foot_to(
 
 
 def thin(positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return at most 200 of the frames of positions (n, n_marker, 3), evenly spread."""
+    """Return at most 200 of the frames of positions (n, n_marker, 3), evenly spread, as a sample of a long
+    trial.
+    """
     step = max(1, -(-positions.shape[0] // MAX_FRAME))
     return positions[::step]
 

@@ -29,9 +29,9 @@ HEADERS = {
 class NaturalTrial(NamedTuple):
     """One cycle of a right lower limb in metres, Y up.
 
-    Q : (n, 48) float64 - natural coordinates [u, rP, rD, w] of foot, shank, thigh, pelvis; u and w are
-        directions [1], rP and rD points [m]
-    markers : the measured skin markers, named <segment>_<number>, segment after segment in this order
+    Q : (n, 48) float64 - natural coordinates [u, rP, rD, w] of foot, shank, thigh, pelvis: the directions u
+        and w [1], and the proximal and distal points rP and rD [m]
+    markers : the measured skin markers, named <segment>_<number>, in the order of these segments
     """
 
     Q: NDArray[np.float64]

@@ -12,9 +12,9 @@ from rtsim.files.markers.trial import RawTrial, name_some
 
 COLON = ":"
 SEPARATORS = "_.- "
-"""Other characters that may stand between a person and a marker, where no label has a colon."""
+"""Characters that may separate person and marker where no label has a colon."""
 UNNAMED = "unnamed"
-"""Name for markers that have none before them, beside others' that have one."""
+"""Name of the person of markers without a prefix, beside others that have one."""
 
 
 def parted(label: str, separators: str = COLON) -> tuple[str, str]:
@@ -47,8 +47,8 @@ def persons_of(names: Sequence[str], separators: str = COLON) -> dict[str, list[
 
 
 def rows_of(names: Sequence[str], person: str) -> list[int]:
-    """Return the indices of the markers of a person, whose name is compared without case; [] if there are
-    none.
+    """Return the indices of the markers of a person; upper and lower case of the name do not matter. [] if
+    there are none.
     """
     if not any(COLON in name for name in names):
         return [k for k, name in enumerate(names) if begins_with(name, person)]
@@ -58,7 +58,9 @@ def rows_of(names: Sequence[str], person: str) -> list[int]:
 
 
 def begins_with(name: str, person: str) -> bool:
-    """Return whether a marker's name begins with a person's name and a separator other than a colon."""
+    """Return whether a marker's name begins with the name of a person and one of the separators other than a
+    colon, as in `Anna_RASI`.
+    """
     n = len(person)
     return 0 < n < len(name) and name[:n].casefold() == person.casefold() and name[n] in SEPARATORS
 

@@ -14,7 +14,7 @@ RIGHT = re.compile(r"r(asis?|ias)")
 LEFT = re.compile(r"l(asis?|ias)")
 BACK = re.compile(r"[rl](psis?|ips)|v?sacr(um|al)?|s[12]")
 EITHER = "exchanged, or the axes of the file are left-handed"
-"""In every sentence on labels of right and left that contradict the body."""
+"""Part of every message on labels of right and left that contradict the body."""
 EXCHANGED = -0.5  # cosine between "towards the right label" and the right of the body that is no accident
 
 

@@ -66,8 +66,8 @@ class RawTrial(NamedTuple):
 
 
 def subject_meta(trial: MarkerTrial) -> dict[str, str]:
-    """Return the table on the person for the descriptor of a marker session: the name stated in the file,
-    if there is one.
+    """Return the entry of a marker session's descriptor that states the person's name, "subject_name"; empty
+    if the file of the trial does not state a name.
     """
     return {"subject_name": trial.subject_name} if trial.subject_name else {}
 
@@ -124,8 +124,8 @@ def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequen
 
 
 def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
-    """Return an error that also contains the notes of its trials on labels that occur more than once or were
-    left out, as these may be the cause of the error.
+    """Return the error to be shown for `fault`, which ends a run: with the notes of the trials on labels that
+    occur more than once or were left out, as these may be the cause.
 
     A run that ends with an error does not print the notes of its trials.
     """
@@ -138,8 +138,9 @@ def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigEr
 
 
 def with_axis_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
-    """Return the error that ends a run; if a trial's up axis was doubtful but kept, return an error about
-    that axis instead, as it may be the cause of impossible sides and poses.
+    """Return the error to be shown for `fault`, which ends a run. If the notes of a trial say that its up
+    axis is doubtful, this is an error about the axis that mentions `fault`, as a wrong axis makes sides and
+    poses impossible; otherwise it is `fault` itself.
     """
     doubts = [
         (trial.source, note)

@@ -20,11 +20,11 @@ from rtsim.files.markers.trial import RawTrial
 
 Array = NDArray[np.float64]
 LEVEL = 0.9
-"""A plate's normal is along an axis when its cosine with it is at least this."""
+"""Smallest component along an axis of a plate's unit normal for the normal to count as parallel to it."""
 ON_FLOOR = 0.15
-"""The lowest markers of a person on a floor at 0 are no higher [m]."""
+"""Largest height of the lowest markers of a person who stands on a floor at height 0 [m]."""
 LOWEST = 1.0
-"""Percentile of the heights that is taken for the lowest, as single samples may be wrong."""
+"""Percentile of the heights that counts as the lowest, as single samples may be wrong."""
 
 
 class Upright(NamedTuple):
@@ -41,9 +41,10 @@ class Upright(NamedTuple):
 
 
 def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Upright:
-    """Determine the up axis of a file that declares the axis `declared`; positions : (n, n_marker, 3) in its
-    axes [m].
+    """Determine which axis of a file points up, from the axis `declared` in it and from the data; return the
+    axis and notes on the choice.
 
+    positions : (n, n_marker, 3) in the axes of the file [m]
     scale : metres per unit of the file
     """
     told = f"up axis: {declared}, as the file states ({raw.up_key})"
@@ -72,7 +73,8 @@ def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Uprig
 
 
 def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) -> list[str]:
-    """Return notes if the body is not upright along an axis that is stated to point up.
+    """Return notes for the user if the person's body is not upright along the axis that is stated to point
+    up.
 
     positions : (n, n_marker, 3) in the axes of the file [m]
     axis : the stated axis with its sign, such as "+Z"

@@ -22,7 +22,9 @@ FloatArray = NDArray[np.float64]
 GCD, CSV = ".gcd", ".csv"
 LEAST_POINTS = 11
 SWINGING, LEAST_SPAN_DEG = ("hip_flexion", "knee_flexion"), 5.0
-"""Angles that every walk swings by tens of degrees, and a span below which they are not in degrees."""
+"""Angles whose mean changes by tens of degrees in every walk, and the smallest change with which they are
+taken to be in degrees.
+"""
 MEANS, DEVIATIONS = ("mean", "average"), ("deviation", "sd", "std")
 COLUMNS = "the columns variable, percent, mean, and deviation (or sd) for the standard deviation"
 

@@ -22,7 +22,7 @@ N_POINT = 101
 MOST_BYTES = 5_000_000
 LARGEST_DEG = 360.0
 MOST = 10**9
-"""Persons or strides that norms can be made of."""
+"""Largest number of persons or strides of norms."""
 KEYS = ("name", "convention", "source", "licence", "n_person", "n_stride", "curves")
 
 

@@ -18,10 +18,11 @@ class GaitVariable(NamedTuple):
     name : name in norms and tables
     title : title in reports
     up, down : meaning of positive and negative values
-    fields : convention -> field of the results, and label of the angle in it, without its side
+    fields : convention -> name of the field (array) of the results that has the angle, and the angle's label
+        in this field without its side
     gcd : name in .gcd files
-    turned : convention in which the results have a single angle for both sides, whose sign is reversed for
-        the left side; "" = none
+    turned : convention in which the results have only one angle for both sides, that of the right side; for
+        the left side its sign is reversed; "" = none
     """
 
     name: str
@@ -66,5 +67,7 @@ VARIABLES = (
               ("foot_progression", "foot_progression"),
               ("cgm_foot_angles", "cgm_foot_internal_rotation"), "FootProgression"),
 )  # fmt: skip
-"""The nine of Baker et al. (2009), in the order of a page: pelvis, hip, then knee, ankle and foot."""
+"""The nine variables of Baker et al. (2009), in the order of a report: pelvis, hip, then knee, ankle and
+foot.
+"""
 NAMES = tuple(variable.name for variable in VARIABLES)

@@ -13,7 +13,7 @@ from rtsim.files.osim.joints import ABOUT, ALONG, OsimCoordinate, OsimJoint
 
 Table = dict[str, Any]
 DEGREES = (4.0 * math.pi, 720.0)
-"""Ends of ranges in radians that look like degrees; farther ones stand for none."""
+"""Limits of ranges in radians between these values were meant in degrees; larger ones mean no limit."""
 
 
 def body_tables(
@@ -22,7 +22,7 @@ def body_tables(
     """Return the bodies of a model file, parents first, and the pose of each in ground at the default
     coordinates.
 
-    followers : coordinates that a coupler determines
+    followers : coordinates that a coupler, a function of another coordinate, determines
     named : names of coordinates to which constraints or path points refer
     """
     carried: dict[str, OsimJoint] = {}
@@ -61,7 +61,9 @@ def body_tables(
 
 
 def names_of_their_own(joints: list[OsimJoint], bodies: Collection[str]) -> set[str]:
-    """Return unique names for joints: a joint's own name, unless another joint or another body has it."""
+    """Return the names of the joints that a model file can use as they are: those that no other joint and no
+    other body has.
+    """
     count = Counter(joint.node.name for joint in joints)
     others = set(bodies)
     return {
@@ -72,9 +74,10 @@ def names_of_their_own(joints: list[OsimJoint], bodies: Collection[str]) -> set[
 
 
 def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> Table:
-    """Return those entries of a body's table in a model file that describe the joint which carries the body.
+    """Return the entries of a body's table in a model file that describe the joint between the body and its
+    parent.
 
-    followers : coordinates that a coupler determines
+    followers : coordinates that a coupler, a function of another coordinate, determines
     named : names of coordinates to which constraints or path points refer
     """
     kind, in_parent, coordinates = joint.kind, joint.parent.transform, joint.coordinates
@@ -122,7 +125,7 @@ def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collec
     """Add a note that the angles of an ellipsoidal joint are not coordinates in rtsim; ConfigError if one of
     them is locked, or if other elements of the file refer to it.
 
-    followers : coordinates that a coupler determines
+    followers : coordinates that a coupler, a function of another coordinate, determines
     named : names of coordinates to which constraints or path points refer
     """
     for coordinate in joint.coordinates:
@@ -141,8 +144,10 @@ def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collec
 
 
 def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> Table:
-    """Return the table of a coordinate: name, start value and range, in degrees or millimetres; followers :
-    coordinates that a coupler determines
+    """Return a coordinate of an OpenSim model as a table of a model file of rtsim: name, start value and
+    range, in degrees or millimetres.
+
+    followers : coordinates that a coupler, a function of another coordinate, determines
     """
     node, name = coordinate.node, coordinate.name
     unit, scale = ("deg", math.degrees(1.0)) if coordinate.angular else ("mm", 1e3)
@@ -191,7 +196,7 @@ def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> 
 
 
 def mass(body: Node) -> Table:
-    """Return the keys for mass, mass centre and inertia of a body."""
+    """Return the mass, mass centre and inertia of a body as entries of a model file."""
     kilograms = body.number("mass", 0.0)
     if body.child("inertia_xx") is not None:  # 3.x
         inertia = [body.number(f"inertia_{axes}", 0.0) for axes in ("xx", "yy", "zz", "xy", "xz", "yz")]

@@ -20,18 +20,20 @@ MAX_BYTES = 64_000_000
 MAX_DEPTH = 100
 MAX_ELEMENTS = 1_000_000
 OLDEST, NEWEST_KNOWN, NEXT_MAJOR = 30000, 40600, 50000
-"""Versions of documents: OpenSim 3.0 to 4.6; a later 4.x is tried."""
+"""Versions of documents: OpenSim 3.0 to 4.6 are known; a later 4.x is read as far as possible."""
 MISPLACED_DECLARATION = expat.errors.codes[expat.errors.XML_ERROR_MISPLACED_XML_PI]
 NEWEST_LAYOUT = 40000
-"""Version from which joints stand beside bodies, and parts name frames by paths."""
+"""Version from which joints are stored apart from bodies, and elements name frames by paths."""
 LARGEST = 1e100
-"""Largest number that is read: above it, sums of squares overflow."""
+"""Largest number that is accepted; sums of squares of larger ones overflow."""
 FLAGS = {"true": True, "1": True, "false": False, "0": False}
 UPDATE = "open the model in OpenSim 4 and save it again"
 
 
 class Aloud(str):
-    """A note that is also printed by runs, because results may differ from the author's intention."""
+    """A note on the conversion of a model that is also printed at the start of a run, because its results may
+    differ from what the author of the model intended.
+    """
 
 
 @dataclass
@@ -57,7 +59,7 @@ class Node:
 
     element: ElementTree.Element
     document: Document
-    trail: str  # where the element is in the document
+    trail: str  # path of the element in the document, for messages
 
     @property
     def tag(self) -> str:
@@ -76,7 +78,9 @@ class Node:
         raise ConfigError(what, where=f"{self.document.where}: {self.trail}", allowed=allowed, remedy=remedy)
 
     def node(self, element: ElementTree.Element) -> Node:
-        """Wrap an element below this one; the wrapper `objects` of a set is left out of its path."""
+        """Return an XML element below this one as a Node. In its path, which messages state, the element
+        `objects` that only groups the members of a set is left out.
+        """
         label = Node(element, self.document, "").label
         return Node(element, self.document, self.trail if label == "objects" else f"{self.trail} / {label}")
 
@@ -84,8 +88,8 @@ class Node:
         return (self.node(child) for child in self.element if isinstance(child.tag, str))  # no comment
 
     def child(self, *tags: str) -> Node | None:
-        """Return the property with one of the names `tags`; None if it is missing, as it may have a
-        default.
+        """Return the property with one of the names `tags`, from the element or else from the file's defaults
+        for its class; None if it is in neither.
         """
         default = self.document.defaults.get(self.tag)
         for holder in (self.element,) if default is None else (self.element, default):

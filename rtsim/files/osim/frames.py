@@ -39,7 +39,9 @@ class Transform:
         return np.block([[self.rotation, self.position[:, None]], [np.zeros(3), 1.0]])
 
     def place(self) -> dict[str, Any]:
-        """Return the transform as a frame of a model file."""
+        """Return the transform as entries of a model file that place a frame: offset and body-fixed x-y-z
+        angles.
+        """
         return {
             "offset_mm": (1e3 * self.position).tolist(),
             "turned_deg": np.degrees(angles_of(self.rotation)).tolist(),
@@ -124,7 +126,7 @@ class OsimFrames:
         return self
 
     def collect(self, node: Node, path: str) -> None:
-        """Collect the frames and wrap objects below an element, which stands at `path`."""
+        """Add all frames and wrap objects below an element to those known; path : path of the element."""
         self.wraps += [(wrap, path, node.name) for wrap in node.members("WrapObjectSet")]
         for frame in node.children_of("components"):
             if frame.tag == OFFSET_FRAME:

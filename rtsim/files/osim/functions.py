@@ -9,11 +9,11 @@ import numpy as np
 from rtsim.files.osim.document import Node
 
 SPLINES = ("SimmSpline", "NaturalCubicSpline", "natCubicSpline")
-"""Three names of one class; its splines are not natural in spite of the second."""
+"""Three names of one class of OpenSim. Its splines are not natural, in spite of the second name."""
 LINES = ("PiecewiseLinearFunction",)
 SINE = ("Sine",)
 WAVE = (("amplitude", 1.0), ("omega", 1.0), ("phase", 0.0), ("offset", 0.0))
-"""Numbers of a sine and what stands for those that lack."""
+"""Parameters of a sine with their defaults."""
 KNOWN = (
     "Constant", "LinearFunction", "PolynomialFunction", "MultiplierFunction", *SPLINES, *LINES, *SINE,
 )  # fmt: skip
@@ -43,7 +43,7 @@ def refuse(node: Node) -> None:
 
 
 def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
-    """Return the function of an element, times a scale, as the keys of a model file."""
+    """Return the function of an element, times a scale, as entries of a model file."""
     if node.tag == "MultiplierFunction":
         inside = function_below(node)
         if inside is None:
@@ -85,8 +85,8 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
 
 
 def rough_value(function: dict[str, Any], x: float) -> float:
-    """Evaluate a function, given as keys of a model file, at x: exactly, except that a spline is interpolated
-    linearly between its knots. Without such keys, return x.
+    """Evaluate a function, given as entries of a model file, at x: exactly, except that a spline is
+    interpolated linearly between its knots. Keys that state no function stand for f(x) = x.
     """
     if "constant" in function:
         return float(function["constant"])

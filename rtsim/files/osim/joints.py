@@ -89,7 +89,7 @@ class OsimJoint:
 
     @property
     def radii(self) -> Array:
-        """(3,) radii of the ellipsoid of an EllipsoidJoint [m]."""
+        """Radii of the ellipsoid of an EllipsoidJoint, (3,) [m]."""
         radii = self.node.vector("radii_x_y_z", default=None)
         if not (radii > 0.0).all():
             self.node.fail(
@@ -102,7 +102,8 @@ class OsimJoint:
         """Return the pose of the child frame in the parent frame at the default values, approximate for
         splines.
 
-        For an ellipsoidal joint it is the start pose in rtsim, without a rotation.
+        For an ellipsoidal joint it is the pose in which rtsim starts: without rotation, on the z axis of the
+        ellipsoid.
         """
         if self.kind == "ellipsoidal":
             return Transform(position=np.array([0.0, 0.0, self.radii[2]]))

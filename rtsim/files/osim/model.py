@@ -33,7 +33,7 @@ SILENT = {
     "credits", "publications", "length_units", "force_units", "gravity", "defaults", "assembly_accuracy",
     "ModelVisualPreferences", "FrameGeometry", "attached_geometry", "frames",
 }  # fmt: skip
-"""Properties of a model that are read elsewhere or say only how it looks."""
+"""Properties of a model that are read elsewhere, or that only concern its appearance."""
 METRES = ("", "m", "meter", "meters")
 NAMES_A_COORDINATE = (
     "independent_coordinate_names", "dependent_coordinate_name", "coordinate", "socket_coordinate",

@@ -36,7 +36,7 @@ ALLOWED = {
     "minimum_activation": (-1e-12, 1.0, 0.01),
     "tendon_slack_length": (-1e-12, math.inf, 0.2),
 }
-"""Properties of a muscle: values between which they lie, and their usual one."""
+"""Properties of a muscle with their smallest, largest and default values."""
 
 
 class Paths:
@@ -89,7 +89,7 @@ class Paths:
         return {**table, "within": {"coordinate": name, f"range_{self.units[name]}": limits}}
 
     def moving(self, node: Node, body: str, transform: Transform) -> Table:
-        """Read a point whose coordinates in its body are functions of one coordinate."""
+        """Read a moving point of a path, at x, y and z in its body that are functions of one coordinate."""
         if not np.array_equal(transform.rotation, np.eye(3)):
             node.fail(
                 "a moving path point is given in a rotated frame",
@@ -117,14 +117,16 @@ class Paths:
         return {"segment": body, "moving": {"of": of.pop(), **functions}}
 
     def coordinate(self, node: Node, *tags: str) -> str:
-        """Return the coordinate that a property names, in 4.x by its path."""
+        """Return the name of the coordinate to which a property refers; in OpenSim 4.x it holds its path."""
         name = node.text(*tags).rsplit("/", 1)[-1]
         if name not in self.defaults:
             node.fail(f"unknown coordinate {name!r}", allowed=", ".join(self.defaults))
         return name
 
     def point(self, station: Table) -> PathPoint:
-        """Return a path point with its position at the default coordinates."""
+        """Return a point of a path, given as the table of a model file, with its position at the default
+        coordinates.
+        """
         there = True
         if "moving" in station:
             moving = station["moving"]
@@ -142,7 +144,7 @@ class Paths:
 
 
 def shifted(function: Table, by: float) -> Table:
-    """Return a function, as the keys of a model file, to whose values the constant `by` is added."""
+    """Return a function, as entries of a model file, to whose values the constant `by` is added."""
     if by == 0.0:
         return function
     if "constant" in function:

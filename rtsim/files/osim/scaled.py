@@ -32,8 +32,8 @@ POINTS = {
 
 
 def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> str:
-    """Return the text of the file at `path`, scaled by the factors (3,) of its bodies to the model
-    `scaled`.
+    """Return the text of the .osim file at `path` with the numbers of the model `scaled`, which was scaled
+    from it; factors : body -> scale factors (3,) along its axes
     """
     model = read_document(path, comments=True)
     frames = OsimFrames.of_model(model)
@@ -90,8 +90,8 @@ def offset_frames(frames: OsimFrames, factors: Mapping[str, Array]) -> list[Chan
 
 
 def old_joint_frames(joints: list[OsimJoint], factors: Mapping[str, Array]) -> list[Change]:
-    """Return the changes to the positions of joint frames that OpenSim 3.x writes into the joint: they are
-    multiplied by the scale factors (3,) of their bodies.
+    """Return the changes for a file of OpenSim 3.x, which stores the positions of joint frames in the joints:
+    each position times the scale factors (3,) of its body.
     """
     changes = []
     for joint in joints:

@@ -28,7 +28,7 @@ class Scaler(NamedTuple):
     how masses are scaled.
     """
 
-    order: tuple[str, ...]  # of "measurements" and "manualScale"; later ones override earlier
+    order: tuple[str, ...]  # "measurements", "manualScale"; factors of later steps replace earlier ones
     measurements: tuple[Measurement, ...]
     by_hand: tuple[tuple[str, Factors], ...]  # body and its factors
     marker_file: Path | None
@@ -37,13 +37,15 @@ class Scaler(NamedTuple):
 
 
 class Placer(NamedTuple):
-    """Settings for the static pose of the scaled model, at which its markers are then placed."""
+    """Settings for placing the markers of the scaled model: its pose is fitted to a static trial, then its
+    markers are moved to the measured ones.
+    """
 
     tasks: IkTasks
     marker_file: Path | None
     coordinate_file: Path | None
     times: tuple[float, float]  # [s]
-    most_movement: float  # of a marker during that time, in the file's unit; below 0: any
+    most_movement: float  # largest movement of a marker in `times` [unit of the file]; below 0 = any
 
 
 class ScaleSetup(NamedTuple):

@@ -23,11 +23,11 @@ Table = dict[str, Any]
 Array = NDArray[np.float64]
 KINDS = {"WrapSphere": "sphere", "WrapCylinder": "cylinder", "WrapEllipsoid": "ellipsoid"}
 DEFAULT_LENGTH = 1.0
-"""Length of a cylinder whose file does not state it [m], as OpenSim takes it."""
+"""Length of a cylinder whose file does not state it [m], the same as in OpenSim."""
 CLEAR = 1e-3
-"""Height [m] above a surface at which a line between points of its body can be left out."""
+"""Height above a surface from which on a line between two points of its body cannot wrap around it [m]."""
 N_SAMPLE = 201
-"""Points of a segment at which its distance from a surface is looked at."""
+"""Number of points of a segment at which its distance from a surface is computed."""
 
 
 class PathPoint(NamedTuple):
@@ -39,11 +39,11 @@ class PathPoint(NamedTuple):
 
 class Wrap(NamedTuple):
     """A wrapping surface inserted into a muscle path: after which point, where on the following segment, and
-    its table for the model file.
+    the surface as a table of the model file.
     """
 
     after: int  # index of the path point that it follows
-    along: float  # where the segment is nearest to the surface, from 0 to 1
+    along: float  # position on the segment that is nearest to the surface, from 0 to 1
     station: Table
 
 
@@ -142,7 +142,9 @@ class WrapObjects:
 
 
 def rigid(stations: Sequence[Table], body: str) -> bool:
-    """Return whether all path points are fixed on the body `body`, without conditions."""
+    """Return whether all given points of a path are fixed on the body `body`, so that the line between them
+    cannot move relative to a surface of this body.
+    """
     return all(s["segment"] == body and not ({"within", "moving"} & s.keys()) for s in stations)
 
 
@@ -161,7 +163,7 @@ def meets(points: Sequence[PathPoint], surface: Table, X_GS: Transform) -> bool:
 
 
 def surface_of(node: Node, frame: OsimFrame) -> Table:
-    """Convert a wrap object to a surface of a body."""
+    """Convert a wrap object to a wrapping surface on a body, as the table of a model file."""
     if node.tag not in KINDS:
         node.fail(f"a {node.tag} has no counterpart in rtsim", allowed=", ".join(KINDS))
     table = {

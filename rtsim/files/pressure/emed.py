@@ -28,7 +28,7 @@ MATRIX = re.compile(r"Matrix:\s*(\d+)x(\d+)")
 MOST_HEADER = 40
 REMEDY = "export the pictures as a list again"
 FORCE_OFF = 0.02
-"""Parts by which the sum of all pressures may differ from the forces that the file states."""
+"""Largest relative difference between the sum of all pressures and the forces that the file states."""
 
 
 class PlatformPart(NamedTuple):

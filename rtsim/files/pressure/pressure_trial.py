@@ -26,11 +26,11 @@ PASCALS = {
 }
 """Pascals per unit (NIST SP 811, 2008, appendix B)."""
 MOST_CELLS = 50_000_000
-"""Cells of all frames that a file may have."""
+"""Largest number of cells in all frames of a file."""
 LARGEST_CELL = 0.1
 """Longest edge of a cell [m]."""
 GREATEST = 1e8
-"""Pressure that no sensor under a foot bears, a hundred times what any tells [Pa]."""
+"""Largest plausible pressure, a hundred times the range of any sensor under a foot [Pa]."""
 
 
 class PressureTrial(NamedTuple):

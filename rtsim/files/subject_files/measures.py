@@ -11,7 +11,7 @@ from rtsim.files.markers.trial import name_some
 MILLIMETRES, KILOGRAMS, RADIANS = "length", "mass", "angle"
 UNITS = {MILLIMETRES: "m", KILOGRAMS: "kg", RADIANS: "rad"}
 FACTORS = {MILLIMETRES: 1e-3, KILOGRAMS: 1.0, RADIANS: 1.0}
-"""Factors from the units of Vicon's files: millimetres, kilograms, radians."""
+"""Factors from the units of Vicon's files (millimetres, kilograms, radians) to SI units."""
 OF_SIDES = {
     MILLIMETRES: (
         "LegLength", "AsisTrocanterDistance", "KneeWidth", "AnkleWidth", "SoleDelta", "ShoulderOffset",
@@ -21,7 +21,9 @@ OF_SIDES = {
         "TibialTorsion", "ThighRotation", "ShankRotation", "StaticPlantFlex", "StaticRotOff", "AnkleAbAdd",
     ),
 }  # fmt: skip
-"""Names that follow L or R, as Plug-in Gait writes them into the group PROCESSING of a C3D file."""
+"""Names of measures that follow L or R, as Plug-in Gait writes them into the group PROCESSING of C3D files,
+such as KneeWidth.
+"""
 OF_BOTH = {
     KILOGRAMS: ("Bodymass",),
     MILLIMETRES: ("Height", "InterAsisDistance", "MarkerDiameter", "PelvisDepth"),
@@ -31,10 +33,10 @@ KINDS = {
     **{f"{side}{name}": kind for kind, names in OF_SIDES.items() for name in names for side in "LR"},
     **{name: kind for kind, names in OF_BOTH.items() for name in names},
 }
-"""Name as in PROCESSING -> what it measures."""
+"""Name of a measure as in PROCESSING -> its kind, such as a length."""
 SPELLED = {name.casefold().replace("trocanter", "trochanter"): name for name in KINDS}
 LARGEST_ANGLE = 1.6
-"""No rotation offset, torsion or foot angle is larger [rad]: such a number was meant in degrees."""
+"""Largest rotation offset, torsion or foot angle [rad]; a larger number was meant in degrees."""
 
 
 class Measures(NamedTuple):
@@ -66,10 +68,11 @@ def usual_name(name: str) -> str:
 
 
 def measures_from(rows: Iterable[tuple[str, str, float]], source: str) -> Measures:
-    """Return the measures in SI units from rows of name, kind ("" = by its name) and number in the file's
-    unit.
+    """Return the measures in SI units from rows of name, kind (length, mass or angle; "" = the kind that the
+    name implies) and number in the file's unit.
 
-    Unknown names, invalid numbers, and angles that can only be in degrees are left out, with a note.
+    Left out with a note are unknown names, invalid numbers, and angles too large to be in radians, the unit
+    of these files.
     """
     values: dict[str, float] = {}
     units: dict[str, str] = {}

@@ -13,11 +13,11 @@ from rtsim.files.subject_files.measures import Measures, measures_from
 
 SUFFIXES = (".vsk", ".mp")
 MOST_BYTES = 16_000_000
-"""Size of the longest file in BodyLanguage (.mp) that is read [bytes]."""
+"""Largest size of a file in BodyLanguage (.mp) that is read [bytes]."""
 ASSIGNED = re.compile(r"^[ \t]*(\$?[^\s=${}]+)[ \t]*=([^\n]*)$", re.MULTILINE)
 ROOT = "KinematicModel"
 STATIC = "StaticParameter"
-"""A measure; a Parameter is a dimension of the skeleton that is drawn."""
+"""Element of a .vsk file with a measure; the element Parameter is a dimension of the drawn skeleton."""
 AGAIN = "export the subject from Nexus again, or give the measures as options"
 
 

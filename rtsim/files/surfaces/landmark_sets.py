@@ -14,7 +14,7 @@ HEAD, DATA = "# AmiraMesh", "@1"
 SUFFIX = ".landmarkAscii"
 N_MOST = 1_000_000
 FARTHEST = 1e6
-"""Largest distance from the origin, in the unit of the file: more has no place in a scan."""
+"""Largest plausible distance of a landmark from the origin, in the unit of the file."""
 
 
 def read_landmarks(path: Path) -> NDArray[np.float64]:

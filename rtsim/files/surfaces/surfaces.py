@@ -17,11 +17,11 @@ from rtsim.errors import ConfigError
 FORMATS = ("stl", "obj", "ply")
 METRES = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
 SMALLEST, LARGEST = 1e-3, 2.0
-"""Sizes of what a body can carry [m]."""
+"""Smallest and largest size of a contact surface on a body [m]."""
 SAME = 1e-7
-"""Distance below which vertices are one, in parts of the size of a surface."""
+"""Distance below which vertices count as one, relative to the size of the surface."""
 FLAT = 1e-10
-"""Area of a triangle, of its longest edge squared, below which it has no normal."""
+"""Area of a triangle, relative to its longest edge squared, below which it has no normal."""
 N_MOST = 500_000_000
 
 
@@ -29,7 +29,7 @@ class TriangleSurface(NamedTuple):
     """A surface of triangles with corners counter-clockwise seen from outside."""
 
     vertices: NDArray[np.float64]  # (n_vertex, 3) [m]
-    triangles: NDArray[np.int64]  # (n_triangle, 3) - vertices, each of which some triangle has
+    triangles: NDArray[np.int64]  # (n_triangle, 3) - indices of vertices; every vertex is used
 
 
 def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> TriangleSurface:
@@ -108,7 +108,9 @@ def welded(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> Trian
 
 
 def check_surface(surface: TriangleSurface, where: str, unit: str = "m") -> None:
-    """Raise ConfigError if a surface is empty, of impossible size, not manifold or inside out."""
+    """Raise ConfigError naming `where` if a surface is empty, of impossible size, not manifold or inside out;
+    unit : unit of the file that was assumed, for the error
+    """
     vertices, triangles = surface
 
     def fail(what: str, remedy: str) -> None:

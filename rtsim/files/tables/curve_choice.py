@@ -17,9 +17,9 @@ from rtsim.files.tables.tables import labels_of
 from streams.messages import FieldSpec, Session
 
 ALL = "all"
-"""Chooses every curve that there is."""
+"""Name that selects every curve."""
 N_NEAREST = 6
-"""Names that are offered in place of an unknown one."""
+"""Number of similar names that are suggested for an unknown one."""
 
 
 class CurveCell(NamedTuple):
@@ -135,7 +135,9 @@ def names_of(cell: CurveCell) -> set[str]:
 
 
 def kind_of(spec: FieldSpec) -> str:
-    """Return the kind of quantity of a field: the last word of its axis or name, such as angles."""
+    """Return the kind of quantity of a field, such as angles or moments: the last word of the title of its
+    vertical axis, or of its name.
+    """
     words = spec.curves.axis.split() if spec.curves else spec.name.split("_")
     return slug((words or spec.name.split("_"))[-1]).removesuffix("s") + "s"
 
@@ -215,8 +217,8 @@ def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
 
 
 def not_drawn(session: Session, drawn: Iterable[CurveCell]) -> list[str]:
-    """Return the names of fields that could be drawn but are not, except those that describe markers and
-    frames.
+    """Return the names of the fields that can be drawn but are not among `drawn`, without those that describe
+    markers or the status of frames.
     """
     shown = {cell.spec.name for cell in drawn}
     return [

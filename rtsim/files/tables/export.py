@@ -40,11 +40,11 @@ from streams.messages import FieldSpec
 EXPORT_SUFFIXES = (".trc", *STORAGE_SUFFIXES, ".csv")
 PICTURES = (".png", ".svg", ".pdf")
 FOXGLOVE = ".foxglove.mcap"
-"""Suffixes of what `rtsim.monitor` draws of a recording."""
+"""Suffixes of pictures, and of recordings for Foxglove, which `rtsim.monitor` writes."""
 DESCRIBED = ("model", "method", "subject", "side", "source", "markers", "forces")
-"""Entries of a descriptor that stand in the header of storage files, before the notes."""
+"""Entries of a descriptor that are written into the header of storage files, before the notes."""
 LONGEST = 256
-"""Length of each entry that is kept [characters]."""
+"""Largest number of characters of each entry of the header."""
 
 
 def export(
@@ -189,7 +189,7 @@ def of_leg(
     """Reduce some fields of results to the labels of one leg; return the results and these fields. side : ""
     = both legs
 
-    ConfigError naming `where` if there are none.
+    ConfigError naming `where` if no field has a label of this leg.
     """
     if not side:
         return results, specs
@@ -207,9 +207,9 @@ def of_leg(
 
 
 def without_holes(table: Table) -> Table:
-    """Return the table of motion, moments and powers without further change, unless moments or powers are
-    missing in the middle: their rows would be left out, and a reader would interpolate over them, so that
-    only the motion is returned.
+    """Return the table of motion, moments and powers as it is, or without moments and powers if these are
+    missing in the middle of the trial. Otherwise the rows there would be left out, and a reader of the file
+    would interpolate the motion over them.
     """
     names = tuple(f"{field}." for field in KINETIC)
     unknown = np.isnan(table.data)
@@ -224,8 +224,8 @@ def without_holes(table: Table) -> Table:
 
 
 def of_kinetics(table: Table, kept: Table) -> list[str]:
-    """Return a note on the option with which a user gets values that were left out of a table because of
-    gaps: moments and powers whose columns are left out, or motion in rows without moments and powers.
+    """Return a note for the user on values that a table lacks because of gaps, with the option that writes
+    them: moments and powers whose columns are left out, or the motion in rows without moments and powers.
 
     table, kept : the complete table, and the part of it without gaps that is written
     """
@@ -256,7 +256,9 @@ def described(results: Results) -> tuple[str, ...]:
 
 
 def event_lines(rows: object) -> list[str]:
-    """Return header lines for the gait events of a run; rows : (time [s], side, kind, source) of each"""
+    """Return header lines for the gait events of a run; rows : (time [s], side, kind, source) of each event,
+    as in the descriptor
+    """
     lines = []
     for row in rows if isinstance(rows, (list, tuple)) else ():
         if isinstance(row, (list, tuple)) and len(row) == 4 and isinstance(row[0], (int, float)):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 SIDES = ("right", "left")
 MIDDLE = ("trunk", "pelvis", "lumbar", "lumbosacral", "shoulders", "torso", "thorax", "neck", "head")
-"""Begin labels of what has no side."""
+"""Beginnings of labels that belong to no side."""
 _SIDED = (
     re.compile(r"(?P<base>.+)[_ .](?P<side>r|l|right|left)", re.IGNORECASE),
     re.compile(r"(?P<side>r|l|right|left)[_ .](?P<base>.+)", re.IGNORECASE),

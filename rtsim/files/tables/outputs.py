@@ -14,7 +14,7 @@ from rtsim.files.tables.recorded import write_results
 SUFFIXES = (".mot", ".sto", ".csv", ".mcap")
 RECORDING = ".mcap"
 C3D = ".c3d"
-"""Results behind all that a recording has."""
+"""Suffix of results appended to a copy of the recording."""
 
 
 def check_outputs(paths: Sequence[Path], option: str = "--out", whole_c3d: bool = False) -> None:

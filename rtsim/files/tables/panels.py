@@ -19,18 +19,21 @@ from streams.messages import FieldSpec
 Array = NDArray[np.float64]
 
 MANY_CELLS, MOST_CELLS = 24, 12
-"""Number of cells above which a field is cut where none is chosen, and number of those that remain: the
-largest."""
+"""Largest number of cells with which a field is drawn in full unless some are selected, and number of cells,
+those with the largest values, that are drawn otherwise.
+"""
 CELLS = 3
-"""Cells of a row."""
+"""Number of cells in a row."""
 DEVIATION, RANGE = "one standard deviation", "smallest to largest value of all runs"
 """Meanings of the band about a curve."""
 LEAST = 0.5
-"""Shortest ordinate of a cell, in parts of the one that a window shows: what rests looks at rest."""
+"""Smallest range of the vertical axis of a cell, relative to that of a monitor window, so that values at rest
+look constant.
+"""
 NOT_KNOWN = "not determined"
 """Note on a curve whose deviation is larger than the range of all curves together."""
 SMALL = 1e-3
-"""Curves below this part of the largest one of their field are not drawn."""
+"""Curves whose largest magnitude is below this fraction of the largest one of their field are not drawn."""
 
 
 class FigurePanel(NamedTuple):
@@ -71,7 +74,9 @@ class FigurePanel(NamedTuple):
 
 
 class FigureContent(NamedTuple):
-    """The content of a figure; left_out : notes on curves that were left out, with the reason."""
+    """The content of a figure: its panels, and notes (left_out) on curves that were left out, with the
+    reason.
+    """
 
     panels: list[FigurePanel]
     left_out: list[str]
@@ -92,8 +97,8 @@ def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None)
 
 
 def small_of(curves: Mapping[str, Array]) -> list[str]:
-    """Return the names of curves whose largest magnitude is very small compared with that of the largest
-    curve.
+    """Return the names of curves whose largest magnitude is below a fraction (SMALL) of that of the largest
+    curve, which are not drawn.
     """
     peaks = peaks_of(curves)
     least = SMALL * max(peaks.values(), default=0.0)
@@ -172,8 +177,8 @@ class DrawnField:
         return self._values[:, list(cell.of.values())]
 
     def panel_of(self, cell: CurveCell, out: NDArray[np.bool_]) -> FigurePanel:
-        """Return the panel of a cell, without sides that have no value; out : (n, n_label) - whether a value
-        is unreliable.
+        """Return the panel of a cell, with the sides that have values; out : (n, n_label) - whether a value
+        is unreliable, so that its frame is shaded.
         """
         cell = cell._replace(of={side: k for side, k in cell.of.items() if self.known(k)})
         curves = {side or cell.title: self._values[:, k] for side, k in cell.of.items()}
@@ -272,7 +277,7 @@ def with_bands(
     not determine, gets no band, and a remark in its name instead.
 
     deviations : name of a curve -> its standard deviation
-    width : range of all curves of their kind, if there are more
+    width : range with which the bands are compared; None = the range of these curves
     """
     if not deviations:
         return curves, None

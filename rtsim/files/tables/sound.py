@@ -19,12 +19,12 @@ TELL = (
     BY_JOINT, "segment_status", "marker_weights", "marker_gap_age", "marker_swap_with", "marker_fault",
     "marker_residuals", "marker_rms", "marker_rms_weighted",
 )  # fmt: skip
-"""Fields that say what is wrong with a frame: they are kept."""
+"""Fields that describe what is wrong with a frame; their values are never removed."""
 MOTION = ("joint_angles", "joint_displacements")
 HARMLESS = int(Status.LATE)
-"""Such numbers are as good as any."""
+"""Status bit of frames that are late; their values are as reliable as others."""
 ELSEWHERE = HARMLESS | int(Status.DEGRADED)
-"""Bits of a frame that say nothing of joints which do not have them, as where it had no forces."""
+"""Status bits of a frame that do not affect joints which lack them, such as DEGRADED without forces."""
 
 
 class Sound:

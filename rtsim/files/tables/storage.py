@@ -21,9 +21,9 @@ from rtsim.files.tables.grid import parse_rows, read_lines, table_lines, with_ta
 
 STORAGE_SUFFIXES = (".mot", ".sto")
 FEWEST = 3
-"""Rows whose steps tell the unit of time."""
+"""Smallest number of rows from whose time steps the unit of time is inferred."""
 MOST_UNKNOWN = 0.25
-"""Part of the rows on which a column may be unknown before it is left out, and not those rows."""
+"""Largest fraction of rows without a value; a column with more is left out, instead of these rows."""
 N_PART = 1000
 MAX_HEADER = 500  # lines within which endheader must come
 # A header entry, not a sentence that mentions the word: OpenSim explains inDegrees in free text.

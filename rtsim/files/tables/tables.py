@@ -17,7 +17,7 @@ from streams.messages import FieldSpec
 STATUS = "status"
 KINETIC = ("joint_moments", "coordinate_moments", "coordinate_forces", "joint_powers")
 N_UNIT = 10
-"""Columns whose units stand in one line of a header."""
+"""Number of columns whose units are in one line of a header."""
 
 
 def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:

@@ -1,4 +1,7 @@
-"""Groups of kernels that are called together, and the groups that a run calls."""
+"""Groups of kernels, and the groups that a run calls. A group has the kernels that one task of a run needs,
+such as forward simulation; each group is compiled in a process of its own, so that several are compiled at
+the same time.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,12 @@ if TYPE_CHECKING:
 
 
 class KernelGroup(NamedTuple):
-    """A group of kernels that are called together. rtsim/live/compiled/group_kernels.py lists its kernels
+    """A group of kernels that one task of a run needs. rtsim/live/compiled/group_kernels.py lists its kernels
     under the same name.
 
     what : description of the group
-    call : function that calls each kernel that Python calls directly once, with arguments of the types in use
+    call : function that compiles them: it calls each kernel that Python calls directly once, with arguments
+        of the types in use
     """
 
     what: str

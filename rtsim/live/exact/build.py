@@ -25,7 +25,8 @@ NOT_THERE = "not there"
 
 @functools.cache
 def build_facts() -> dict[str, str]:
-    """Return the build facts of this process by name; builds with equal facts compute identical bits."""
+    """Return the facts on source code, libraries and processor of this process, by name. Processes with equal
+    facts compute bit-identical results from the same input."""
     features = sorted(name for name, on in llvmlite.binding.get_host_cpu_features().items() if on)
     return {
         "rtsim": installed("rtsim"),
@@ -62,7 +63,8 @@ def sources_hash() -> str:
 
 
 def differences_of_builds(then: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the facts in which two builds differ, as text."""
+    """Return as text the facts on source code, libraries and processor in which two processes differ, so that
+    their results may differ."""
     found = []
     for name in (*then, *(name for name in now if name not in then)):
         was, is_now = then.get(name, NOT_THERE), now.get(name, NOT_THERE)

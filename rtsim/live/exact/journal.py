@@ -48,8 +48,11 @@ class RunJournal:
         self._n_session = 0
 
     def opened(self, request: bytes, build: Mapping[str, str], parts: Iterable[FilePart]) -> None:
-        """Record the start: the request (JSON), the facts of the build that computes it, and `parts`, the
-        contents of the files that were read for it.
+        """Record the start of the run.
+
+        request : the request to the estimator, with all settings of the run (JSON)
+        build : facts on which results depend besides, such as versions and processor, by name
+        parts : the contents of the files that were read for the run, in parts
         """
         self._write("run", {"format": FORMAT, "build": dict(build)}, {"request": request})
         for part in parts:
@@ -61,7 +64,12 @@ class RunJournal:
         self._write("command", {}, {"message": encode(command)[1]})
 
     def turned(self, markers: Session) -> None:
-        """Record that force samples belong to this session of the marker stream from now on."""
+        """Record that the next frame comes from another session of the marker stream, with whose frames the
+        force samples are paired from this point of the journal on.
+
+        The descriptors of both sessions determine by which clock samples and frames are paired. If that clock
+        changes, all earlier samples are discarded. So a replay has to change the session at the same point.
+        """
         self._write("turn", {"number": self._number(markers)}, {})
 
     def admitted(self, message: ReceivedFrame) -> None:

@@ -29,8 +29,9 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 
 
 class OfTurn(msgspec.Struct):
-    """Values of a journal entry of kind `session` or `turn`: the number by which the journal refers to a
-    session of markers or forces (docs/protocol.md#journal).
+    """Values of a journal entry of kind `session`, a new session of markers or forces, or `turn`, the session
+    of markers with whose frames force samples are paired from there on: the number by which the journal
+    refers to that session.
     """
 
     number: Count
@@ -110,11 +111,11 @@ class RecordedRun(NamedTuple):
 
     path : path of the recording
     request : options of the run
-    build : facts of the recorded build
+    build : facts on which the results depend, such as versions and processor, as they were in the run
     files : parts of the files that were read, in order
     session : id of the journal
     results : sessions of results, in the order in which they began
-    n_entry : number of complete entries from the first on
+    n_entry : number of entries before the first that is missing or damaged
     n_frame, n_command, n_session : numbers of frames, commands and sessions of markers and forces
     n_skipped : number of frames that the loop did not receive
     cut : reason why the journal is incomplete; "" if it is complete

@@ -36,8 +36,7 @@ class JournalInput:
 
     Attributes
     ----------
-    frame_entry : values of the journal entry that belongs to the frame, or repetition of a frame, returned
-      last
+    frame_entry : values of the newest journal entry of a frame, or of a result that was published again
     command : function that passes a command to the loop
     """
 
@@ -63,8 +62,8 @@ class JournalInput:
         """Do nothing, as no resource is open."""
 
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
-        """Return the next frame; None if the recorded run repeated its last result at this point, and at the
-        end.
+        """Return the next recorded frame; None at the end, and where the recorded run published its last
+        result again because no frame came.
 
         apply : function that executes the commands received so far; called after each recorded command
         """

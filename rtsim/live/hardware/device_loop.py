@@ -62,7 +62,8 @@ class DeviceClock(ClockInput):
     times : a histogram of durations for each part of a tick (round trip, receive, step, send, compute, slack)
     ends : function that returns whether a command ends the torque, so that the tick stops waiting
     ask : function called in a replay with name and arguments of each recorded command
-    watched : in a replay, the reason of the newest recorded fault that was found by a clock; "" = none
+    watched : in a replay, why torque had to end in the recorded run according to checks that depend on the
+        computer's clock, which a replay cannot repeat; "" = it need not end
     motion, feed : stream that moves coordinates, if there is one, and the receiver of its motion
     """
 
@@ -229,7 +230,8 @@ def hil_loop(
     Parameters
     ----------
     arm_s : simulated time at which the device is armed automatically [s]; None = it is armed only by command
-    urgently, first : run at real-time priority; run before ordinary programs, where the system permits it
+    urgently, first : whether the loop gets real-time priority, or priority over ordinary programs, where the
+        system permits it
     again : port that replays a recording to its end; None for a new run
     """
     _, model = moved(spec)
@@ -307,7 +309,12 @@ def device_loop(
     urgently: bool,
     first: bool,
 ) -> Loop:
-    """Build a loop, with these metadata and priorities, that disarms the device however it ends."""
+    """Build a loop over the stages that disarms the device however it ends.
+
+    exchange : the stages that apply the device's torque, and that send it outputs
+    meta : metadata of the run for the descriptors
+    urgently, first : whether the loop gets real-time priority, or priority over ordinary programs
+    """
     torque, command = exchange
     output = DeviceOutput(publisher, command)
     loop = Loop(source, stages, output, meta, urgently, first=first)

@@ -5,10 +5,10 @@ such output is one tick of the device, which advances by the length of the model
 can be repeated bit for bit. If no output comes in time, or none requests an answer, the device ticks by its
 own clock.
 
-In each tick the device checks the age of its command. A requested tick makes the command older by the length
-of the model's tick, however long the model has really computed. This has a limit: the time on the device's
-clock may exceed the sum of these ticks by no more than the validity of the command. Beyond that the command
-ages by the device's clock.
+In each tick the device checks the age of its command, which expires after its period of validity. A tick that
+the model requests adds only the length of the model's tick to this age, however long the model really took,
+so that a slow model does not change the results. But if the time on the device's clock exceeds the sum of
+these ticks by more than the period of validity, the age increases with the device's clock.
 
 While the device reduces its torque in its safe state, or after its emergency button was pressed, it does not
 wait for the outputs of a slow model.

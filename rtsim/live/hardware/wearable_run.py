@@ -97,11 +97,13 @@ class WearableTicks:
 
     Attributes
     ----------
-    hush : function that sends zero torque to the device; it is called with a message while no markers arrive
+    hush : function that sends zero torque to the device; it is called again and again while no markers
+        arrive, with the message that ends the torque or with "" (see the function `hush`)
     ends : function that returns whether a waiting command ends the torque; the input then stops waiting for a
       frame
     ask : function called in a replay with each recorded command
-    watched : in a replay, the newest recorded report of a check that reads a clock; "" = none
+    watched : in a replay, why torque had to end in the recorded run according to checks that depend on the
+        computer's clock, which a replay cannot repeat; "" = it need not end
     """
 
     def __init__(
@@ -196,7 +198,8 @@ class WearableTicks:
 class PacedRecording(RecordingInput):
     """The frames of a recorded trial at the times of their recording, by the computer's clock.
 
-    live : whether the frames count as live; their age is then measured by clocks
+    live : whether the frames count as live, so that the time without usable frames is measured by the
+        computer's clock and not by the frames' times
     """
 
     _ticks: Ticks | None = None
@@ -264,7 +267,7 @@ def wearable_loop(
     port, publisher : connection to the device, and destination of the results
     arm_s : time after the first frame at which the device is armed automatically [s]; None = only by command
     urgently : run at real-time priority, where the system permits it
-    first : run before ordinary programs, where the system permits it
+    first : run with priority over ordinary programs, where the system permits it
     again : port that replays a recording to its end; None for a new run
     """
     assert spec.markers is not None

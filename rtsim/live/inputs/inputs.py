@@ -90,7 +90,7 @@ class StreamInput:
 
     Attributes
     ----------
-    rehearsal : cache warming to do while waiting for a frame; None = none
+    rehearsal : cache warming, which repeats the last frame while the input waits for the next; None = none
     wait_s : longest wait for a frame before `wait` returns None [s]
     alone : whether only frames of the leading session are returned, for runs in which torque on a person
         depends on them

@@ -17,8 +17,8 @@ from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 SLOWEST = 0.05
-"""For a recording that is played slowly, frames wait longer for forces, in proportion; at lower speeds than
-this fraction of the recorded one, no longer."""
+"""If a recording is played at a fraction of its speed, frames may wait longer for their forces in proportion;
+below this fraction the wait grows no further."""
 SILENT_NS = 250_000_000
 """If forces have not come for this time, frames no longer wait for them until they come again [ns]."""
 BACKLOG = 256

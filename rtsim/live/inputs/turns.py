@@ -63,9 +63,9 @@ class Turns:
     def grants(self, frame: ReceivedFrame) -> bool:
         """Return whether the loop may compute a frame.
 
-        It may always compute frames of the leading session; but if another session has become the leading
-        one, it switches to that one only while some of the budget is left, and so it does for frames of all
-        other sessions. The time for these, and for switching back, is charged to the budget.
+        It may always compute frames of the session that has been the leading one so far. Frames of any other
+        session, and of one that has newly become the leading one, are computed only while some of the budget
+        is left. The time for these, and for switching back, is charged to the budget.
 
         Sessions are compared by their descriptors and not by their ids, because a sender may use an id again
         for another content.

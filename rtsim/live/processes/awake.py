@@ -70,13 +70,14 @@ def processor_awake(wanted: bool = True) -> Iterator[int | None]:
     """Within the `with` block, keep one of the processors that this thread may use from sleeping. Yield its
     number, or None if it is not `wanted` or not possible.
 
-    A processor that wakes up from a sleep takes tens of microseconds to do so, in a virtual machine more, and
-    finds its caches empty. It takes more power to stay awake, so this is for a loop with deadlines of a
-    millisecond, which should be pinned to that processor, and to which no other run pins a loop. One
-    processor is left to sleep if there are several: a virtual machine of which no processor rests is stopped
-    by its host for milliseconds. Linux permits it to those who may write WAKING and LOCKS, usually root. The
-    limit outlasts the process that sets it, so a companion process sets the former one again, after a kill,
-    too; if that was killed as well, the next run does.
+    A processor takes tens of microseconds to wake up from sleep, in a virtual machine more, and its caches
+    are then empty. Staying awake takes more power, so it is meant for a loop with deadlines of a millisecond.
+    The loop should be pinned to this processor; no other run keeps the same one awake. If there are several
+    processors, one of them is always left to sleep: the host stops a virtual machine whose processors never
+    rest for milliseconds. Linux permits it to those who may write WAKING and LOCKS, usually root.
+
+    Linux keeps the limit of the wake-up time after the process that set it has ended. So a companion process
+    restores the former limit, even if this process is killed; if both are killed, the next run restores it.
     """
     ranked = ranking(processors())
     if not (wanted and ranked and sys.executable and sys.platform == "linux"):
@@ -105,8 +106,8 @@ def processor_awake(wanted: bool = True) -> Iterator[int | None]:
 
 
 def ranking(allowed: Sequence[int]) -> list[int]:
-    """Return processors, those that can be fastest first, as some are made to save power; of equals the last
-    ones first, as they have less of the system's own work.
+    """Return the processors in the order of their highest clock rate, the fastest first, as some are made to
+    save power. Of equal ones those with the higher numbers come first, as the system uses them less.
     """
 
     def rank(cpu: int) -> tuple[int, int]:

@@ -1,5 +1,5 @@
-"""The child processes of a live run: player and estimator, started and watched by the process that shows the
-table.
+"""The child processes of a live run, player and estimator. They are started and watched by the process that
+shows the results as a table in the terminal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ APART: dict[str, Any] = (
 
 
 LAST = "rtsim: "
-"""Begins the last sentence of a command that fails; what it said before was told while it ran."""
+"""Beginning of the last message of a command that fails, by which it is distinguished from earlier output."""
 POLITE_S = 3.0
 """Time that a process may take to end after its standard input is closed [s]."""
 TERMINATE_S = 1.0

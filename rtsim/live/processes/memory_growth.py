@@ -46,8 +46,10 @@ class MemoryGrowth:
         self._before_MB, self._since_s = float("nan"), float("nan")
 
     def look(self, time_s: float) -> tuple[dict[str, float], list[str]]:
-        """Read the memory of this process; return it as a gauge, and a message if it has grown by much since
-        the start or the last message. Both are empty if it is not known. time_s : time since the start [s]
+        """Read the memory of this process; return it as a gauge, and a message if it has grown by GROWN_MB or
+        more since the start or the last message. Both are empty if the system does not report the memory.
+
+        time_s : time since the start [s]
         """
         now_MB = self._read()
         if not now_MB > 0.0:

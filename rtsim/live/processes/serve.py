@@ -51,7 +51,11 @@ POLL_S = 0.02
 
 
 def prepare(run: RunConfig, forces: ForceFeed | None = None) -> list[Stage]:
-    """Build the compiled stages of a run; forces : forces of the plates, if the run has some"""
+    """Build the stages of a run, which are the computations carried out for each frame, and call all their
+    kernels once with synthetic frames, so that nothing is compiled during the run.
+
+    forces : receiver of the force plates' samples; None = the run uses no forces
+    """
     spec = load_model(run.model)
     methods_of(run, spec)  # told before a subject is looked for
     subject = subject_if_any(run, spec)
@@ -149,8 +153,8 @@ def serve(
 def stages_of(
     request: EstimatorRequest, feed: ForceFeed | None
 ) -> tuple[list[Stage], LiveSubjectCheck | None]:
-    """Return the compiled stages of a live run, and the stage that checks whether the stream belongs to the
-    subject, which is the last of them.
+    """Return the stages of a live run (the computations for each frame, with all kernels compiled), and the
+    stage that checks whether the stream belongs to the subject, which is the last of them.
 
     If the run's source is no stream, there is no such stage, and None is returned in its place.
 
@@ -181,7 +185,8 @@ def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dic
     model, choices, source, addresses of the streams, vertical axis, and notes.
 
     notes : sentences for users about the data and the person's calibration, "FILE: SENTENCE" each
-    markers : address of the marker stream; "" = there is none, and the address of the forces is left out, too
+    markers : address of the marker stream; "" = the run reads files, so that run.forces is no address and is
+        left out
     """
     streams = {"markers": markers, "forces": run.forces if markers else ""}
     addresses = {name: address for name, address in streams.items() if address}

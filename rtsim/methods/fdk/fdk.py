@@ -51,8 +51,8 @@ class ForceDependentKinematics:
 
     Parameters
     ----------
-    model, roles : the model and the constraints of its method; a one-way reaction of the model (only push or
-        only pull) acts unless an FDK degree of freedom replaces its element
+    model, roles : the model, and which of its elements (scalar constraints between two bodies) the method
+        uses; a one-way reaction (only push or only pull) acts unless its element is an FDK degree of freedom
     spec : settings: the FDK degrees of freedom, the tolerance of the residual forces, how their Jacobian is
         computed, and the bodies at whose joints muscles have to balance the load
     recruitment : exponent of the muscle criterion (2 or higher), and reserve actuators of single degrees of
@@ -80,7 +80,8 @@ class ForceDependentKinematics:
     reactions : (n_held,) forces of the elements `held` [N]
     pushes : (n_reaction,) forces of the one-way reactions [N]
     reserves : (n_reserve,) moments or forces of the reserves [N m, N]
-    external : (n_body, 6) - to be written: moments about ground's origin [N m] and forces [N] of plates
+    external : (n_body, 6) moments about ground's origin [N m] and forces [N] of force plates on the bodies;
+        the caller writes them before each frame
     iterations, evaluations : numbers of Newton iterations, and of evaluations of the residual forces, in the
         newest frame
     """
@@ -176,8 +177,9 @@ class ForceDependentKinematics:
         return int(status)
 
     def not_borne(self) -> Array:
-        """Return the part of the load of the degrees of freedom `freedoms` that muscles, reserves and
-        reactions did not balance in the newest frame, (n_borne,) [N m, N]."""
+        """Return, for each degree of freedom named in `freedoms`, the part of its load (generalized force)
+        that muscles, reserves and reactions together left unbalanced in the newest frame, (n_borne,) [N m,
+        N]; in an exact equilibrium it is 0."""
         balance, at = self.work.balance, self.at
         return balance.load - balance.activation @ at.action - balance.reaction @ at.row
 
@@ -253,8 +255,8 @@ def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
 
 
 def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
-    """Return the names of the elements that the method keeps as constraints and that transmit force in both
-    directions, push and pull.
+    """Return the names of the elements (scalar constraints between two bodies) that the method satisfies
+    exactly and whose reactions can both push and pull.
     """
     names, one_way = model.names.elements, model.reactions.held(roles).element
     pushing = {names[e] for e in one_way} - {*spec.dofs}
@@ -263,15 +265,19 @@ def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
 
 def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> tuple[str, ...]:
     """Return the names of the bodies at whose joints muscles, reactions and reserves have to balance the
-    load: those that the settings name or, if they name none, those of `worked_on`.
+    load: those that the settings name or, if they name none, all at whose joints muscles, other forces,
+    constraints or reserves of the model do work (`worked_on`).
     """
     return spec.borne or worked_on(model, roles, tuple(recruitment.reserves))
 
 
 def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, arc: Array) -> FdkModel:
-    """Build the kernels' record of a model with FDK degrees of freedom, whose values alpha are lengths [m].
+    """Build the record of a model and its FDK degrees of freedom from which the kernels compute the
+    equilibrium of a frame.
 
-    arc : (n_fdk,) factor to alpha: 1 for a length, a lever arm [m] for an angle
+    The values alpha of the FDK degrees of freedom are lengths [m]; an angle is multiplied by a lever arm.
+
+    arc : (n_fdk,) factor that gives alpha: 1 for a length, the lever arm [m] for an angle
     """
     names, tree, elements = model.names, model.tree, model.elements
     element = np.array([names.elements.index(name) for name in spec.dofs], np.int64)
@@ -325,9 +331,9 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def bands_of(model: Model) -> Bands | None:
-    """Return the ligaments that follow a path with more than two points or over surfaces: their paths,
-    wrapping surfaces and force parameters, taken from the model's tables of muscles, where they come last.
-    None if the model has no such ligament.
+    """Return the paths, wrapping surfaces and force parameters of those ligaments that have more than two
+    path points or wrap over surfaces; None if the model has no such ligament. In the model's tables of
+    elements that pull along paths, these ligaments follow the muscles.
     """
     first, n = len(model.names.pulling), len(model.names.wrapping)
     if not n:

@@ -38,8 +38,8 @@ def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[st
 
 
 def crossed(model: Model) -> set[int]:
-    """Return the bodies whose joint is crossed by a muscle with a force, because the joint lies between two
-    points of the muscle's path.
+    """Return the bodies whose joint a muscle crosses: the joint lies between two points of the muscle's path.
+    Muscles without a maximal force do not count.
     """
     tree, stations = model.tree, model.stations
     within = np.eye(len(tree.parent), dtype=bool)  # [body, what carries it]

@@ -1,5 +1,5 @@
-"""Coordinates, joint angles and lengths as FDK degrees of freedom: each becomes one more element, which is a
-constraint.
+"""Coordinates, joint angles and lengths as degrees of freedom of force-dependent kinematics (FDK): each
+becomes one more element, which is a constraint.
 
 A translation becomes the distance of a point from a plane. The point is the joint's point on the body. The
 plane is fixed in the body's parent, at right angles to the axis of the translation, through the neutral
@@ -37,12 +37,13 @@ Among = tuple[int | None, bool, Array, Array, Array]
 
 
 def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tuple[Model, Roles]:
-    """Add a constraint of the same name for each coordinate, angle or path among the names; return model and
-    roles.
+    """Add a constraint to a model for each coordinate, joint angle or path among the names, with the same
+    name. Return the model, and the roles (which constraints a method uses, with their targets).
 
-    Names are looked up among elements first, then coordinates, joint angles, muscles, ligaments, springs. The
-    target of each constraint is its value in the neutral pose; for paths see fdk_paths.from_neutral. Raises
-    ConfigError for coordinates of an unsuitable kind, and for those that depend on others.
+    The name of an element that the model has already is skipped. Other names are looked up among coordinates,
+    joint angles, muscles, ligaments and springs, in this order. The target of each constraint is its value in
+    the neutral pose; for path lengths it is set later, by fdk_paths.from_neutral. Raises ConfigError for
+    coordinates of an unsuitable kind, and for those that depend on others.
     """
     for name in names:
         if name in model.names.elements:

@@ -1,5 +1,5 @@
-"""Lengths of muscles, ligaments and springs as FDK degrees of freedom: each becomes one more element, which
-is a constraint.
+"""Lengths of muscles, ligaments and springs as degrees of freedom of force-dependent kinematics (FDK): each
+becomes one more element, which is a constraint.
 
 For a straight path the element is the distance of its two ends. For a path with more points, wrapping
 surfaces or moving points it is the path length (kernels/path/lengths). The value is the difference from the

@@ -1,4 +1,5 @@
-"""Check whether an FDK degree of freedom is already determined by other constraints.
+"""Check whether a degree of freedom of force-dependent kinematics (FDK) is already determined by other
+constraints.
 
 A row of the Jacobian contains the derivatives of an element with respect to the relative motion of its
 bodies. If a row is a linear combination of other rows in the neutral pose and in a pose next to it, this is
@@ -37,7 +38,12 @@ BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
 
 
 def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
-    """Raise ConfigError if other constraints of the method already determine an FDK degree of freedom."""
+    """Raise ConfigError if the other constraints of the method already determine an FDK degree of freedom, so
+    that the forces cannot, or if no joint of the model changes it.
+
+    roles : the elements that the method keeps as constraints
+    dofs : names of the elements that are FDK degrees of freedom
+    """
     names, elements = model.names.elements, model.elements
     every = np.flatnonzero(roles.mode == HARD).tolist()
     hard = [e for e in every if elements.kind[e] != PATH_LENGTH]
@@ -58,8 +64,8 @@ def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
 
 
 def check_sum(name: str, others: list[str], both: list[Array]) -> None:
-    """Raise ConfigError if the first row of a Jacobian is zero, or a linear combination of its other rows, in
-    all poses.
+    """Raise ConfigError if the FDK degree of freedom `name`, to which the first row of each Jacobian belongs,
+    cannot be determined by forces: in all poses this row is zero, or a linear combination of the other rows.
 
     others : names of the constraints of the other rows; the rows of couplers come last and have no names
     both : (n_row, n) Jacobian in each pose; without poses nothing is checked
@@ -82,7 +88,8 @@ def check_sum(name: str, others: list[str], both: list[Array]) -> None:
 
 
 def first(rows: Array, k: int) -> Array:
-    """Return the rows (n_row, n) of a Jacobian with row k moved to the front."""
+    """Return a Jacobian (n_row, n) with its row k moved to the front, where `check_sum` expects the row that
+    it tests."""
     return np.concatenate([rows[k : k + 1], np.delete(rows, k, axis=0)])
 
 
@@ -126,8 +133,8 @@ def sum_of(others: Array, own: Array) -> Array | None:
 
 
 def all_rows(model: Model, roles: Roles) -> list[Array]:
-    """Return the Jacobians (n_row, n_v) of all constraints, couplers last, in the neutral pose and in a
-    pose next to it if all paths exist there; each row has unit norm, or is 0.
+    """Return the Jacobians (n_row, n_v) of all constraints, couplers last, in the neutral pose and in a pose
+    next to it if all path lengths can be computed there; each row has unit norm, or is 0.
     """
     tree, constraints = model.tree, model.constraints(roles)
     work = new_constraint_work(constraints, model.n_v, tree)
@@ -149,10 +156,11 @@ def of_size_one(rows: Array) -> Array:
 
 
 def rows_of(model: Model, own: list[int], moved: bool) -> Array:
-    """Return the Jacobian rows (n_own, n) of constraints between the same two bodies, each of unit norm or 0.
+    """Return the Jacobian (n_own, n) of constraints between the same two bodies with respect to the n motions
+    that the joints between these bodies allow; each row is scaled to unit norm, and a zero row stays 0.
 
     own : indices of these constraints among the model's elements
-    moved : whether they are computed in a pose next to the neutral one, else in the neutral pose
+    moved : whether the Jacobian is that of a pose next to the neutral one, else that of the neutral pose
     """
     tree, elements = model.tree, model.elements
     path = elements.path[own[0], : elements.n_path[own[0]]]

@@ -42,8 +42,8 @@ class JointForces:
     """Displacements and forces of named joints in the equilibrium of each frame.
 
     displacement : (n_joint, 3) displacement of the joint's point from the neutral pose [m]
-    force : (n_joint, 3) force on the body that carries the point [N]; it is the sum of the contact forces if
-        the forces determine the joint's position, else of the reactions
+    force : (n_joint, 3) force on the body that carries the point [N]: the sum of the reactions of the joint's
+        constraints and, if the run has FDK degrees of freedom, of the joint's contact forces
 
     Both are in the axes of the other body of the joint: for the mandible, those of the skull, X forwards, Y
     up, Z to the right.
@@ -143,8 +143,9 @@ class JointForces:
 
 def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[str, ...]) -> None:
     """Check the joints whose forces a run requests. Raise ConfigError for a point or a contact that the model
-    does not have, and for constraints in `takes` that are not plane constraints among `held`. The reactions
-    of the constraints in `takes` are added to the joint's force while they have the stated sign.
+    does not have, and for constraints in a joint's `takes` that are not plane constraints among `held`. The
+    setting `takes` of a joint names further constraints, whose reactions are added to the joint's force while
+    they have the stated sign.
 
     held : names of the constraints that can both push and pull
     """

@@ -102,8 +102,8 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
 
 
 def levelling(spec: FootSpec) -> FootSpec:
-    """Return the settings of a foot, changed so that FootContact determines the foot's height above the
-    ground from a given normal force, however small the force is.
+    """Return the settings of a foot with those changes that make FootContact raise or lower the foot until it
+    bears a given normal force, however small this is.
     """
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 

@@ -69,7 +69,7 @@ class FootFit(NamedTuple):
     parameters : (30,) fitted parameters
     knots : knots of the splines that correct the motion of each step, (N_SPLINE, N_KNOT)
     cost : cost of Brown (2017, eq. 5.52), the weighted squared misfit, as the mean over the steps
-    costs : cost of each start, in order; NaN = interrupted
+    costs : cost that the search from each start has reached; NaN = interrupted
     simulated, errors : simulated contact of each step, and its deviations from the measured contact
     at_bound : names of the parameters that lie at a bound of the search
     held : names of the parameters that were not fitted

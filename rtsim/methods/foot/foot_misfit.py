@@ -107,8 +107,9 @@ def scales_of(trial: FootTrial) -> Scales:
 class StepMisfit:
     """Residuals of one footstep, and their derivatives with respect to the 30 parameters and the knots.
 
-    After a call of `slopes`, `curvature` is half the second derivative of an upper bound of the pressure term
-    with respect to parameters and knots.
+    The pressure term of the cost, a sum of magnitudes, has no second derivative where a magnitude is zero; it
+    is replaced by a quadratic upper bound. After a call of `slopes`, `curvature` is half the second
+    derivative of this bound with respect to parameters and knots.
 
     Parameters
     ----------
@@ -156,8 +157,8 @@ class StepMisfit:
         the knots, (m, N_SPLINE N_KNOT).
 
         knots : (N_SPLINE, N_KNOT) spline values that correct the motion
-        change : (30, N_CONTACT N_PARAMETER) derivatives of the contacts' parameters with respect to the 30
-            parameters, as `foot_parameters.fill` returns them
+        change : (30, N_CONTACT N_PARAMETER) derivatives of the parameters of all contacts with respect to the
+            30 parameters of the fit
         """
         motion = self.motion.at(knots)
         work = self._work

@@ -72,7 +72,7 @@ TABLE_5_6 = np.array(
 """Values that the thesis found without friction; mu_d is not among them. The toes' frame of table 5.2 has
 X lateral and Z down: what it says of the toe is turned by half a turn about Y."""
 SCALE = np.array([1e7, 1.0, 0.1, *((0.03,) * 3 + (0.02,) * 3 + (0.3,) * 3) * N_CONTACT])
-"""Scale of each parameter: the solver's unit."""
+"""Typical size of each parameter, in which the search for the parameters measures them."""
 THESIS_HEEL = 0.0331
 """Height of the thesis' heel above the ground [m]: that of the toes' axis, 16 mm, and its place below the
 heel, 17.1 mm (table 5.2)."""
@@ -118,8 +118,8 @@ def place(e: int) -> slice:
 
 
 def bounds(around: Array) -> Bounds:
-    """Return bounds of the contact parameters: centres of the ellipsoids near those of a guess (30,), and
-    signs of stiffness and damping with which the ground never pulls the foot.
+    """Return bounds of the contact parameters: the centres of the ellipsoids stay near those of the guess
+    `around` (30,), and stiffness and damping have the signs with which the ground never pulls the foot.
     """
     low, high = np.empty(N), np.empty(N)
     low[:N_GLOBAL], high[:N_GLOBAL] = (5e5, -10.0, 0.0), (5e8, 0.0, 2.0)
@@ -135,7 +135,7 @@ def guesses(around: Array, n: int, seed: int, spread: float = 0.1) -> Array:
     """Draw n guesses (n, 30) of the contact parameters around one guess (30,), each parameter uniformly
     within the fraction `spread` of its value; Brown (2017, section 5.3.2) takes 10 %.
 
-    A parameter that is 0 changes by at most this fraction of its scale.
+    A parameter that is 0 in the guess changes by at most this fraction of its typical size, given in SCALE.
     """
     rng = np.random.default_rng(seed)
     size = np.where(around == 0.0, SCALE, np.abs(around))

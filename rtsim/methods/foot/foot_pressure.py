@@ -60,7 +60,8 @@ def lay_pressure(
     placed: bool = True,
     delay: float = 0.0,
 ) -> StepPressure:
-    """Prepare the pressure of a footstep from a file.
+    """Prepare the recorded pressure under a footstep for comparison with the contact model: scale it to the
+    force of the plate, and align the mat with the plate.
 
     delay : time of the trial at which the time of the file is 0 [s]
 
@@ -121,7 +122,8 @@ def lay_pressure(
 
 
 def lay(path: Array, goal: Array, weights: Array) -> tuple[Array, Array, float]:
-    """Fit one path to another: return rotation (2, 2), translation (2,) [m] and remaining distance (RMS) [m].
+    """Fit one path to another by least squares, by rotating and shifting it: return rotation (2, 2),
+    translation (2,) [m] and remaining distance (RMS) [m].
 
     The rotation includes a reflection if that fits better.
 

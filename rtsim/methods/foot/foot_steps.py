@@ -46,7 +46,8 @@ class FootStep(NamedTuple):
 
 
 def find_steps(loads: PlateLoads, names: Sequence[str]) -> list[FootStep]:
-    """Find all contacts that last as long as a step, in the order of their beginnings.
+    """Find all contacts of feet with plates that last at least SHORTEST (0.2 s), as a step does, in the order
+    of their beginnings.
 
     names : names of the plates
     """
@@ -58,7 +59,9 @@ def find_steps(loads: PlateLoads, names: Sequence[str]) -> list[FootStep]:
 
 
 def contacts_of(loads: PlateLoads) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yield plate and frames of each contact, however short, with its frames of unknown force included."""
+    """Yield the plate and the frames of each period in which a plate is loaded, however short; frames with
+    unknown force within it are included.
+    """
     for p in range(loads.loaded.shape[1]):
         on = np.flatnonzero(loads.loaded[:, p] == LOADED)
         lifted = np.cumsum(loads.loaded[:, p] == EMPTY)[on]

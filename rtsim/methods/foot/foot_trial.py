@@ -41,7 +41,8 @@ HEEL, LENGTH = (0.0, 80.0), (80.0, 260.0)
 """Ranges of a heel marker's height above the plate, and of its distance to the first metatarsal along the
 foot [mm]: from children to very tall adults, in shoes."""
 WIDEST = 0.8
-"""Largest distance from the first to the fifth metatarsal, in parts of that length; 0.4 to 0.5 is usual."""
+"""Largest distance from the first to the fifth metatarsal, divided by the distance from the heel to the
+first; 0.4 to 0.5 is usual."""
 LEAN = 2.0
 """Largest slope of a plate that counts as level [degrees]: its force along the vertical is 0.06 % off."""
 

@@ -18,7 +18,8 @@ RASTER = 0.005
 REACH = (0.16, 0.07)
 """Half of the length and width that is compared [m]."""
 SHIFTS = np.arange(-0.02, 0.0201, 0.005)
-"""Along the foot, beyond the match of the centres [m]: a footprint has toes that the model lacks."""
+"""Shifts along the foot that are tried after the centres of both images are aligned [m]: a footprint has toes
+that the model lacks."""
 
 
 def likeness(cells: Array, peak: Array, footprint: PressureTrial) -> float:

@@ -91,10 +91,11 @@ def known_step(
     pressure: bool = True,
     friction: bool = False,
 ) -> SyntheticStep:
-    """Generate a synthetic footstep with these parameters (30,).
+    """Generate a synthetic footstep of a foot with the contact parameters `parameters` (30,), lasting
+    `seconds` [s].
 
-    noise : standard deviation of the errors of force and centre of pressure relative to their scales, and of
-      pressures relative to the pressures themselves
+    noise : standard deviation of the random errors of the force, as a fraction of body weight; of the centre
+      of pressure, as a fraction of 0.2 m; and of each pressure, as a fraction of that pressure
 
     Friction acts at the centroid of the overlap, which is below the plane, and so it shifts the centre of
     pressure. A fit without friction can therefore not reproduce a footstep with friction.

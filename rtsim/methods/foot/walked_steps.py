@@ -58,7 +58,8 @@ def walked_steps(
 
     forces : file of the plate forces; None = the recording itself (C3D), or the file with the same name in
       its folder
-    lab : marker map; "" = found by the names
+    lab : name of the marker map, which states the landmark of each marker; "" = it is found by the names of
+        the markers
     mass : mass of the person [kg]; None = from strides that are completely on plates
     static : a trial of the person standing, for landmarks that the walk does not show
     person : the person, if the recording has several

@@ -48,7 +48,8 @@ def cycles_of(events: Sequence[GaitEvent]) -> list[GaitCycle]:
     """Find the complete cycles of both feet, in the order of time.
 
     Three kinds of strides are left out: those of implausible duration, those whose events show that a foot
-    strike was missed, and those whose duration differs from the median by more than the gait phase accepts.
+    strike was missed, and those whose duration differs from the median by more than the fraction ODD (0.4) of
+    the median.
     """
     found = []
     for side in SIDES:

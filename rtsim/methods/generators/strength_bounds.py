@@ -1,10 +1,11 @@
-"""Least and greatest strength of a person weaker than the generators: Millard et al. (2019), appendix B.
+"""Least and greatest strength of the torque generators of a weak person: Millard et al. (2019), appendix B.
 
 First the extensors of hip, knee and ankle are fitted, beginning at 80 % of the peak moment. Then the flexors
 are fitted, beginning at the strength of the fitted extensors times the ratio of flexors to extensors in young
-men (Anderson et al. 2007). The least strength is the fitted one, tau_o* s_tau, as in the text of the paper
-(its table B.4 prints tau_o* only). The greatest strength comes from isometric torques of a comparable healthy
-person, divided by the active torque-angle curve t^A at the angle of the measurement.
+men (Anderson et al. 2007). The least strength is the fitted one, tau_o* s_tau: the isometric torque at the
+start of the fit times the fitted scale of strength, as in the text of the paper (its table B.4 prints tau_o*
+only). The greatest strength comes from isometric torques of a comparable healthy person, divided by the
+active torque-angle curve t^A at the angle of the measurement.
 """
 
 from __future__ import annotations
@@ -44,8 +45,10 @@ class IsometricTorque(NamedTuple):
 
 
 class StrengthBounds(NamedTuple):
-    """Bounds of the strength of one torque generator: its fit to the person's motion, and its least and
-    greatest strength [N m]; NaN = not known.
+    """Bounds of the strength of one torque generator.
+
+    fit : the generator fitted to the person's motion
+    least, greatest : least and greatest strength [N m], NaN = not known
     """
 
     fit: FittedGenerator
@@ -90,7 +93,8 @@ def strength_bounds(
     placed: Sequence[PlacedGenerator], motion: JointMotion, settings: FitSettings, measured: Mapping[str,
     IsometricTorque], tell: Callable[[str], None] = lambda name: None, stopped: Callable[[], bool] = lambda:
 False, ) -> list[StrengthBounds]:  # fmt: skip
-    """Find the least and the greatest strength of the torque generators of the legs.
+    """Find the least and the greatest strength of the torque generators of the legs, by the rules of this
+    module.
 
     measured : coordinate -> isometric torque of a comparable healthy person
     tell : called with the name of each generator before its fit
@@ -117,7 +121,7 @@ False, ) -> list[StrengthBounds]:  # fmt: skip
 
 
 def strength_of(fit: FittedGenerator) -> float:
-    """Return the fitted strength tau_o* s_tau [N m]; NaN where there is no fit."""
+    """Return the fitted strength [N m]: isometric torque times fitted scale; NaN where there is no fit."""
     return float("nan") if fit.fault else fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
 
 

@@ -1,9 +1,9 @@
 """Figures of torque generators: torque over angle, active torque over speed, activations, and curves.
 
-As figures 1, 4, 5 and A.6 of Millard et al. (2019), J Biomech. In eq. 13 the torque is divided by tau_o,
-which is missing in print. Angles and speeds are those of the joint, also if the curves of a generator are
-defined over the range of two joints. Only the figure of how parameters change the curves uses the generator's
-own angle.
+They correspond to figures 1, 4, 5 and A.6 of Millard et al. (2019), J Biomech. In its eq. 13 the torque has
+to be divided by the isometric torque tau_o; in print this division is missing. Angles and speeds are those of
+the joint, also if the curves of a generator are defined over the range of two joints. Only the figure of how
+parameters change the curves uses the generator's own angle.
 """
 
 from __future__ import annotations

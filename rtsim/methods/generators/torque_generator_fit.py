@@ -82,7 +82,7 @@ class FittedGenerator:
     demand : (n,) torque in its direction [N m]
     x : (5,) best parameters s_A, s_V, Delta_P [rad], lambda_P, s_tau (scales of the curves over angle and
         speed, shift and blend of the passive curve, scale of strength); the present ones if there is a fault
-    objective : squared distance of x from the generator before the fit
+    objective : weighted squared distance of x from the generator's parameters before the fit
     basins : minima reached by the starts of the search, the best first
     default : index of the minimum that the default start reached
     holding : times [s] and names of the active constraints, the largest multipliers first
@@ -278,8 +278,8 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
 def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array]:
     """Return lower and upper bounds (5,) of the fit's parameters x.
 
-    The scales of an earlier fit are lower bounds of the scales. Default bounds of the shift and the blend are
-    widened so that they contain the present values of the generator.
+    A scale cannot become smaller than its value from an earlier fit. Default bounds of the shift and the
+    blend are widened so that they contain the present values of the generator.
     """
     low, high = np.array(settings.low), np.array(settings.high)
     for k, value in enumerate(one.fit):

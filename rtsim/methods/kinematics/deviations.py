@@ -124,12 +124,16 @@ class MethodDeviations:
 
     @property
     def displacements(self) -> Array:
-        """(n_displaced, 3) standard deviations of the displacements of the `displaced_joints` [m]."""
+        """(n_displaced, 3) standard deviations of the displacements of the shanks relative to the thighs,
+        along the axes of the knees (see `displaced_joints`) [m].
+        """
         return self._part(1).reshape(-1, 3)
 
     @property
     def lengthening(self) -> Array:
-        """(n_ligament,) standard deviations of the ligaments' lengthening."""
+        """(n_ligament,) standard deviations of the ligaments' lengthening relative to their neutral length
+        [1].
+        """
         return self._part(2)
 
     @property
@@ -176,8 +180,8 @@ class MethodDeviations:
         return np.asarray(found)
 
     def write_places(self, places: WeightedPoints, out: Array) -> None:
-        """Compute standard deviations of positions along ground's axes at the present pose; out : (n_place,
-        3) [m], written.
+        """Compute the standard deviations of the positions `places` along ground's axes, at the present pose;
+        out : (n_place, 3) [m], written.
         """
         tree, pose = self._of_frame[0].tree, self._work[0].solver.pose
         if math.isnan(self.covariance[0, 0]):
@@ -190,9 +194,10 @@ class MethodDeviations:
         motion, (3, 2, n_v, n).
 
         The first index is the pose: shortly before the given pose, at it, and shortly after it. The second is
-        the kind of the error, LASTING or NOISE. Each column is the effect of one independent error of size 1,
-        of a marker or of a degree of freedom that no marker determines. The next call overwrites the result.
-        Returns None if markers and joints do not determine one of the three poses.
+        the kind of the error, LASTING or NOISE. Each of the n columns is the effect of one independent error
+        of one standard deviation, of a marker or of a degree of freedom that no marker determines. The next
+        call overwrites the result. Returns None if markers and joints do not determine one of the three
+        poses.
 
         q : (n_q,); v, v_dot : (n_v,) - speeds and accelerations, of kernels/rates/manifold.Rates
         apart : time from one of the three poses to the next [s]
@@ -293,7 +298,9 @@ class MethodDeviations:
 
 
 def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> WeightedPoints:
-    """Return the position of one point (n, 3) on each body (n,) [m] as weighted points."""
+    """Describe n positions, each a point (n, 3) fixed to a body (n,) [m], as the WeightedPoints of which
+    `write_places` computes standard deviations.
+    """
     n = len(body)
     return WeightedPoints(
         np.arange(n + 1), np.array(body, np.int64), np.ascontiguousarray(point, float), np.ones(n)
@@ -301,8 +308,9 @@ def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> Weighted
 
 
 def mean_place(share: Array, point: Array) -> WeightedPoints:
-    """Return the weighted sum of one point (n_body, 3) of each body [m], with the weights `share`
-    (n_body,), as weighted points.
+    """Describe one position, such as a centre of mass, as the WeightedPoints of which `write_places` computes
+    the standard deviation. It is the sum of one point (n_body, 3) of each body [m], multiplied by its weight
+    in `share` (n_body,).
     """
     n = len(share)
     return WeightedPoints(

@@ -25,7 +25,7 @@ TRUNK_SLACK, FOOT_SLACK, OWN_SLACK = 3.0, 2.0, 3.0
 """Factors of the limits of the marker checks: shoulders move relative to the spine, toes relative to the
 foot, and a model's own markers are not calibrated on the person."""
 LEAST_MISFIT_M = 0.01
-"""Markers are credited to be off the model by at least so much [m]."""
+"""Smallest distance of markers from the model that is assumed when missing markers are filled in [m]."""
 
 
 def track_options(solver: Solver) -> TrackOptions:
@@ -66,5 +66,7 @@ def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:
 
 
 def fill_options(check: MarkerCheck) -> FillOptions:
-    """Return the kernel options for filling in markers that are missing for a short time."""
+    """Return the kernel options for filling in markers that are missing for a short time, from the other
+    markers of their segment.
+    """
     return FillOptions(check.fill_s, RATE_SMOOTHING_S, REST_S, LEAST_MISFIT_M)

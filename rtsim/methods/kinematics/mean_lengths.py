@@ -1,4 +1,5 @@
-"""Mean ligament lengths of a subject over a movement, the targets of the method `minimised`.
+"""Mean ligament lengths of a subject over a movement: the targets of the method `minimised`, in which the
+ligaments of the knee deviate from these lengths as little as possible.
 
 Source: Sancisi et al. (2017), section 2.2.6. The method with isometric ligaments gives the flexion of the
 knee in every frame; from it the polynomials of eq. 1 give the experimental lengths, which are averaged over
@@ -52,8 +53,8 @@ def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: 
 
 
 def experimental_lengths(estimator: MultibodyEstimator) -> NDArray[np.float64]:
-    """Return the ligament lengths (n_element,) [m] at the knee flexion of the last frame, by the
-    polynomials of Sancisi et al. (2017, eq. 1); NaN for planes.
+    """Return the ligament lengths (n_element,) [m] at the knee flexion of the last frame, by the polynomials
+    of Sancisi et al. (2017, eq. 1); NaN for contacts with planes.
     """
     model = estimator.model
     theta = np.degrees(estimator.flexion)

@@ -98,7 +98,7 @@ class _Setup(NamedTuple):
 
 
 class MultibodyEstimator:
-    """Estimates joints from markers, frame by frame.
+    """Estimates the pose of a person's skeleton from markers, frame by frame.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class MultibodyEstimator:
 
     @property
     def bias_deg(self) -> dict[str, float]:
-        """Systematic error of the method in use by angle, not in the standard deviations; may be empty."""
+        """By joint angle, the method's systematic error [deg], which standard deviations leave out."""
         return self._bias[self.method]
 
     @property
@@ -181,8 +181,7 @@ class MultibodyEstimator:
     @property
     def followed(self) -> tuple[Array, Array]:
         """Markers fitted in the last frame, with gaps filled: positions (n_marker, 3) [m] and weights
-        (n_marker,), 0 = not used.
-        """
+        (n_marker,), 0 = not used."""
         segments = self._now.state.segments
         return segments.place, segments.weight
 
@@ -207,7 +206,7 @@ class MultibodyEstimator:
 
     @property
     def flexion(self) -> Array:
-        """(n_element,) joint angle [rad], negative in flexion, on which the element's length depends."""
+        """(n_element,) joint angle on which a constraint's length depends [rad], negative in flexion."""
         angles: Array = self.outputs.angles[self._now.method.flexion, 0]
         return angles
 
@@ -240,7 +239,8 @@ class MultibodyEstimator:
 
     @property
     def deviations(self) -> MethodDeviations | None:
-        """Standard deviations of the last frame given to `deviate`; None if none are computed."""
+        """Standard deviations of the results of the frame last given to `deviate`, such as `angles` :
+        (n_joint, 3) of the joint angles [rad]; None if the estimator was made without `uncertainty`."""
         return self._now.deviations
 
     def deviate(self, dt: float, solution: Solution) -> int:
@@ -249,7 +249,7 @@ class MultibodyEstimator:
         return found.run(float(dt), solution.converged) if found is not None else 0
 
     def prepare_rates(self) -> None:
-        """Prepare all methods for the standard deviations of speeds and accelerations."""
+        """Compile, before the first frame, what the deviations of speeds and accelerations need."""
         for setup in self._setups.values():
             if setup.deviations is not None:
                 setup.deviations.prepare_columns()
@@ -264,7 +264,7 @@ class MultibodyEstimator:
                     self.health.last[:] = np.nan  # the same markers are another frame then
 
     def switch(self, method: str) -> None:
-        """Use another method from the next frame on; starts from the present pose if the joints agree."""
+        """Use another method from the next frame on; starts from the present pose if joints are the same."""
         if method not in self._setups:
             raise KeyError(method)
         former, new = self._now, self._setups[method]

@@ -35,8 +35,8 @@ MOST_CORRELATED = 6.0
 
 @lru_cache(maxsize=16)
 def products(spec: RateSpec, rate: float, time: float) -> Array:
-    """Compute (co)variances of values, speeds and accelerations after a filter, (2, 3, 3), for errors of size
-    1.
+    """Compute the covariance matrix of value, speed and acceleration after a filter, (2, 3, 3), for an input
+    with an error of standard deviation 1.
 
     The first index is LASTING (time constant `time` [s]) or NOISE; rate : rate of the frames [Hz]
     """

@@ -78,7 +78,8 @@ class RateEstimator:
         self._run = bind(self._kernel.run, arguments)
 
     def take(self, t: float, q: Array) -> int:
-        """Filter one frame, time [s] and coordinates (n_q,); return a status of kernels/rates/manifold.
+        """Filter one frame, time [s] and coordinates (n_q,); return a status of kernels/rates/manifold, such
+        as OK or SETTLING.
 
         `rates` then contains the results for the time t - delay_s.
         """

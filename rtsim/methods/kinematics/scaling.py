@@ -104,7 +104,8 @@ def neutral_markers(spec: ModelSpec, arms: MomentArms) -> dict[str, Array]:
 
 def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str, float]:
     """Return for each muscle its path length after scaling divided by that before, at the initial
-    coordinates; 1, with a note, if a path cannot be computed.
+    coordinates. A muscle whose path cannot be computed is left out, with a note, so that its fibre length is
+    not scaled.
     """
     lengths = [arms.lengths(arms.assembled()) for arms in (before, after)]
     ratios = {}

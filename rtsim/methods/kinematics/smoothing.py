@@ -19,8 +19,8 @@ Array = NDArray[np.float64]
 
 
 def smooth(spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> FilteredRows:
-    """Smooth the rows (n, n_q) of a recording without delay; `rtsim.methods.kinematics.rates.track` has a
-    delay.
+    """Smooth the coordinates of a recording, one row of `rows` (n, n_q) per frame, without delay. For the
+    delayed filter of a live run see `rtsim.methods.kinematics.rates.track`.
 
     Rows that contain a number that is not finite are left out, and are NaN in the result. Each segment
     between gaps longer than longest_gap_s is smoothed separately. Before smoothing a segment is extended at

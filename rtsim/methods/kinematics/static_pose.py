@@ -123,10 +123,12 @@ def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array]
 
 
 def mean_places(names: Sequence[str], positions: Array) -> tuple[dict[str, Array], dict[str, float]]:
-    """Return for every marker the mean position (3,) over the frames in which it is visible, and the largest
-    range of a coordinate [m]; NaN and 0 for a marker that is never visible.
+    """Return two values for every marker: its mean position (3,) [m] over the frames in which it is visible,
+    and how far it moves in them, the largest of the ranges (maximum minus minimum) of x, y and z [m]. They
+    are NaN and 0 for a marker that is never visible.
 
-    positions : (n, n_marker, 3) [m]
+    names : names of the markers, by which the results are returned
+    positions : (n, n_marker, 3) marker positions in the frames [m]
     """
     places, moved = {}, {}
     for m, name in enumerate(names):

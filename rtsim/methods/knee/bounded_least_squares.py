@@ -19,9 +19,9 @@ def least_squares_within(
 ) -> Array:
     """Minimise the squared residuals over x (n,) with |x| <= bound, from a start x within the bound.
 
-    The method of Levenberg and Marquardt; a parameter whose step would leave its bound is fixed there for the
-    step. Steps are least-squares solutions with the Jacobian itself, not with the normal equations, which
-    would lose directions with a small effect.
+    The method is that of Levenberg and Marquardt; a parameter whose step would leave its bound is fixed there
+    for the step. Steps are least-squares solutions with the Jacobian itself, not with the normal equations,
+    which would lose directions with a small effect.
 
     residuals, slopes : functions of x that return the residuals (m,) and their derivatives (m, n)
     n_step : largest number of steps

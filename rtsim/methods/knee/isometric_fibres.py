@@ -17,7 +17,7 @@ ORDER = 7
 """Order of the polynomials of eq. 1 (Sancisi et al. 2017)."""
 MM, N_STEP = 1e3, 2000
 MOST_PAIRS = 4_000_000
-"""Lengths that are looked at in one go."""
+"""Largest number of pairs of points whose lengths are computed at once."""
 
 
 class IsometricFibre(NamedTuple):

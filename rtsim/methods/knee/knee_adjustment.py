@@ -52,7 +52,7 @@ LEAST_SPREAD_MM = 0.1
 
 class Adjusted(NamedTuple):
     """Result of the adjustment of a knee: its geometry, names of the parameters at a bound, and the standard
-    deviation, in one coordinate, of the measured motion from the motion of the mechanism [m]; angles are
+    deviation, per coordinate, of the measured poses from the nearest poses of the mechanism [m]; angles are
     multiplied by the lever arm LEVER.
     """
 
@@ -111,7 +111,7 @@ def with_isometric_fibres(poses: KneePoses, start: KneeGeometry, bound: float) -
 
 
 def misfit_of(poses: KneePoses, start: KneeGeometry, x: Array) -> float:
-    """Return the standard deviation, in one coordinate, of the measured motion from the motion of the
+    """Return the standard deviation, per coordinate, of the measured poses from the nearest poses of the
     mechanism whose geometry is `start` with the changes x (35,) [mm]. It is in metres; angles are multiplied
     by the lever arm LEVER.
     """
@@ -130,7 +130,7 @@ def rounds(
     ties: Ties | None,
 ) -> tuple[Array, float]:
     """Adjust the parameters in rounds of least squares; return the changes x (35,) [mm], and the standard
-    deviation, in one coordinate, of the measured motion from the mechanism's [m].
+    deviation, per coordinate, of the measured poses from the nearest poses of the mechanism [m].
 
     bound : (35,) largest changes [mm]; x : (35,) changes from which the search begins [mm]
     ties : targets of the parameters; None = no targets
@@ -154,8 +154,8 @@ def rounds(
 
 
 def deviation_of(motion: Array) -> float:
-    """Return the standard deviation of the measured motion from the mechanism's in one coordinate [m]; angles
-    are multiplied by the lever arm LEVER.
+    """Return the standard deviation, per coordinate, of the measured poses from the nearest poses of the
+    mechanism [m]; angles are multiplied by the lever arm LEVER.
 
     motion : residuals of the motion in all poses [m]
     """

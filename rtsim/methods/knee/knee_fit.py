@@ -41,8 +41,8 @@ class KneeFit(NamedTuple):
     surface_misfits : by compartment, root mean square distances of the sphere and of the plane from their
       measured points [m]; empty without measured points
     bounded : names of parameters at a bound
-    deviation : standard deviation, in one coordinate, of the measured motion from the mechanism's [m]; angles
-        are multiplied by the lever arm LEVER
+    deviation : standard deviation, per coordinate, of the measured poses from the nearest poses of the
+        mechanism [m]; angles are multiplied by the lever arm LEVER
     """
 
     geometry: KneeGeometry

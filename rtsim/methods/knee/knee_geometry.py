@@ -91,7 +91,8 @@ def with_knee_geometry(
 ) -> ModelSpec:
     """Return the model with another knee geometry.
 
-    means : (4,) mean lengths for the method `minimised` [m]
+    means : (4,) mean lengths, from which the method `minimised` lets ligaments deviate as little as possible
+        [m]
     polynomials : (4, 7) - coefficients a1 to a7 of ligament length over the angle in degrees, positive in
         extension and negative in flexion (Sancisi et al. 2017, eq. 1)
     """
@@ -117,8 +118,8 @@ def with_knee_geometry(
 
 
 def contact_with(contact: Any, geometry: KneeGeometry, k: int) -> Any:
-    """Return a contact of a model with the sphere and the plane of compartment k (0 medial, 1 lateral) of a
-    knee geometry.
+    """Return a copy of a model's contact in which the sphere and the plane are those of compartment k (0
+    medial, 1 lateral) of a knee geometry.
     """
     sphere = msgspec.structs.replace(
         contact.ellipsoid, offset_mm=in_mm(geometry.condyles[k]), radius_mm=1e3 * float(geometry.radii[k])
@@ -132,8 +133,8 @@ def contact_with(contact: Any, geometry: KneeGeometry, k: int) -> Any:
 def ligament_with(
     ligament: Ligament, geometry: KneeGeometry, k: int, mean: float, polynomial: Array
 ) -> Ligament:
-    """Return a ligament of a model with the ends and lengths of ligament k (0 ACL, 1 PCL, 2 MCL, 3 LCL) of a
-    knee geometry.
+    """Return a copy of a model's ligament in which the ends and lengths are those of ligament k (0 ACL, 1
+    PCL, 2 MCL, 3 LCL) of a knee geometry.
 
     mean : its mean length [m]; polynomial : (7,) coefficients of its length over the angle
     """

@@ -13,7 +13,8 @@ Array = NDArray[np.float64]
 class KneePoses(NamedTuple):
     """Poses of the tibia in the axes of the femur.
 
-    angles : (n, 3) extension, adduction, internal rotation, mobile Z-X-Y [rad]
+    angles : (n, 3) extension, adduction and internal rotation: successive rotations about the moving axes Z,
+        X and Y [rad]
     places : (n, 3) positions of the origin of the tibia [m]
     """
 

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 N_SURFACE, N_AREA = 150, 40
 """Points of a surface and of an attachment area."""
 WIDTH, AREA = 0.012, 0.004
-"""Radius of what is seen of a plateau, and of an area [m]."""
+"""Radius of the measured part of a plateau, and of an attachment area [m]."""
 LEVER = 0.1
 """Distance of the markers that determine an angle [m]: noise of a place is noise / LEVER of the angle."""
 

@@ -13,7 +13,8 @@ from rtsim.errors import ConfigError
 Array = NDArray[np.float64]
 
 FLAT = 1e-3
-"""Points that differ less from a plane, or from a line, beside their extent tell no sphere, or no plane."""
+"""Smallest extent of points across a plane, or across a line, as a fraction of their largest extent, with
+which they determine a sphere, or a plane."""
 FEWEST_OF_SPHERE, FEWEST_OF_PLANE = 4, 3
 
 

@@ -1,7 +1,7 @@
 """The envelope of an electromyogram, live: high-passed, rectified, low-passed, each filter causal.
 
-As is usual: a high-pass filter against motion of the electrodes (20 Hz), full-wave rectification, and a
-linear envelope by a low-pass filter of 3 to 6 Hz (D. A. Winter, Biomechanics and Motor Control of Human
+The usual steps are a high-pass filter against motion of the electrodes (20 Hz), full-wave rectification, and
+a low-pass filter of 3 to 6 Hz for the linear envelope (D. A. Winter, Biomechanics and Motor Control of Human
 Movement, 4th ed. 2009, ch. 10). Both are Butterworth filters of second order.
 """
 
@@ -20,13 +20,15 @@ ORDER = 2
 SETTLED = 4.0 * math.sqrt(2.0)
 """Periods over 2 pi until the step response of such a filter is within 2 % of its end."""
 LARGEST = 1e12
-"""No electromyogram is larger, in any unit; a filter that took in 1e308 would have no numbers any more."""
+"""Largest accepted sample, in any unit: a sample such as 1e308 would make the state of the filter
+infinite."""
 LEAST_PER_PASS = 4.0
 """Samples per second over the frequency of the high-pass filter: below, hardly any of the signal is left."""
 
 
 class EmgEnvelope:
-    """Envelope filter: rectified and filtered samples of some channels, as they come.
+    """Envelope filter: high-passes, rectifies and low-passes the samples of n_channel channels as they
+    arrive.
 
     rate : samples per second [Hz]
     n_channel : number of channels

@@ -280,7 +280,7 @@ class MomentArms:
         )
 
     def angle_index(self, angle: str) -> int:
-        """Return the index of an angle in the tables; ModelError lists the allowed names."""
+        """Return the index of an angle among those of the model; ModelError lists the allowed names."""
         return index_of(self.model.names.angles, angle, "angle", self.model.name)
 
     def range_of(self, angle: str) -> tuple[float, float]:

@@ -101,7 +101,7 @@ class MuscleRecruitment:
 
     def share(self, q: Array, v: Array, tau: Array) -> int:
         """Distribute the generalized forces tau (n_v,) of a motion q (n_q,), v (n_v,) among the muscles;
-        return the status.
+        return OPTIMAL, VIOLATED or NOT_CONVERGED of kernels/recruitment/problem.
 
         All results are NaN if the forces are unknown, a muscle path cannot be computed, or no solution is
         found.

@@ -55,19 +55,24 @@ class ForceFeed:
 
     @property
     def paired(self) -> bool:
-        """Whether it is known to which session of markers the forces belong."""
+        """Whether it is known with which session of markers the forces are paired."""
         return self._markers is not None
 
     def turn_to(self, markers: Session) -> None:
-        """Begin a new session of markers, to which the frames from now on belong."""
+        """Pair the force samples with the frames of this session of the marker stream from here on; nothing
+        changes if it is the present one.
+
+        If the descriptors of both streams then require another clock for the pairing, the stored samples are
+        discarded.
+        """
         if markers is not self._markers:
             self._markers = markers
             if self.session is not None and share_time(markers, self.session) != self._by_time:
                 self._begin(self.session)
 
     def part(self) -> None:
-        """Unpair the forces from the present session of markers: until another session of markers begins,
-        no wrenches can be requested.
+        """End the pairing of the forces with the present session of markers. Until another session of markers
+        begins, no wrenches can be requested.
         """
         self._markers = None
 

@@ -79,8 +79,8 @@ def warnings_of(results: Results) -> list[str]:
 
 
 def plate_figures(results: Results) -> dict[str, Any]:
-    """Compute the fractions of the loaded samples in which the centre of pressure is under the foot on the
-    plate ("under"), of all feet and of each; also the numbers of loaded and of flagged samples.
+    """Compute in what fraction of the loaded samples the centre of pressure is under the foot on the plate
+    ("under"), for all feet together and for each foot; also count the loaded and the flagged samples.
 
     A sample is one plate in one frame. Samples with two feet on one plate are counted, but not included in
     the fractions. If the run states which bodies stand on the plates, no fractions are computed.

@@ -89,7 +89,7 @@ class PlateContacts:
 
     def under(self, p: int, force: FloatArray, moment: FloatArray) -> float:
         """Return the fraction of the loaded frames, with the feet visible, in which the centre of pressure
-        would be on plate p and under a foot, if the plate had another wrench.
+        would be on plate p and under a foot, if the plate had measured another wrench.
 
         force, moment : (n, 3) this wrench, about the ground origin [N], [N m]
         """
@@ -160,7 +160,8 @@ class PlateContacts:
 
     def explained(self, p: int, force: FloatArray, moment: FloatArray) -> float:
         """Return the fraction of the loaded frames, with the feet visible, in which the centre of pressure of
-        plate p would be under a foot or, on the plate, between both feet, if the plate had another wrench.
+        plate p would be under a foot or, on the plate, between both feet, if the plate had measured another
+        wrench.
 
         force, moment : (n, 3) this wrench, about the ground origin [N], [N m]
         """

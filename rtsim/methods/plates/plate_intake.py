@@ -120,17 +120,18 @@ class PlateIntake:
 
     @property
     def newest(self) -> float:
-        """Time of the newest sample [s], by its time in the trial or by the sender's clock, whichever samples
-        are stored by; -inf before the first sample.
+        """Time of the newest sample [s] on the clock by which the samples are stored (time in the trial, or
+        the sender's clock); -inf before the first sample.
         """
         first, n = self.held.ends.tolist()
         return float(self.held.times[(first + n - 1) % len(self.held.times)]) if n else -math.inf
 
     def read(self, t: float, force_out: FloatArray, moment_out: FloatArray) -> int:
-        """Interpolate the wrenches of all plates (n_plate, 3) [N, N m] at a time [s], in the trial or by the
-        sender's clock, whichever samples are stored by; return the status.
+        """Interpolate the forces and moments of all plates at the time t, and write them; return the status:
+        TAKEN, EARLY, WAITING or GAP of kernels/algebra/resampling.
 
-        NaN unless kernels.algebra.resampling.TAKEN is returned.
+        t : time [s] on the clock by which the samples are stored: time in the trial, or the sender's clock
+        force_out, moment_out : (n_plate, 3) [N], [N m]; NaN unless the status is TAKEN
         """
         status: int = self._read(t, force_out, moment_out)
         return status

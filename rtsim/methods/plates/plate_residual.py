@@ -170,8 +170,10 @@ def mistakes(found: Momentum, mass: float) -> Iterator[Mistake]:
 
 
 def left_of(found: Momentum, borne: Array) -> float:
-    """Return the residual at the root (RMS) with other plate forces, borne : (n_plate, n, 3) [body weights],
-    divided by the residual with the measured forces.
+    """Return the residual at the root (RMS) that remains with corrected plate forces, divided by the residual
+    with the measured forces.
+
+    borne : (n_plate, n, 3) corrected force on each plate [body weights]
     """
     before = size(found.needed - found.borne.sum(axis=0))
     return size(found.needed - borne.sum(axis=0)) / before if before > 0.0 else 1.0
@@ -243,8 +245,10 @@ def is_turned(found: Momentum, plates: NDArray[np.int64], axis: int) -> bool:
 
 
 def left_along(found: Momentum, borne: Array, axis: int) -> float:
-    """Return the residual along one axis of ground with the plate forces `borne`, divided by the residual
-    with the measured forces.
+    """Return the residual along one axis of ground that remains with corrected plate forces, divided by the
+    residual along this axis with the measured forces.
+
+    borne : (n_plate, n, 3) corrected force on each plate [body weights]; axis : 0, 1, 2 = X, Y, Z
     """
     before = np.linalg.norm(found.needed[:, axis] - found.borne[..., axis].sum(axis=0))
     after = np.linalg.norm(found.needed[:, axis] - borne[..., axis].sum(axis=0))

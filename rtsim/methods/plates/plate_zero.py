@@ -16,7 +16,8 @@ FloatArray = NDArray[np.float64]
 
 
 class PlateZero:
-    """Offsets that are subtracted from the plates of one session.
+    """Offsets that are subtracted from the samples of the force plates in one session, and the taring that
+    determines them.
 
     Attributes
     ----------

@@ -96,7 +96,8 @@ class Displacement(NamedTuple):
 
     plate : -1 = all plates
     shift : (2,) offset along X and Z of ground [m]
-    gain : reduction of the sum of squared errors, each divided by its standard deviation, by correcting it
+    gain : how much correcting the offset reduces the sum of squared errors, where each error is divided by
+        its standard deviation
     """
 
     plate: int
@@ -107,7 +108,9 @@ class Displacement(NamedTuple):
 def judge_places(results: Results, mass: float, residual: dict[str, Any] | None) -> dict[str, Any] | None:
     """Find the most likely offset of the centre of pressure in walking; None without a complete step.
 
-    residual : result of judge_residual; if it names a mistake, moments at the root are not used
+    mass : of the person [kg]
+    residual : result of plate_residual.judge_residual; if it names a mistake, such as a wrong gain of a plate
+        or a wrong mass, moments at the root are not used
     Returns plate (its name, "all plates", or "" for none), shift_m (along X and Z of ground) and a sentence.
     """
     steps = steps_of(results, mass)

@@ -95,7 +95,7 @@ def frame_of(scan: JawScan, where: str) -> RigidMotion:
 
 
 def tops_of(scan: JawScan, frame: RigidMotion) -> dict[str, Array]:
-    """Find the highest point of each condyle, in the frame given, (3,) [m]."""
+    """Return the top of each condyle, a landmark of the scan, moved by `frame`: side -> position (3,) [m]."""
     return {side: frame.of(METRES[scan.unit] * np.array(scan.landmarks[f"{side}_condyle"])) for side in SIDES}
 
 
@@ -145,12 +145,13 @@ def laid(x: Array, y: Array) -> RigidMotion:
 def surfaces_of(
     scan: JawScan, frame: RigidMotion, path: Path
 ) -> tuple[dict[str, TriangleSurface], list[str]]:
-    """Read the surfaces of condyles and fossae in the anatomical frame; also return notes for the user. Empty
-    if the scan has none.
+    """Read the surfaces of condyles and fossae. Return them by name in the anatomical frame, with notes for
+    the user; both are empty if the scan has no surfaces.
 
-    A missing fossa is replaced by the mirror image of the other one, moved by the rigid motion that fits the
-    mirrored condyle of that side to the condyle of this side.
+    If the fossa of one side is missing, it is replaced by the mirror image of the other one, moved by the
+    rigid motion that fits the mirror image of the other side's condyle to the condyle of this side.
 
+    frame : rigid motion from the scan in metres to the anatomical frame
     path : path of the scan, to which the files are relative
     Raises ConfigError for files that are missing or cannot be surfaces of this head.
     """
@@ -200,8 +201,8 @@ def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
 
 
 def model_of(spec: ModelSpec, scan: JawScan, frame: RigidMotion, places: dict[str, Array]) -> ModelSpec:
-    """Build the model of the mandible of a scanned person: markers at their positions, and planes and smooth
-    contacts of the shipped model moved to the scan's condyles.
+    """Build the model of the mandible of a scanned person from the shipped one: its markers are placed at the
+    given positions, and its constraint planes and smooth contacts are moved to the condyles of the scan.
 
     frame : motion from the scan to the anatomical frame; places : marker -> (3,) position in this frame [m]
     """

@@ -78,8 +78,8 @@ def check_residuals(residual_mm: dict[str, float], where: str) -> None:
 
 
 def check_surfaces(surfaces: dict[str, TriangleSurface], tops: dict[str, Array], where: str) -> None:
-    """Check that every surface (named as right_fossa) lies at the landmark of its condyle, and that outer
-    sides face each other; ConfigError otherwise.
+    """Check that every surface (with a name such as right_fossa) lies at the landmark of the condyle of its
+    side, and that the outer sides of condyle and fossa face each other; ConfigError otherwise.
 
     tops : (3,) each - highest point of the condyle of each side, in the surfaces' axes [m]
     """

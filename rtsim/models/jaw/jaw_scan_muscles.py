@@ -73,11 +73,11 @@ def ends_of(scan: JawScan, name: str, path: Path) -> Array:
 
 
 def moved(muscle: Muscle, ends_mm: Array, where: str) -> tuple[Muscle, str]:
-    """Move a muscle to other ends : (2, 3) [mm], in any order; fit the lengths of fibres and tendon to the
-    new path.
+    """Move a muscle to other ends : (2, 3) [mm], in any order, and fit the lengths of fibres and tendon to
+    the new path; return the muscle, and a sentence on the change of its length.
 
-    With the teeth together the fibres keep their length, and the tendon takes the rest of the new path. Where
-    the tendon would vanish, fibre and tendon are shortened alike.
+    The optimal fibre length is kept, and the tendon slack length changes as much as the path with the teeth
+    together. If the tendon would become too short, both lengths are scaled by the ratio of the paths instead.
     """
     shipped = np.array([station.offset_mm for station in muscle.path])
     apart = [np.linalg.norm(ends - shipped, axis=1) for ends in (ends_mm, ends_mm[::-1])]

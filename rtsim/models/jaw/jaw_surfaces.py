@@ -106,7 +106,7 @@ def fossa(side: str) -> TriangleSurface:
 
 def depth(x: Array, z: Array) -> Array:
     """Compute the height of a fossa's surface at positions x forwards and z sideways from the condyle's
-    centre [m], relative to its height above that centre; negative where the surface is lower.
+    centre [m], minus its height straight above that centre; negative where the surface is lower.
     """
     return -SLOPE * x - BEND * x * np.abs(x) - HOLLOW * z**2
 

@@ -91,8 +91,8 @@ class Outline:
 
 
 def pack_outline(spec: ModelSpec, anatomy: Anatomy) -> Outline:
-    """Pack the origins of all segments, and the distal ends of the most distal segments if the subject has
-    them."""
+    """Pack the points of a stick figure: the origins of all segments and, for a person with calibrated
+    segments, also the distal ends of those that carry no other segment."""
     points, body = [np.zeros(3) for _ in spec.bodies], list(range(len(spec.bodies)))
     parents = {segment.parent for segment in spec.bodies}
     for b, segment in enumerate(spec.bodies):

@@ -99,7 +99,9 @@ def check_timeless(tree: Tree, couplers: Couplers) -> None:
 
 
 def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Angles:
-    """Pack the angles: every coordinate on its own, then the named angles."""
+    """Pack the angles that are results: first every coordinate as an angle of its own, then the named angles,
+    which are weighted sums of functions of coordinates.
+    """
     n = len(coordinates.names)
     terms = [(k, IDENTITY, 1.0) for k in range(n)]
     start = list(range(n + 1))

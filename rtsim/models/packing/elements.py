@@ -134,7 +134,9 @@ def rows_of_element(element: Element) -> list[ScalarElement]:
 
 
 def across(element: Element) -> tuple[Array, Array]:
-    """Return two unit normals of planes through a line, in body B, perpendicular to it and to each other."""
+    """Return two unit vectors in body B that are perpendicular to the element's line and to each other: the
+    normals of two planes that intersect in this line.
+    """
     along = unit(np.array(element.direction))
     first = unit(np.cross(along, np.eye(3)[np.abs(along).argmin()]))
     return first, np.cross(along, first)

@@ -54,7 +54,11 @@ class PairTable:
         self.rows: list[tuple[int, int]] = []
 
     def find(self, a: str, b: str, where: str) -> int:
-        """Return the index of a pair of segments, which is added if it is new."""
+        """Return the index of the pair of the segments a and b in this table, to which a new pair is added;
+        ConfigError if no joint moves them relative to each other.
+
+        where : the element that acts between them, for the error
+        """
         pair = self.index[a], self.index[b]
         if not path_between(self.tree, *pair):
             raise ConfigError(
@@ -67,7 +71,9 @@ class PairTable:
         return self.rows.index(pair)
 
     def build(self) -> Pairs:
-        """Return the pairs as the kernels' table."""
+        """Return the pairs of bodies between which force elements act as the record Pairs of
+        kernels/forces/pairs: for each pair its two bodies and the dofs between them.
+        """
         paths = [path_between(self.tree, a, b) for a, b in self.rows]
         width = max((len(path) for path in paths), default=0) or 1
         path = np.zeros((len(paths), width), np.int64)
@@ -302,7 +308,8 @@ def pack_loads(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> PointLoad
 
 
 def pack_springs(spec: ModelSpec, coordinates: Coordinates) -> Springs:
-    """Write the springs that act on single coordinates, not between points, into the kernels' table."""
+    """Write the springs that act on single coordinates, not between points, into the table Springs of
+    kernels/forces/springs."""
     springs = [spring for spring in spec.springs if spring.coordinate]
     at = np.array([coordinates.find(s.coordinate, f"springs.{s.name}") for s in springs], np.int64)
     rest = [np.radians(s.rest_deg or 0.0) if s.is_angular else 1e-3 * (s.rest_mm or 0.0) for s in springs]

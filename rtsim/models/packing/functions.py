@@ -1,4 +1,6 @@
-"""Functions of a model, written one by one into the one table that all kernels read."""
+"""Functions of one coordinate that a model file gives, such as splines of a joint angle, written one by one
+into the one table that all kernels read (kernels/algebra/functions).
+"""
 
 from __future__ import annotations
 
@@ -27,19 +29,23 @@ class FunctionTable:
         self.rows: list[Function] = []
 
     def add(self, spec: FunctionSpec) -> int:
-        """Add a function to the table; return its index, or IDENTITY for the identity, which needs no row."""
+        """Add a function of the model file; return its index in the table that kernels read, or IDENTITY for
+        the identity, which needs no row."""
         if spec.is_identity:
             return IDENTITY
         self.rows.append(function_of(spec))
         return len(self.rows) - 1
 
     def build(self) -> Functions:
-        """Return all functions as the kernels' table."""
+        """Return all functions as the table Functions of kernels/algebra/functions."""
         return build_functions(self.rows)
 
 
 def function_of(spec: FunctionSpec) -> Function:
-    """Return the kind of a function that is given in the file, and its parameters."""
+    """Convert a function of one coordinate that a model file gives, such as a spline, a polynomial or a sine,
+    for the table of all kernels: to the code of its kind, as in kernels/algebra/functions, and its
+    parameters.
+    """
     if spec.spline is not None:
         return spline(spec.spline.at, spec.spline.value, spec.spline.ends)
     if spec.lines is not None:
@@ -55,7 +61,7 @@ def function_of(spec: FunctionSpec) -> Function:
 
 
 def value(function: Function, x: float) -> float:
-    """Evaluate a function of a model at x, without compiled kernels."""
+    """Evaluate a function of one coordinate at the value x of this coordinate, without compiled kernels."""
     numbers = function.numbers
     if function.kind == SPLINE:
         return spline_at(np.reshape(numbers, (3, -1)), x)[0]

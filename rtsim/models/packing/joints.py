@@ -38,7 +38,7 @@ class Coordinates:
     q: NDArray[np.int64]  # (n_coordinate,) - index in q
     dof: NDArray[np.int64]  # (n_coordinate,) - index in v
     is_angle: NDArray[np.bool_]  # (n_coordinate,)
-    in_degrees: NDArray[np.bool_]  # (n_coordinate,) - whether storage files have it so
+    in_degrees: NDArray[np.bool_]  # (n_coordinate,) - whether it is in degrees in files with inDegrees=yes
     range: Array  # (n_coordinate, 2) [rad, m], infinite where none is given
     neutral: Array  # (n_coordinate,) [rad, m]
 
@@ -51,7 +51,7 @@ class Coordinates:
         return tuple(name for name, one in zip(self.names, kept, strict=True) if one)
 
     def find(self, name: str, where: str) -> int:
-        """Return the index of a coordinate; ConfigError if a method replaces its joint by another kind."""
+        """Return the index of a coordinate; ConfigError if no joint of the method has this coordinate."""
         try:
             return self.names.index(name)
         except ValueError:
@@ -89,7 +89,7 @@ def joints_of(
 
 
 def axis_of(axis: Axis, basis: Array) -> Array:
-    """Return the unit vector (3,) of an axis in the joint's frame."""
+    """Return the unit vector (3,) of an axis; basis : (3, 3) - columns u, v, w in the joint's frame."""
     return unit(basis[:, "uvw".index(axis)]) if isinstance(axis, str) else unit(np.array(axis))
 
 
@@ -116,8 +116,8 @@ def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
 def motions_of_joint(
     body: Body, kind: JointKind, basis: Array, functions: FunctionTable
 ) -> tuple[ChainMotion, ...]:
-    """Return the elementary motions (rotations and translations) of a chain joint in their order; an empty
-    tuple for another kind of joint."""
+    """Return the rotations and translations of which a joint consists, in their order, if it is of a kind
+    that is defined by such a sequence (custom, universal, planar); an empty tuple for all other kinds."""
     steps = KINDS[kind].steps
     if steps is None:
         return ()
@@ -154,8 +154,8 @@ def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[JointRow
 
 
 def neutral_coordinates(tree: Tree, coordinates: Coordinates | None = None) -> Array:
-    """Return the initial values of the coordinates, (n_q,); zero, and no rotation, for joints without named
-    ones."""
+    """Return the neutral values of the coordinates, (n_q,); joints without named coordinates have zero
+    translation and the identity rotation."""
     q = np.zeros(tree.q_start[-1])
     for b, number in enumerate(tree.kind):
         given = ROWS[number].neutral

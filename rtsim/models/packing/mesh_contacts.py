@@ -1,5 +1,6 @@
 """Packing of the contacts between triangle surfaces: the surfaces are read from files or computed, placed on
-their bodies, and written together into the kernels' tables.
+their bodies, and written together into the tables Meshes of the surfaces and MeshContacts of the contacts
+(kernels/mesh).
 """
 
 from __future__ import annotations
@@ -84,8 +85,10 @@ def made(record: Any) -> TriangleSurface:
 
 
 def turned_over(surface: TriangleSurface, larger: TriangleSurface) -> float:
-    """Return the total length of the edges that reverse their direction when a surface is enlarged, as
-    happens in folds, divided by the total length of all edges [1].
+    """Return how much of an enlarged triangle surface is folded over itself: the fraction of its edges, by
+    length, that the enlargement has turned by more than 90 degrees [1].
+
+    surface, larger : the surface before and after it was enlarged, with the same triangles
     """
     before, after = (
         np.roll(corners, -1, axis=1) - corners

@@ -25,7 +25,8 @@ Whole = NDArray[np.int64]
 
 
 def pack_meshes(surfaces: Sequence[TriangleSurface]) -> Meshes:
-    """Return the kernels' tables of these surfaces, numbered in their order.
+    """Return the triangles, vertices and bounding boxes of these surfaces as the record Meshes of
+    kernels/mesh, numbered in their order.
 
     The surfaces must be valid, as `check_surface` of rtsim/files/surfaces/surfaces ensures: every triangle
     has an area, and no edge belongs to more than two triangles.

@@ -11,7 +11,7 @@ from rtsim.subjects.calibration.natural import unit
 
 
 def pack_rolls(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> Rolls | None:
-    """Pack the rolling constraints of a model; None where it has none."""
+    """Pack the rolling constraints of a model into one table; None if the model has none."""
     if not spec.rolls:
         return None
     planes = []

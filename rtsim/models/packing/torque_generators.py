@@ -1,4 +1,6 @@
-"""Packing of torque generators into the kernels' table: curves and parameters, before or after a fit."""
+"""Packing of torque generators, with their curves and parameters before or after a fit, into the table
+Generators that kernels/torque_generator reads.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ class PlacedGenerator(NamedTuple):
 
 
 def pack_generators(placed: Sequence[PlacedGenerator]) -> Generators:
-    """Return the kernels' table of these generators."""
+    """Return the table Generators of these torque generators, in their order: curves, parameters, and times
+    of activation.
+    """
     n = len(placed)
     return Generators(
         curves=pack_curves([one.spec for one in placed]),
@@ -68,7 +72,7 @@ def pack_generators(placed: Sequence[PlacedGenerator]) -> Generators:
 
 def parameters(one: PlacedGenerator) -> tuple[float, ...]:
     """Return the numbers of a torque generator (strength, largest speed, optimal angle, ...) in the order of
-    the columns STRENGTH to FACTOR of the kernels' table.
+    the columns STRENGTH to FACTOR of Generators.parameter.
     """
     spec, joint = one.spec, one.joint
     optimal, width, speed, zero, last = np.radians(

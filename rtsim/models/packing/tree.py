@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ChainMotion:
-    """One elementary motion of a chain joint: a rotation about, or a translation along, a fixed axis, whose
-    size is one of the joint's coordinates or a function of it.
+    """One rotation about, or translation along, a fixed axis, for a joint that is a sequence ("chain") of
+    such motions. Its size is one of the joint's coordinates or a function of it.
     """
 
     rotates: bool
@@ -30,12 +30,13 @@ class ChainMotion:
 
 @dataclass(frozen=True)
 class JointRow:
-    """A body and the joint that carries it, to be written into the tables of a tree.
+    """A body and the joint that carries it, to be written as one row of the arrays of a Tree
+    (kernels/joints/tree).
 
     parent : index of the parent body, -1 = ground; kind, parameter : kind of the joint, and its parameters
     position_in_parent, rotation_in_parent : the joint's frame on the parent, (3,) [m] and (3, 3)
     position_in_child, rotation_in_child : the joint's frame on the body
-    motions : elementary motions of a chain joint
+    motions : successive rotations and translations, for a joint that is a sequence ("chain") of them
     """
 
     parent: int
@@ -49,7 +50,7 @@ class JointRow:
 
     @property
     def layout(self) -> JointSizes:
-        """Numbers of coordinates and of speeds of the joint; for a chain they follow from its motions."""
+        """Numbers of coordinates and speeds of the joint; those of a sequence follow from its motions."""
         if self.kind != CHAIN:
             return LAYOUTS[self.kind]
         n = 1 + max(motion.dof for motion in self.motions)
@@ -70,7 +71,8 @@ class JointRow:
 
 
 def build_tree(joints: Sequence[JointRow], functions: Functions | None = None) -> Tree:
-    """Build the tables of a tree; every joint's parent comes before it."""
+    """Build a Tree, the arrays that describe all bodies and joints to kernels; every joint's parent comes
+    before it."""
     n = len(joints)
     dof_body: list[int] = []
     dof_parent: list[int] = []
@@ -132,8 +134,8 @@ def build_chains(joints: Sequence[JointRow]) -> Chains:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one coordinate: its kind, such as polynomial, sine or spline, and its parameters in the
-    order in which the kernels read them.
+    """A function of one coordinate: the code of its kind, such as SPLINE (kernels/algebra/functions), the
+    number of its terms, and its parameters in the order in which the kernels read them.
     """
 
     kind: int

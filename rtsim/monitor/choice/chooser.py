@@ -92,7 +92,7 @@ class PanelChooser(QDialog):
         self._mark()
 
     def shown(self, entry: Entry) -> bool:
-        """Return whether the checkbox of an entry should be ticked."""
+        """Return whether the checkbox of an entry is ticked: whether its panel, curve or picture is shown."""
         if isinstance(entry, str):
             return entry not in self.choice.pictures
         panel, k = entry

@@ -1,5 +1,5 @@
-"""Groups of the quantities that panels of the monitor window show, and the groups that belong to a task, such
-as "clinic".
+"""Groups of the panels of the monitor window by the quantity that they show, such as "Muscles", and the
+groups that a task (a prepared selection, such as "clinic") shows.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class TargetBand:
 
     def take(self, time: float, value: float) -> bool:
         """Add a value at a time [s] to the durations inside and outside the target; return whether a sound is
-        due because the value is outside, at most once in SOUND_S.
+        due because the value is outside, at most one sound in SOUND_S seconds.
         """
         passed = time - self._time
         self._time = time

@@ -11,7 +11,7 @@ from rtsim.monitor.plots.scaling import nice_step
 
 
 def ticks(limits: tuple[float, float], n_part: int) -> list[float]:
-    """Return round numbers between two limits as positions of ticks, about `n_part` intervals."""
+    """Return the positions of ticks on an axis: round numbers between two limits, some `n_part` intervals."""
     step = nice_step(limits[1] - limits[0], n_part)
     first, last = math.ceil(limits[0] / step - 1e-9), math.floor(limits[1] / step + 1e-9)
     return [step * i for i in range(first, last + 1)]

@@ -93,7 +93,7 @@ def height_least(panel: FigurePanel, titled: bool, size: float = NAME) -> float:
 
 
 class Chart:
-    """A panel of a figure in a rectangle [px], with the same space for names on the right as all panels."""
+    """A panel of a figure in a rectangle [px]; all panels have equally wide space for names on the right."""
 
     def __init__(
         self, panel: FigurePanel, box: QRectF, names: float, titled: bool, lettered: bool = False
@@ -348,7 +348,7 @@ def pen_of(index: int) -> QPen:
 
 
 def side_pen(side: str) -> QPen:
-    """Return the pen for the line of a leg, or of no leg if the side is ""."""
+    """Return the pen in the colour and dashes of the right or left leg; side "" : neither leg."""
     colour = QColor(getattr(LIGHT, side) if side else LIGHT.stick)
     pen = QPen(colour, LINE, STYLES[0], Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin)
     if side in OF_SIDES:
@@ -380,10 +380,10 @@ def runs(known: NDArray[np.bool_]) -> list[slice]:
 
 
 def apart(heights: Sequence[float], distance: float, top: float, bottom: float) -> list[float]:
-    """Move heights as little as possible so that neighbours keep a distance, within top and bottom [px];
-    return them in ascending order.
+    """Return the vertical positions of labels, moved as little as possible so that successive labels are at
+    least `distance` apart, between top and bottom [px]. heights : wanted positions in ascending order
 
-    Neighbours that are too close become a block around their mean; blocks that touch become one.
+    Labels that are too close become a block around their mean position; blocks that touch become one.
     """
     low, high = top + 0.5 * distance, bottom - 0.5 * distance
     blocks: list[tuple[float, int]] = []  # mean height, how many

@@ -31,7 +31,7 @@ VIEWS = {
     "from the side": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
     "from above": np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
 }
-"""Directions to the right and upwards on paper, of a left foot with X medial, Y forward, Z up, as in maps."""
+"""Directions to the right and upwards in the figure, of a left foot with X medial, Y forward, Z up."""
 HEAT = ((1.0, 1.0, 1.0), (0.99, 0.85, 0.46), (0.89, 0.42, 0.18), (0.35, 0.05, 0.15))
 """Colours from no pressure to the greatest: red, green, blue."""
 
@@ -42,8 +42,8 @@ class FootFigureContent(NamedTuple):
     title : title of the figure
     panels : curves over the step
     centres : (n_ellipsoid, 3) centres of the contact ellipsoids, X medial, Y forward, Z up [m]
-    forms : (n_ellipsoid, 3, 3) matrices of their shapes: the sum over their axes of r^2 axis axis' [m^2], r
-        being the length of the semi-axis
+    forms : (n_ellipsoid, 3, 3) matrices S of their shapes [m^2]: their surface is x' S^-1 x = 1, with x from
+        the centre; S is the sum over their axes of r^2 axis axis', r being the length of the semi-axis
     names : names of the ellipsoids
     maps : rows of pressure maps, name -> (n, n_cell) [Pa]
     cells : (n_cell, 2) centres of the cells of pressure, X and Y [m]
@@ -141,8 +141,11 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: FootFigureContent) -> N
 
 
 def seen(drawn: FootFigureContent, view: Array) -> tuple[Array, Array]:
-    """Return the contact ellipsoids projected on a plane: centres (n, 2) and shape matrices (n, 2, 2); view :
-    (2, 3), directions to the right and up on paper, in the axes of the foot (medial, forward, up).
+    """Return the contact ellipsoids projected on a plane: centres (n, 2) [m] and matrices S (n, 2, 2) [m^2]
+    of the ellipses, whose outline is x' S^-1 x = 1, with x from the centre.
+
+    view : (2, 3) directions to the right and upwards in the figure, in the axes of the foot (medial, forward,
+        up)
     """
     return drawn.centres @ view.T, view @ drawn.forms @ view.T
 

@@ -23,7 +23,7 @@ BANDS = (DEVIATION, RANGE)
 
 
 def key_of(panels: Sequence[FigurePanel]) -> list[str]:
-    """Return the texts of the entries in the key of a figure with these panels, in order."""
+    """Return the texts that explain the lines, bands and shades of these panels in the key of a figure."""
     from rtsim.monitor.figures.chart import has_gaps
 
     sides = {side for panel in panels for side in (panel.sides or {}).values()}

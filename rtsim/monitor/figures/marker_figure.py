@@ -67,8 +67,8 @@ class DrawnMarker(NamedTuple):
 
 
 class MarkerView(NamedTuple):
-    """A view of the figure of markers: title; axes (2, 3), the horizontal and the vertical direction on
-    paper; the markers drawn, and those labelled.
+    """One view in the figure of markers: its title; axes (2, 3), the directions that point to the right and
+    upwards in the figure; the markers drawn, and those labelled.
     """
 
     title: str

@@ -138,7 +138,7 @@ def blocks_of(panels: Sequence[FigurePanel]) -> list[list[FigurePanel]]:
 
 
 def tall_of(panels: Sequence[FigurePanel]) -> float:
-    """Return the height of all panels on a page, each at its usual height [px]."""
+    """Return the height of all rows of these panels with the gaps between them, at usual row heights [px]."""
     rows = rows_of(panels)
     return sum(wanted_of(row) for row in rows) + BETWEEN * max(0, len(rows) - 1)
 
@@ -159,9 +159,10 @@ def least_of(row: PanelRow) -> float:
 
 
 def heights_of(rows: Sequence[PanelRow], room: float, lone: bool) -> list[float]:
-    """Return the heights of the rows of a page [px]; they fill the page up to a useful height.
+    """Return the heights of the rows of a page [px]: equally enlarged to fill the page, but not beyond the
+    largest useful height of a row.
 
-    lone : whether there is only one panel, which may be as high as the page
+    room : height available [px]; lone : whether the figure has a single panel, which may fill the page
     """
     wanted = [wanted_of(row) for row in rows]
     spare = room - sum(wanted) - BETWEEN * max(0, len(rows) - 1)

@@ -91,7 +91,10 @@ def size_of(text: str) -> tuple[float, float]:
 
 
 def check_path(path: Path, option: str) -> None:
-    """Raise ConfigError before the run, rather than after it, if a figure cannot be saved there."""
+    """Raise ConfigError if a figure cannot be saved at a path; called before a run, not only at its end.
+
+    option : command-line option that names the path, for the message
+    """
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
             f"a figure cannot be saved as {str(path)!r}, because of the ending of this name",

@@ -24,7 +24,8 @@ TITLE, TITLE_LEAST = 14.0, 7.0  # px
 def save_panels(
     paper: Paper, title: str, panels: Sequence[FigurePanel], notes: Sequence[str] = ()
 ) -> list[Path]:
-    """Save panels as a figure on pages of the paper's size, with notes at the foot; return the files.
+    """Save panels as a figure with notes at the foot, on pages of the size that `paper` states; return the
+    files.
 
     ConfigError if the page is too small for a row of panels or a file cannot be written.
     """

@@ -1,8 +1,8 @@
 """Detection of foot strikes and foot offs in live frames, from force plates and from the motion of the feet.
 
 With plates, an event is the instant at which the load of a foot crosses a threshold. If no plate shows the
-event, it is found from markers as in the gait phase of a run (rtsim/methods/gait_phase.py, after Zeni et al.
-2008).
+event, it is found from the positions of the feet relative to the pelvis, as for the gait phase of a run
+(rtsim/methods/gait_phase.py, after Zeni et al. 2008).
 """
 
 from __future__ import annotations

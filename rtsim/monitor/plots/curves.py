@@ -117,8 +117,8 @@ class CurvePanel(PlotCard):
             self.item.setYRange(*new_range, padding=0.0)
 
     def mark_seen(self, tolerance: Array) -> None:
-        """Write into `tolerance`, (n_channel,), the largest deviation of each drawn curve that cannot be seen
-        on the screen [display units]."""
+        """Write into `tolerance`, (n_channel,), how far each drawn curve may deviate without a visible change
+        on the screen [display units]; `drawn_points` needs it."""
         box = self.item.getViewBox()
         low, high = box.viewRange()[1]
         off = OFF_PX * float(high - low) / max(1.0, box.height())
@@ -240,8 +240,8 @@ class CrowdPanel(CurvePanel):
         self._write_values()
 
     def fit(self, values: Array) -> None:
-        """Show the curves that are not zero, and set the range of the vertical axis for the values
-        (n_channel, n).
+        """Show, from now on, also those curves of this panel that differ from zero anywhere in the values
+        (n_channel, n) of all panels; set the range of the vertical axis for the curves shown.
         """
         acting = np.flatnonzero((np.abs(self._rows(values)) > NOTHING).any(axis=1))
         new = sorted({*self.acting, *acting.tolist()})

@@ -27,8 +27,8 @@ class Quality(IntEnum):
 class Window(NamedTuple):
     """Views of the newest samples of the history, oldest first; valid until the next push.
 
-    time : (n,) stream time [s]; values : (n_channel, n), NaN where missing;
-    quality : (n,) uint8; first : number of samples pushed before the first of these.
+    time : (n,) stream time [s]; values : (n_channel, n), NaN where missing
+    quality : (n,) uint8; first : number of samples that the history received before the first of these
     """
 
     time: Array
@@ -139,9 +139,9 @@ def thin(window: Window, n_point_max: int = N_POINT_DRAWN) -> tuple[Array, Array
 
 
 def envelope(window: Window, stride: int) -> tuple[Array, Array, NDArray[np.uint8]]:
-    """Return two points for each block of `stride` samples, an even number: times, minimum and maximum
-    (n_channel, m) in the order in which they occurred, and the worst quality. Blocks that are only partly in
-    the window are left out.
+    """Divide the samples into blocks of `stride` samples (an even number); return two points for each block:
+    times (m,), minimum and maximum (n_channel, m), the maximum first where the curve falls, and the worst
+    quality (m,). Blocks that are only partly in the window are left out.
     """
     n = len(window.time)
     start = -window.first % stride

@@ -23,8 +23,8 @@ def nice_step(extent: float, n_part: int = 4) -> float:
 
 
 def roomy_step(extent: float, n_part: int, size: float, least: float) -> float:
-    """Return a step like `nice_step`, or a larger one if numbers would overlap and the larger step still
-    fits into `extent`.
+    """Return a step between numbers, 1, 2 or 5 times a power of ten: that of `nice_step`, or a larger one if
+    numbers would overlap and the larger step still fits into `extent`.
 
     size : size of `extent` on the screen; least : smallest distance of two numbers on the screen, both in
         pixels
@@ -47,8 +47,8 @@ def nice_range(low: float, high: float, extent_least: float) -> Range:
 def held_range(
     current: Range | None, values: NDArray[np.float64], extent_least: float, from_zero: bool = False
 ) -> Range | None:
-    """Return the axis range to show next: the present one while the data are inside it and fill at least
-    FILL_LEAST of it, else a new one around the data.
+    """Return the axis range to show next: the present one while the data are inside it and fill at least the
+    fraction FILL_LEAST of it, else a new one around the data.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class StickFigureView(QWidget):
         self.update()
 
     def set_frame(self, data: Mapping[str, Array]) -> None:
-        """Copy the arrays of a frame of the layout; impossible positions are treated as unknown."""
+        """Copy from a frame the arrays that the figure draws; impossible positions become NaN."""
         for name, array in self._data.items():
             np.copyto(array, data[name])
             array[np.abs(array) > FAR] = np.nan

@@ -89,7 +89,7 @@ def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: C
 
 
 def side_pen(side: str, colour: QColor, width: float) -> QPen:
-    """Return the pen for lines of a side, right or left, or of no side (""), in the stick figure."""
+    """Return the pen for lines of the stick figure on a side: right, left, or "" for neither."""
     dashes = DASHES.get(side)
     cap = Qt.PenCapStyle.RoundCap if dashes is None else Qt.PenCapStyle.FlatCap
     pen = QPen(colour, width, Qt.PenStyle.SolidLine, cap)
@@ -99,7 +99,10 @@ def side_pen(side: str, colour: QColor, width: float) -> QPen:
 
 
 def marker_words(name: str, data: Mapping[str, Array], index: int) -> str:
-    """Return a text about a marker from the arrays of a frame: index : its index there. Lengths are in mm."""
+    """Return a text on a marker: its residual [mm] or the duration of its gap, its weight, and its fault.
+
+    data : arrays of a frame by field; index : the marker's index in them
+    """
     words = [name]
     residual, weight, age, fault = (
         float(data[field][index]) if index < len(data.get(field, ())) else None

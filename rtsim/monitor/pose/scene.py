@@ -134,14 +134,16 @@ class DrawnFrame(NamedTuple):
 
 
 def lines(start: Array, end: Array) -> list[QLineF]:
-    """Return lines between two lists of pixels (n, 3), except those with an unknown end."""
+    """Return lines from pixels `start` to `end` (x, y, depth), (n, 3) each, except those with an unknown
+    end.
+    """
     known = np.isfinite(start).all(axis=1) & np.isfinite(end).all(axis=1)
     ends = np.column_stack([start[known, :2], end[known, :2]]).tolist()
     return [QLineF(*line) for line in ends]
 
 
 def dots(painter: QPainter, pixels: Array, radius: float) -> None:
-    """Draw circles at the known pixels (n, 3)."""
+    """Draw circles at those of the pixels (x, y, depth), (n, 3), that are known (not NaN)."""
     for x, y, near in pixels.tolist():
         if near == near:  # not NaN
             painter.drawEllipse(QPointF(x, y), radius, radius)

@@ -62,9 +62,9 @@ class JawTask(NamedTuple):
         return np.asarray(getattr(self, model).fields[FORCES])
 
     def displaced(self, model: str, side: int, axis: int) -> Repeated:
-        """Compare the position of a condyle computed by a model with the true one, for a side and an axis,
-        which gives a row of the paper's table 1. Both curves are positions relative to the skull, as in the
-        paper.
+        """Compare the position of a condyle computed by a model with the true one, for a side and an axis;
+        return the agreement over the cycles, a row of the paper's table 1. Both curves are positions relative
+        to the skull, as in the paper.
         """
         rest = 1e3 * condyles(self.name, np.zeros(1))[:, side, axis]
         return over_cycles(
@@ -72,8 +72,9 @@ class JawTask(NamedTuple):
         )
 
     def loaded(self, side: int, axis: int) -> Repeated:
-        """Compare the forces of both models for a side and an axis, which gives a row of the paper's table
-        2."""
+        """Compare the joint forces of both models for a side and an axis; return the agreement over the
+        cycles, a row of the paper's table 2.
+        """
         fdk, pop = (self.forces(model)[:, side, axis] for model in ("fdk", "pop"))
         return over_cycles(fdk, pop, self.cycles)
 
@@ -103,8 +104,9 @@ def task_of(task: str) -> JawTask:
 
 @lru_cache(maxsize=3)
 def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
-    """Compute the fifteen FDK runs of the paper's parameter study for a task: three stiffnesses of the
-    ligaments with five reference strains each; progress : function called with messages
+    """Compute the fifteen runs with force-dependent kinematics of the paper's parameter study for a task:
+    three stiffnesses of the ligaments with five reference strains each; progress : function called with
+    messages
     """
     found = []
     for stiffness in STIFFNESSES_N_M:

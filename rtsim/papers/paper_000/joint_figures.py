@@ -1,8 +1,8 @@
-"""Figures 3 to 7 of Andersen et al. (2017): the two joint models, and both compared with the measurement in
-the three tasks.
+"""Figures 3 to 7 of Andersen et al. (2017): two models of the jaw joint (a point-on-plane constraint, and
+force-dependent kinematics), and the motion and forces that they give in three jaw tasks.
 
-The bands in figures 5 to 7 show one standard deviation: over five cycles for the measurement and both
-models, over the fifteen runs for the parameter study.
+The bands in figures 5 to 7 show one standard deviation: for the measured motion and for both models over five
+cycles of a task, for the study of the joint's parameters over its fifteen runs.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ MODEL_DATA = (
     "shipped model `mandible`, whose condyles and fossae are given by formulas instead of the subject's scan"
 )
 N_ELEMENT, MODULUS, LINEAR_FROM = 3, 1e10, 0.03
-"""Settings of the ligament on either side: elements; pressure modulus [N/m^3]; strain from which it is
-linear."""
+"""Parameters of the contact and ligament on each side: number of ligament elements; pressure modulus [N/m^3];
+strain from which a ligament is linear.
+"""
 REACH_MM = 25.0
 STUDY = "15 runs"
 

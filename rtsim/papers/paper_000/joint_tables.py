@@ -31,9 +31,9 @@ JAW_DATA = (
 KERNELS = ("fdk", "model", "model-deviations", "moment-arms")
 SLOPE_DEG, CANT_DEG = 30.0, 5.0
 STRENGTH_N, MOST_ACTIVE = 20e3, 0.5
-"""Settings of the point on plane's contact element: strength [N], and activation that it stays below [%]."""
+"""The paper's contact element of the point-on-plane model: strength [N], and bound of its activation [%]."""
 TOLERANCE_N, ROUNDING = 0.1, 1e-6
-"""Tolerance of the balance in a run [N]; the paper's kinematic tolerance."""
+"""Tolerance of the equilibrium in a run [N]; kinematic tolerance of the paper [m]."""
 
 
 def table_1(given: ItemInput) -> ItemResult:

@@ -1,11 +1,11 @@
-"""Tables 1 and 2 of Andersen et al. (2017) as printed: means over five cycles of RMSD [mm], [N], r squared,
-and Sprague and Geer's M and P.
+"""Tables 1 and 2 of Andersen et al. (2017) as printed: means over five cycles of RMSD ([mm] in table 1, [N]
+in table 2), r squared, and the errors of magnitude M and phase P of Sprague and Geers.
 """
 
 from __future__ import annotations
 
 TASKS = {"chewing": "chewing", "open-close": "opening", "protrusion": "protrusion"}
-"""The paper's name of a task -> ours."""
+"""Name of a task in the paper -> its name in rtsim."""
 AXES = {"AP": "ap", "ML": "ml", "SI": "si"}
 METRICS = ("RMSD", "r^2", "M", "P")
 

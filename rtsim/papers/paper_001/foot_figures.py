@@ -31,16 +31,17 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 N_START, NOISE, SEED = 10, 0.01, 0
-"""Number of starts of each fit, within 10 % of table 5.4 (section 5.3.2); relative noise of the measurements;
-seed of the foot's true parameters."""
+"""Number of initial guesses of each fit, within 10 % of table 5.4 (section 5.3.2); relative noise of the
+measurements; seed of the foot's true parameters.
+"""
 WEIGHTS = {
     "friction": Weights(friction=1.0, spin=1.0),
     "pressure": Weights(),
     "force": Weights(pressure=0.0),
 }
-"""Sections 5.3.3, 5.3.4, 5.3.5."""
+"""Weights of the fits in sections 5.3.3, 5.3.4 and 5.3.5."""
 CADENCES = {"calibration": 0.75, "same cadence": 0.75, "higher cadence": 0.65, "lower cadence": 0.9}
-"""Steps and how long they last [s]; the thesis' cadences are 92, 112 and 72 steps a minute."""
+"""Synthetic steps with their durations [s]; the cadences of the thesis are 92, 112 and 72 steps a minute."""
 TABLE_5_5 = {"normal": 11.5, "friction": 26.5, "spin": 14.2, "cop": 5.0, "pressure": 51.7}
 TABLE_5_7 = {
     "calibration": (3.4, 3.2, 33.9),
@@ -51,7 +52,7 @@ TABLE_5_7 = {
 TABLE_5_8 = {"normal force": (28.8, "N"), "COP along": (8.0, "mm"), "COP across": (2.4, "mm")}
 TABLE_5_9 = {"pressure": (3.4, 3.2, 33.9), "force": (2.7, 1.8, 70.2)}
 SECONDS = {"friction": 180.0, "pressure": 164.0, "force": 10.0, "validation": 82.0}
-"""Durations of the thesis' runs [s] (section 5.3.6)."""
+"""Printed computing times of the fits and of a validation [s] (section 5.3.6)."""
 QUANTITIES = {"normal": "normal force", "friction": "friction force", "spin": "free moment",
               "cop": "COP", "pressure": "pressure"}  # fmt: skip
 PERCENT = 100.0
@@ -86,8 +87,9 @@ class FootCase(NamedTuple):
 
 @lru_cache(maxsize=3)
 def case_of(kind: str) -> FootCase:
-    """Fit the calibration step with known parameters from ten initial guesses; kind : "friction", "pressure"
-    or "force", which chooses the weights of the terms of the cost (WEIGHTS)
+    """Fit contact parameters from ten initial guesses to the calibration step, a synthetic step whose true
+    parameters are known; kind : "friction", "pressure" or "force", which chooses the weights of the terms of
+    the cost (WEIGHTS)
     """
     truth = true_parameters(SEED)
     known = known_step(truth, 1, CADENCES["calibration"], NOISE, friction=kind == "friction")
@@ -101,9 +103,9 @@ def case_of(kind: str) -> FootCase:
 
 @lru_cache(maxsize=1)
 def held_steps() -> dict[str, tuple[Errors, float]]:
-    """Return for each cadence the errors of the contact that is predicted for a synthetic step with the
-    parameters fitted to the calibration step, and the computing time [s]; for the calibration step itself
-    those of the fit.
+    """Return for each cadence the errors of a synthetic step and the computing time [s]. The parameters are
+    fitted to the calibration step, whose errors are those of the fit; the contact of the other steps is
+    predicted with them.
     """
     case = case_of("pressure")
     found = {"calibration": (case.fit.errors[0], case.seconds)}
@@ -158,8 +160,8 @@ def table_5_5(given: ItemInput) -> ItemResult:
 
 
 def start_rows(case: FootCase) -> list[Comparison]:
-    """Return comparisons of how many of the ten initial guesses lead the search to nearly the least cost, and
-    of the costs that they reach.
+    """Return comparisons on the ten initial guesses of a fit: how many lead the search to within 1 % of the
+    lowest cost, and the ratio of the greatest cost to the lowest one.
     """
     costs = case.fit.costs
     near = int(np.sum(costs < 1.01 * np.nanmin(costs)))

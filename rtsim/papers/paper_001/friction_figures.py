@@ -31,8 +31,8 @@ Array = NDArray[np.float64]
 
 STATIC, DYNAMIC, V_T, LOAD_N = 0.2, 0.15, 1e-3, 9.81
 VISCOUS, F_NT = 10.0, 10.0
-"""Parameters of the experiments: mu_s, mu_d, v_t [m/s], normal force [N]; viscous friction of the second
-[N s/m]; F_nt is not in the thesis."""
+"""Parameters of the laws: mu_s, mu_d, v_t [m/s], normal force [N]; viscous coefficient [N s/m] and transition
+force [N] of figures 4.1, 4.5 and 4.6, the latter of which is not in the thesis."""
 THOUSANDTH, ROUNDING, DIGIT = 1e-3, 1e-9, 0.005
 GRID = np.linspace(-5.0 * V_T, 5.0 * V_T, 1001)
 WORDS = {"brown_mcphee": "proposed", "andersson": "Andersson", "hollars": "Hollars", "specker": "Specker"}
@@ -40,16 +40,16 @@ FASTER = {
     "stick_slip": {"brown_mcphee": 3100.0, "specker": 3100.0, "hollars": 2500.0, "andersson": 3100.0},
     "impact": {"brown_mcphee": 3.1, "specker": 2.7, "hollars": 2.6, "andersson": 3.0},
 }
-"""Times faster than real time (sections 4.3.1, 4.3.2)."""
+"""Printed ratios of real time to computing time (sections 4.3.1, 4.3.2)."""
 MACHINE = (
     "times of Brown (2017) are from another machine and method, at a tolerance of 1e-6; rtsim's solution is "
     "within 1e-6 m/s of a solution with tight tolerance with the proposed law, and other items might run at "
     "the same time"
 )
 DRAWN_MS = {"stick_slip": 0.5, "impact": 0.02}
-"""Steps of what is drawn [ms]; the time is that of the shipped ones."""
+"""Longest steps of the drawn curves [ms]; the computing time is that of the shipped steps."""
 CONTACT_MS, PERIOD_S = 6.94, 2.5
-"""Duration of the impact; a rapid transition twice in so long (section 4.4)."""
+"""Printed duration of the impact [ms]; time in which there are two rapid transitions [s] (section 4.4)."""
 
 
 def force(law: str, v: Array, F_n: float = LOAD_N, **coefficients: float) -> Array:

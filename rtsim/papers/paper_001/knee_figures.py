@@ -35,11 +35,12 @@ TABLE_3_2 = (30.82, 26.38, 33.32, 25.92, 76.04, 46.43, 35.12, 60.18, 36.52, 37.9
 """Slack lengths as printed [mm], in the order of the model."""
 LINEAR_FROM = 0.03
 LIFT_OFF_DEG, REAL_TIME = 65.0, 1.1
-"""Figures of the thesis: flexion at which the lateral force is zero [deg], and its speed as a multiple of
-real time."""
+"""Printed values: flexion at which the lateral force becomes zero [deg], and ratio of real time to computing
+time.
+"""
 N_LAP, N_SHOWN = 20, 8
 ROTATIONS = ("flexion", "adduction", "internal rotation")
-"""The first coordinates of the knee."""
+"""Names of the first coordinates of the knee."""
 PULSE = (
     "Brown (2017) states neither the push on the shank nor the positions of the knee's spheres and planes; "
     "these are quoted from Abdel-Rahman, Hefzy (1998)"

@@ -28,20 +28,22 @@ from rtsim.models.load import load_model
 Array = NDArray[np.float64]
 
 INSERTION_MM, SLACK, CONTACT_MM, STIFFNESS, SHANK = 2.0, 0.02, 1.0, 0.1, 0.1
-"""Half widths of the perturbations, even between them: of insertions, slack lengths, spheres and planes; of
-k_V, of the cylinder's radius and length in parts, which are ours.
+"""Half widths of the uniformly distributed perturbations: of insertions [mm], slack lengths [1], spheres and
+planes [mm], and, not from the thesis, of k_V and of the cylinder's radius and length [1].
 """
 CYLINDER_M, MASS_KG = (0.05, 0.45), 4.0
 LONGEST_S = 0.45
-"""Room for the slowest knee to reach a right angle."""
+"""Duration of a run, in which even the slowest knee reaches 90 degrees [s]."""
 N_BASE, SEED, N_RESAMPLE = 32, 1, 200
-"""Base points of Saltelli's design, a power of two; its seed; bootstrap samples of the intervals."""
+"""Number of base points of Saltelli's design, a power of two; its seed; number of bootstrap samples of the
+confidence intervals.
+"""
 CONFIDENCE = 0.95
 AT_ONCE, TOLD = 25, 40
-"""Runs that a process takes at once, and after how many of these progress is told."""
+"""Number of runs that a process receives at once, and number of such batches between progress messages."""
 AXES = "xyz"
 WHOLE = ("time to 90 deg", "peak medial force", "lateral lift-off")
-"""Outputs before the peak forces of ligaments."""
+"""Outputs that precede the peak forces of the ligaments."""
 
 
 class KneeOutcome(NamedTuple):
@@ -92,7 +94,9 @@ def outcome_of(spec: ModelSpec) -> KneeOutcome:
 
 
 def outcome_of_trace(trace: Trace, step: float) -> KneeOutcome:
-    """Return the outcome of a run of the knee from its rows; step : time between rows [s]."""
+    """Return the outcome of a simulated run of the knee; trace : one row for each step; step : time between
+    rows [s]
+    """
     flexion = trace.q[:, 0]
     if not flexion[-1] > RIGHT_ANGLE:
         return KneeOutcome(np.nan, np.nan, np.nan, np.full(trace.line.shape[1], np.nan))
@@ -109,8 +113,8 @@ def outcome_of_trace(trace: Trace, step: float) -> KneeOutcome:
 def lift_off_deg(flexion: Array, depth: Array) -> float:
     """Return the flexion at which a contact first opens [deg]; 90 if it does not open before.
 
-    flexion : (n,) [rad]
-    depth : (up to n,) penetration of the contact up to 90 degrees of flexion [m]
+    flexion : (n,) flexion in each row of the run [rad]
+    depth : penetration of the contact [m] in the first rows, up to 90 degrees of flexion
     """
     opened = np.flatnonzero(depth < 0.0)
     if not len(opened):
@@ -175,8 +179,8 @@ def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
 
 
 def rows_of(some: Array) -> Array:
-    """Simulate knees with perturbed parameters, one after the other; return their outcomes (n, 15), NaN for a
-    failed run; some : (n, n_in) - perturbations
+    """Simulate knees with perturbed parameters, one after the other. Return their outcomes (n, 15), one row
+    for each knee, NaN for a failed run; some : (n, n_in) - perturbations
     """
     spec, found = load_model("knee"), []
     for x in some:

@@ -117,8 +117,8 @@ def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> floa
 
 
 def distance_from_pin(arms: MomentArms, muscle: str, body: str, values: Array, angle: str) -> Array:
-    """Return the distance between the line of a straight muscle and the origin of a body, which is the moment
-    arm in figure 1, at n values of an angle, (n,) [m].
+    """Return the distance of a body's origin, where its pin joint is, from the line of a straight muscle at n
+    values of an angle, (n,) [m]. In figure 1 of the paper it is the moment arm.
 
     values : (n,) - values of the angle [rad]; angle : its name in the model
     """

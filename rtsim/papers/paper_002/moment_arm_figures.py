@@ -25,8 +25,9 @@ from rtsim.papers.paper_002.methods_compared import (
 )
 
 ROUNDING_MM, DIFFERENCES_MM, ROUNDING = 1e-9, 1e-5, 1e-10
-"""Tolerances of equality in numbers of 16 digits: of exact methods, of a difference quotient whose step
-costs half of the digits, and of a torque in parts of the largest one."""
+"""Tolerances for equal values in double precision: of exact methods, of a difference quotient, whose step
+costs half of the digits, and of a torque relative to the largest one.
+"""
 EQUAL = "stated by Sherman et al. (2010), eqs 11, 15, 18: the same moment arm r, here except for rounding"
 EQUATIONS = {
     "force": "force, eq. 18",

@@ -42,7 +42,7 @@ MEAN_STATURE, DEVIATION, OF_WALKER = 1.74, 0.09, 1.75
 shipped walker [m]."""
 N_FRAME, RATE = 131, 100.0
 LONGEST = 1000
-"""Frames of a recording; 400 runs of so many take minutes."""
+"""Largest number of frames of a recording, for which 400 runs take minutes."""
 
 
 class MarkerCycle(NamedTuple):
@@ -109,7 +109,7 @@ def draw_cycle(rng: np.random.Generator, spec: ModelSpec, walker: Subject, numbe
 
 
 def in_size(subject: Subject, factor: float) -> Subject:
-    """Return the subject with all lengths multiplied by a factor."""
+    """Return the subject scaled by a factor: all lengths are multiplied by it."""
 
     def segment_in_size(segment: SubjectSegment) -> SubjectSegment:
         markers, points = (

@@ -1,8 +1,9 @@
 """The three methods of Sancisi et al. (2017) applied to a gait cycle, with weights that change between runs.
 
-Every marker has weight 1 whatever its residual, and the targets of the method `minimised` are, as in the
-paper's eq. 10, mean ligament lengths over the cycle: those that its eq. 1 gives at the flexion found by the
-method `zero`.
+The lengths of the knee's ligaments are constant in the method `zero`. They approach mean lengths over the
+cycle in `minimised` (eq. 10 of the paper), and in `prescribed` the lengths that its eq. 1 gives at the
+flexion found by `zero`; the mean lengths are the means of the latter. Every marker has weight 1 whatever its
+residual.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from rtsim.papers.paper_003.printed_tables import LIGAMENTS, METHODS
 Array = NDArray[np.float64]
 
 N_ITERATION = 1000
-"""Iterations per frame; live frames have fewer."""
+"""Largest number of iterations of a frame; live runs allow fewer."""
 KNEE = "knee_flexion"
-"""First angle of the joint that is looked at."""
+"""First of the three angles of the joint whose results are used."""
 RECORDED = ("angles", "displacements", "lengthening", "contacts")
 
 

@@ -19,7 +19,7 @@ WEIGHTS = {
     "minimised": {"ACL": 1e3, "PCL": 1e4, "MCL": 1e2, "LCL": 1.0},
     "prescribed": dict.fromkeys(LIGAMENTS, 1e4),
 }
-"""Table 3."""
+"""Table 3: weights of the ligaments by method [1/m^2]."""
 ANGLES = ("extension", "adduction", "internal rotation")
 """Angles of the knee [deg], as figure 2 has them: flexion is negative."""
 DISPLACEMENTS = ("lateral displacement", "anterior displacement", "proximal displacement")
@@ -36,8 +36,9 @@ STANDARD_DEVIATIONS = {
     "MCL": (0.1, 0.5, 0.7, 1.5, 3.6, 0.1),
     "LCL": (0.1, 0.6, 0.6, 2.9, 1.5, 0.2),
 }
-"""Table 5: mean maximal standard deviations by the ligament that has the largest weight; angles in degrees,
-then displacements in mm."""
+"""Table 5: largest standard deviation in the cycle, averaged over the subjects, by the ligament that has the
+largest weight; angles [deg], then displacements [mm].
+"""
 VARIATIONS = {
     "adduction": (2.9, 0.5),
     "lateral displacement": (6.7, 2.1),
@@ -47,10 +48,12 @@ VARIATIONS = {
     "MCL": (3.1, 0.1),
     "LCL": (11.6, 0.8),
 }
-"""Section 3: largest variation between weights, over all of them and above 3000; mean over the subjects."""
+"""Section 3: largest variation between runs with different weights, averaged over the subjects: over all
+weights, and over those above 3000.
+"""
 CUT = 3000.0
-"""Weight above which patterns are more consistent (section 3) [1/m^2]."""
+"""Weight above which the curves hardly change with the weight (section 3) [1/m^2]."""
 PATTERNS = {
     "adduction": 4.0, "internal rotation": 5.0, "lateral displacement": 12.0, "anterior displacement": 20.0,
 }  # fmt: skip
-"""Section 3: up to which relative weights change the knee of one subject [deg, mm]."""
+"""Section 3: largest change of the knee of one subject by the relative weights [deg, mm]."""

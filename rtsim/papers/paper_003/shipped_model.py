@@ -12,7 +12,7 @@ from rtsim.papers.paper_003.printed_tables import LIGAMENTS, POLYNOMIALS, WEIGHT
 
 MODEL = "lower_limb"
 FLEXION_DEG = 90.0
-"""Flexion up to which the fibres of table 2 are drawn."""
+"""Largest flexion for which the ligament lengths of table 2 are drawn [deg]."""
 
 
 def experimental_lengths(_given: ItemInput) -> ItemResult:

@@ -1,5 +1,8 @@
 """Figures 2 to 5 and table 4 of Sancisi et al. (2017): motion, ligaments and contacts of the knee over a gait
 cycle by the paper's three methods, here named `zero`, `minimised` and `prescribed`.
+
+The lengths of the knee's ligaments are constant in `zero`, and vary as little as possible about mean lengths
+in `minimised`. In `prescribed` they approach the lengths that eq. 1 gives at the flexion found by `zero`.
 """
 
 from __future__ import annotations
@@ -34,14 +37,15 @@ OTHER_SUBJECTS = (
 NO_NUMBER = "Sancisi et al. (2017) give no number"
 DATA = "five synthetic persons (docs/papers/003.md)"
 RESIDUAL = 1e-11
-"""Residual of the optimality conditions; the paper's 1e-12 is below the round-off of the two penalty
-methods."""
+"""Largest residual of the optimality conditions; the paper's 1e-12 is below the round-off of the two penalty
+methods.
+"""
 KEPT_PERCENT = 1e-6
 """Largest change of a constant length that the residual allows [%]."""
 SECONDS = 5.0
-"""Time for one cycle [s]."""
+"""Largest computing time for one cycle [s]."""
 MOST_UNSOLVED = 0.2
-"""Part of a recording's frames that may lack a solution."""
+"""Largest fraction of a recording's frames without a solution."""
 
 
 class MethodRuns(NamedTuple):

@@ -31,9 +31,11 @@ from rtsim.papers.paper_003.three_methods import NO_NUMBER, OTHER_SUBJECTS, item
 Array = NDArray[np.float64]
 
 N_WEIGHT, LARGEST = 400, 2e4
-"""Weights of the sweep, from 1 on in equal steps, the same for all ligaments (section 2.4.1)."""
+"""Number and largest of the weights, which increase from 1 in equal steps and are the same for all ligaments
+(section 2.4.1).
+"""
 LEVELS = (1.0, 1e2, 1e3, 1e4)
-"""Levels of weight, of which every combination is tried for the four ligaments (section 2.4.2)."""
+"""Levels of weight, of which all combinations for the four ligaments are solved (section 2.4.2)."""
 ROTATION_DEG, DISPLACEMENT_MM = 1.0, 4.0
 """Section 3: upper bounds of the standard deviations if one ligament has the weight 1e4."""
 NAMES = (*ANGLES, *DISPLACEMENTS, *LIGAMENTS)
@@ -53,15 +55,15 @@ class WeightRuns(NamedTuple):
 
 
 def absolute_runs(given: ItemInput) -> WeightRuns:
-    """Solve every person's cycle by the method `prescribed` with 400 weights, each the same for all four
-    ligaments.
+    """Solve every person's cycle by the method `prescribed`, whose ligaments approach lengths that are
+    functions of the flexion, with 400 weights, each the same for all four ligaments.
     """
     return _runs(given.recording, given.static, "prescribed")
 
 
 def relative_runs(given: ItemInput) -> WeightRuns:
-    """Solve every person's cycle by the method `minimised` with all 256 combinations of four levels of weight
-    for the four ligaments.
+    """Solve every person's cycle by the method `minimised`, whose ligaments deviate from mean lengths as
+    little as possible, with all 256 combinations of four levels of weight for the four ligaments.
     """
     return _runs(given.recording, given.static, "minimised")
 
@@ -83,8 +85,8 @@ def _runs(recording: Path | None, static: Path | None, method: str) -> WeightRun
 
 
 def variation(values: Sequence[Array], chosen: NDArray[np.bool_] | slice = slice(None)) -> Array:
-    """Return how much the ten results (NAMES) of each frame vary between the chosen runs, (10,): the largest
-    range over all frames that every run solves, averaged over the persons.
+    """Return how much the ten results (NAMES) vary between the chosen runs, (10,): the range over the runs in
+    the frame where it is largest, averaged over the persons. Frames that a run does not solve do not count.
 
     values : for each person (n_run, n_frame, 10); chosen : mask (n_run,) or slice of the runs
     """
@@ -190,9 +192,9 @@ def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
 
 def sensitivity(given: ItemInput) -> ItemResult:
     """Compute table 5, the sensitivity of the knee to the ligaments' weights. For each ligament, the knee's
-    angles and displacements are taken from the 27 runs in which it alone has the largest weight; their
-    standard deviation over these runs, the largest in the cycle, is compared with the table and with the
-    bounds in the paper's section 3.
+    angles and displacements are taken from the 27 runs in which it alone has the largest weight. The standard
+    deviation over these runs, in the frame where it is largest, is averaged over the persons and compared
+    with the table and with the bounds in the paper's section 3.
     """
     runs = relative_runs(given)
     rows, largest = [], np.zeros(6)

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 BODY, FOOT = "planar_body", "foot_r"
 PARTS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8)
-"""Parts of the lift at which poses are drawn."""
+"""Fractions of the duration of the lift at which poses are drawn."""
 APART_M = 1.0
 
 

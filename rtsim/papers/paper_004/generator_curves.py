@@ -40,7 +40,7 @@ TABLE_A_2 = {
     "wrist_ulnar_deviation": (31, -25, 85, 1032, 1.35, 0.20, 0, 30),
     "wrist_radial_deviation": (24, 65, 147, 1247, 1.31, 0.21, -20, -50),
 }
-"""Table as printed: angles are negative in flexion, ours positive."""
+"""Table A.2 as printed; its angles are negative in flexion, those of rtsim positive."""
 COLUMNS = (
     ("tau_o", "N m", "strength_Nm", 1.0),
     ("theta_o^A", "deg", "optimal_angle_deg", -1.0),
@@ -128,16 +128,16 @@ def figure_a_6(given: ItemInput) -> ItemResult:
 
 
 def at(one: PlacedGenerator, part: float, speed: bool = False) -> Array:
-    """Return a torque generator's optimal angle [rad] or, with `speed`, the fraction `part` of its greatest
-    speed [rad/s], as an array (1,). `part` has no meaning for the angle.
+    """Return as an array (1,) a torque generator's optimal angle [rad], or with `speed` its greatest speed
+    times the fraction `part` [rad/s]. Without `speed`, `part` is not used.
     """
     value = part * one.spec.speed_deg_s if speed else one.spec.optimal_angle_deg
     return np.radians([value])
 
 
 def placed_of(muscle: str) -> PlacedGenerator:
-    """Return a torque generator of the paper's set (table A.2) at its joint, without blending of its curves;
-    muscle : its name in the set
+    """Return a torque generator of the paper's set (table A.2) at its joint, with the curves of the table
+    unchanged (blend lambda_A = 0); muscle : its name in the set
     """
     return next(one for one in generators_of(SET) if one.muscle == muscle)._replace(blend=0.0)
 

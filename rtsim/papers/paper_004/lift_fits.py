@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 TABLE_1 = (("s^A", "1", 1.03, 0.005), ("s^V", "1", 1.12, 0.005), ("Delta^P", "deg", -4.18, 0.01),
            ("lambda^P", "1", 0.92, 0.005), ("s^tau", "1", 1.12, 0.005))  # fmt: skip
-"""Quantity, unit, printed number, and its rounding error; -4.18 is cut off, not rounded."""
+"""Quantity, unit, printed number, and its rounding error; the printed -4.18 is truncated, not rounded."""
 OBJECTIVE_OF_PAPER = 0.8832
 """Squared distance of the parameters in table 1 from the defaults, by the authors' data in full precision."""
 TOO_STIFF_DEG, LARGEST_PASSIVE = 81.4, 1.4
@@ -224,9 +224,9 @@ def explained(first: FittedGenerator, best: FittedGenerator) -> str:
 
 
 def over_caps(lift: LiftMotion) -> list[FigurePanel]:
-    """Return panels over the allowed activation a_max: the fitted parameters at the best minimum, and their
-    squared distance from the default parameters there and at the minimum that the initial guess of Millard
-    et al. leads to.
+    """Return panels over the greatest allowed activation a_max. They show the fitted parameters at the best
+    minimum, and the squared distance from the default parameters, the fit's objective, at the best minimum
+    and at the one that the initial guess of Millard et al. leads to.
     """
     found: dict[str, list[float]] = {name: [] for name in ("least", "start", *(name for name, *_ in TABLE_1))}
     for cap in CAPS:

@@ -24,20 +24,24 @@ from rtsim.models.packing.torque_generators import PlacedGenerator
 Array = NDArray[np.float64]
 
 N_SAMPLE, DEEPEST_DEG = 196, 121.0
-"""Length of the paper's trial: samples (section 2.3); and greatest hip flexion (figure 4)."""
+"""Number of samples of the paper's trial (section 2.3), and its greatest hip flexion (figure 4)."""
 PASSIVE_OF_PAPER = 1.0
-"""t^PE_max by which the published fits come out; the text has 1.4."""
+"""Limit t^PE_max with which the published fits are reproduced; the text of the paper states 1.4."""
 HIPS = {
     RECORDED: ("Hip_R_extensor", "Hip_L_extensor"),
     MADE_UP: ("hip_flexion_r_extensor", "hip_flexion_l_extensor"),
 }
 BENT, LOADED = 0.42, 0.3
-"""Hip torque of the made-up lift in parts of the isometric one: of the bent body, and of the load."""
+"""Hip torque of the synthetic lift as fractions of the isometric strength: for the bent body, and for the
+load.
+"""
 MADE_UP_DATA = (
     "a synthetic lift as deep as that of Millard et al. (2019); --recording reads the authors' q_stoop2.csv"
 )
 N_RANDOM, FARTHEST = 30, (2.0, 2.0, np.pi / 2.0, 1.0, 2.0)
-"""Random starts beside the usual ones, and how far they go: s_A, s_V, Delta_P [rad], lambda_P, s_tau."""
+"""Number of random initial guesses in addition to the usual ones, and limits of s_A, s_V, Delta_P [rad],
+lambda_P and s_tau in them.
+"""
 
 
 class LiftMotion(NamedTuple):

@@ -30,7 +30,7 @@ from rtsim.subjects.made_up.walker_forces import MASS_KG
 
 SET, RUN = "leg", "walker"
 CYCLES_S = (2.2, 5.5)
-"""Three cycles of the walker, of which the filter knows all [s]."""
+"""Start and end of three gait cycles of the walker in which the filter has settled [s]."""
 TABLE_B_3 = {
     "hip_extension": (13.3, 1.22, 1.51, 0.00, 0.00, 1.81),
     "knee_extension": (14.4, 1.00, 1.00, 0.00, 0.00, 1.17),

@@ -126,8 +126,8 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def rows_to_show(curves: Sequence[tuple[FloatArray, NDArray[np.bool_]]], least: float) -> list[FloatArray]:
-    """Return the values that determine the range of a vertical axis, one row for each row of the curves, with
-    NaN in place of values that must not stretch it.
+    """Return rows of values that determine the range of a vertical axis: those of the curves, with NaN in
+    place of values that must not stretch the range.
 
     Sound values, those without flags, always count. If less than half of a curve is sound, the flagged values
     make up most of the picture: their middle nine tenths count, too, as long as the range stays below three

@@ -170,8 +170,8 @@ def curve_of(session: ReportSession, source: CurveSource) -> ReportCurve:
 
 
 def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[FloatArray, NDArray[np.bool_]]]:
-    """Return the values of the strides of a trial, side -> (n_stride, 101), and whether they are reliable,
-    with no flagged frame beside them; {} if the trial does not have the quantity."""
+    """Return by side the values of a quantity over the strides of a trial, (n_stride, 101), and whether they
+    are reliable, as no adjacent frame is flagged; {} if the trial does not have the quantity."""
     found = {}
     for side, (row, unsound) in rows_in(trial, source).items():
         cycles = [cycle for cycle in trial.cycles if cycle.side == side]

@@ -50,7 +50,7 @@ def step_rows(session: ReportSession) -> list[tuple[str, str, int, str, float]]:
 
 
 def step_values(session: ReportSession) -> list[StepValue]:
-    """Return the mean of every spatio-temporal value over the strides of all trials."""
+    """Return mean and standard deviation of every spatio-temporal value over the strides of all trials."""
     rows, found = step_rows(session), []
     for name, unit in UNITS.items():
         for side in SIDES:

@@ -46,8 +46,8 @@ def is_over_time(report: GaitReport) -> bool:
 
 
 def time_curves(trial: ReportTrial, sources: Sequence[CurveSource]) -> list[TimeCurve]:
-    """Return the curves over time of a trial, of those that `sources` describe, that have a value in at least
-    one frame.
+    """Return the curves over time of a trial for those of the `sources` (quantities) that have a value in at
+    least one frame.
     """
     times = trial.results.times - trial.results.times[0] if len(trial.results.times) else np.zeros(0)
     found = []

@@ -46,12 +46,12 @@ MakeOfMotion = Callable[["RunConfig", Callable[[str], None]], "DrivenJoint"]
 
 
 class TableUse(NamedTuple):
-    """Texts of the error if the run's configuration has a table, such as [recruitment], that no stage of the
-    run uses; each text is a pair of fault and remedy.
+    """Texts of the error for a table in a run's config, such as [recruitment], that no stage of the run uses.
+    Each is a pair: what is wrong, and a remedy.
 
-    unnamed : texts if the run names its stages and none of them uses the table
-    unbuilt : texts if the run uses the default stages and those that use the table have nothing to do; None =
-        the texts of unnamed
+    unnamed : for a run that lists its stages, none of which uses the table
+    unbuilt : for a run with the default stages, of which those that use the table do not apply to this run;
+        None = the texts of unnamed
     """
 
     unnamed: tuple[str, str]
@@ -69,7 +69,7 @@ class StageDeclaration:
     inputs : facts that the run must have for the stage; without them it has nothing to do
     usual : facts with which the stage is used by default; None = it is used only if the run names it
     order : its position among the default stages
-    joins : whether it is also added if the run names its stages, provided that it would be a default stage
+    joins : whether it is also added to the stages that a run names, if it is among the run's default stages
     spared : facts with which a missing input is no error: the stage is left out although the run names it
     weighs : whether it needs the person's mass to be determined even without force plates
     kernels : group of kernels -> facts with which the stage calls it (rtsim/live/compiled/group_table.py)

@@ -1,6 +1,6 @@
-"""Search for the stages of a run by name: modules of this folder, and stages of other packages.
+"""Search for the stages of a run by name: modules of rtsim/stages, and stages of other packages.
 
-A stage is declared in one of two ways. It may be a module of this folder that contains `STAGE =
+A stage is declared in one of two ways. It may be a module of rtsim/stages that contains `STAGE =
 StageDeclaration(...)`; its name is that of the module. Or it is an entry point of the group `rtsim.stages` in
 another package, which is such a declaration, or a function that builds the stage.
 """
@@ -37,14 +37,14 @@ PLAIN = RunConfig(name="plain")
 
 @cache
 def own_stages() -> dict[str, StageDeclaration]:
-    """Return the stages of this folder, by name."""
+    """Return the declarations of the stages that are modules of rtsim/stages, by name."""
     names = sorted(module.name for module in pkgutil.iter_modules(rtsim.stages.__path__))
     found = {name: getattr(import_module(f"rtsim.stages.{name}"), "STAGE", None) for name in names}
     return {name: stage for name, stage in found.items() if stage is not None}
 
 
 def stage_names() -> list[str]:
-    """Return the names of all stages."""
+    """Return the names of all stages, those of rtsim and those that other installed packages provide."""
     return sorted({*own_stages(), *(point.name for point in entry_points(group=GROUP))})
 
 
@@ -64,8 +64,8 @@ def find_stage(name: str) -> StageDeclaration:
 
 
 def find_stages(names: Iterable[str]) -> dict[str, StageDeclaration]:
-    """Return the declarations of these stages, by name; ConfigError for a name that no stage has, or if a
-    package that provides one cannot be loaded.
+    """Return the declarations of these stages, by name; the placeholder REST is skipped. ConfigError for any
+    other name that no stage has, or if a package that provides a stage cannot be loaded.
     """
     points = {point.name: point for point in entry_points(group=GROUP)}
     found: dict[str, StageDeclaration] = {}
@@ -117,7 +117,8 @@ def names_of(named: Sequence[str], usual: Sequence[str]) -> list[str]:
 
 def stages_of(run: RunConfig, facts: Facts) -> dict[str, StageDeclaration]:
     """Return the declarations of the stages of a run with these facts (properties), in order and by name:
-    those that the run names, or the default ones, and those that are added to them by themselves.
+    those that the run names, or the default ones if it names none, and the default ones that are added to
+    any list of stages (`StageDeclaration.joins`).
     """
     usual = usual_stages(facts)
     names = names_of(run.stages, usual)
@@ -139,8 +140,8 @@ def make_stages(
     forces: ForceFeed | None = None,
     mass_kg: float = 0.0,
 ) -> list[Stage]:
-    """Build the stages of a run in order; ConfigError where one needs another that does not come before
-    it."""
+    """Build the stages of a run in order. ConfigError if a stage that the run names lacks one that must come
+    before it, or computes nothing in this run."""
     run = for_keypoints(run) if subject is not None and subject.keypoints else run
     setting = StageContext(run, spec, subject, forces=forces, mass_kg=mass_kg)
     facts, stages = setting.facts, stages_of(run, setting.facts)
@@ -196,9 +197,10 @@ def check_tables(run: RunConfig, stages: Mapping[str, StageDeclaration]) -> None
 
 
 def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec.Struct | None:
-    """Read the options from a stage's own table [options.NAME], or return its defaults.
+    """Return the options of the stage `name` from the table [options.NAME] of the run's config: its default
+    options if the config has no such table, and None if the stage takes no options.
 
-    Raises ConfigError if the stage has no such table, and for invalid values.
+    Raises ConfigError for invalid values, and if the config has this table for a stage without options.
     """
     table = run.options.get(name)
     where = f"options.{name}"
@@ -214,8 +216,11 @@ def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec
 
 
 def idle(name: str, declared: StageDeclaration, facts: Facts, model: str) -> ConfigError:
-    """Return the error for a stage that the run names but that has nothing to do, with these facts and this
-    model.
+    """Return the error for a stage that the run names but that computes nothing in it, because force plates
+    or the mass are missing, or because it does not apply to the model.
+
+    facts : properties of the run, such as having force plates
+    model : name of the model, for the text
     """
     lacking = next((fact for fact in declared.lacks(facts) if fact in GIVEN_BY), "")
     if lacking:

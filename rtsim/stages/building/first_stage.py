@@ -16,7 +16,7 @@ from rtsim.subjects.subject import Subject
 def first_stage(estimator: MultibodyEstimator, subject: Subject | None) -> Kinematics:
     """Return a kinematics stage that uses this estimator, so that its kernels can be compiled before a run.
 
-    subject : the tracked person; None if the model has its own markers
+    subject : the tracked person; None if the markers are those that the model file defines
     """
     return Kinematics(estimator, subject)
 

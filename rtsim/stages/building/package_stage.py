@@ -35,7 +35,8 @@ Answer = TypeVar("Answer")
 class PackageStage(Stage):
     """A stage of another package, whose errors do not end the run.
 
-    It is not used for cache warming, as side effects of a package are not known.
+    It is not called again between frames to keep the processor's caches warm (`Stage.rehearses`), as it may
+    have side effects.
 
     Parameters
     ----------
@@ -52,8 +53,8 @@ class PackageStage(Stage):
         self.orders = {order: self._guarded(order, known) for order, known in stage.orders.items()}
 
     def warm(self) -> None:
-        """Warm the package's stage up; ConfigError where that fails, as the run has not begun yet and can
-        still be refused.
+        """Let the package's stage compile its code and call it once before the run. ConfigError if that
+        fails, as a run that has not begun can still be refused.
         """
         try:
             self.stage.warm()

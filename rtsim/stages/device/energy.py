@@ -119,8 +119,8 @@ class EnergyAccount(Stage):
         return [balance_of(self._values)]
 
     def gauges(self) -> dict[str, float]:
-        """Return for the telemetry the largest difference so far between the energy of the limb and the work
-        on it, as far as it has built up within about a second.
+        """Return for the telemetry the largest drift so far [J]: the difference between the limb's energy and
+        the work on it that builds up within about a second.
         """
         return {"energy_drift_largest_J": self.balance.largest}
 
@@ -143,8 +143,9 @@ class EnergyAccount(Stage):
 
 PANEL = Curves("Energy", "energy", 2, 1.0)
 MEANING = (
-    "kinetic energy; potential energy; work of all sources since the start; energy that this "
-    "balance does not explain"
+    "energy of the model, kinetic and potential in gravity; work of the device, of torque generators, of "
+    "muscles and of prescribed motion since the start; drift, the change of energy within about a second "
+    "that no work explains"
 )
 
 

@@ -39,8 +39,8 @@ class DeviceTorque(Stage):
     """Checks the device's messages and applies its torque to the limb, constant over the tick.
 
     arm_s : time after the start [s] from which on the device is armed automatically, as soon as all checks
-        permit it; None = only by command. This is cancelled by anything that ends torque, and by a check that
-        forbids torque after it was permitted once.
+        permit it; None = only by command. It is not armed automatically after a fault or a command that
+        ends torque, nor if a check forbids torque after all checks had permitted it.
     asked : queue of received commands, which are carried out in the next tick
     """
 
@@ -193,8 +193,8 @@ class DeviceTorque(Stage):
         return f"device {self.exchange.arming.words}{limb}"
 
     def gauges(self) -> dict[str, float]:
-        """Return for the telemetry: commanded fraction of the controller's torque, whether there is a fault,
-        fraction of commands in time, whether the limb is paused, largest net work of the device on it [J]."""
+        """Return for the telemetry: the factor 0 to 1 by which arming ramps torque, 1 = there is a fault, the
+        fraction of commands in time, 1 = the limb is paused, and the device's largest net work on it [J]."""
         x = self.exchange
         return {
             "device_armed": x.arming.share,
@@ -315,9 +315,9 @@ class DeviceTorque(Stage):
 
 
 class TorqueCommand(Stage):
-    """Sender of the device's commands after the forward step: limits, sends and records the next output.
+    """Sends the device an output, a message with motion and limited torque command, after the forward step.
 
-    It reports transitions of the arming state at once.
+    It also records each output, and reports transitions of the arming state at once.
 
     Attributes
     ----------
@@ -341,7 +341,7 @@ class TorqueCommand(Stage):
         self.fault_s, self._n_fault = -1.0, 0
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Send the command of this tick."""
+        """Send the output of this tick, with the torque command for the device."""
         x, s = self.exchange, self.simulator
         x.step_ns = now_ns() - x.t_applied
         angle, speed = float(s.q[self._q]), float(s.v[self._dof])

@@ -1,4 +1,4 @@
-"""The forward step: advances a model by the time of a tick."""
+"""The forward step: integrates the motion of a model over the length of one tick of the clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streams.messages import Status
 from streams.receiving.ring import ReceivedFrame
 
 N_WARM = 20
-"""Ticks before the first that counts; the simulation then starts anew."""
+"""Number of ticks before the run by which all kernels are compiled; the simulation then starts anew."""
 
 
 class ForwardStep(Stage):

@@ -1,5 +1,5 @@
-"""Commands that pause a simulated limb, advance it by single steps, or return it to its start. The device is
-disarmed first, as none of them is permitted while torque is commanded.
+"""Commands that pause a simulated limb, advance it by single steps, or return it to its start. A pause and a
+return disarm the device first, and only a paused limb can be stepped, so that no torque acts meanwhile.
 """
 
 from __future__ import annotations

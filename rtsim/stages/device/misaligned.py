@@ -84,8 +84,8 @@ def carried_by(spec: ModelSpec, config: HilSpec) -> Body:
 def turning_of(body: Body, coordinate: str) -> Turning | None:
     """Return the axis about which a coordinate rotates a body, if it is fixed in the parent.
 
-    Returns None if it is not, as with a joint of several rotations before this one, or if one of the joint's
-    frames is rotated.
+    Returns None if it is not: if the joint first rotates about other axes, or displaces the body off the
+    axis, before this rotation, or if one of the joint's two frames is rotated relative to its body.
     """
     if body.in_child != Frame() or body.in_parent.turned_deg != (0.0,) * 3 or body.in_parent.of_subject:
         return None

@@ -34,7 +34,7 @@ class SimulatedGait(Stage):
         self._phases, self._time = GaitPhase(1), 0.0
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the phase of the gait at the end of the tick."""
+        """Compute the phase of the gait from the state of the limb after the forward step of this tick."""
         s = self._simulator
         if self._exchange.hold.stands:
             return FINE

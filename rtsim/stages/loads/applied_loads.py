@@ -107,7 +107,8 @@ class AppliedLoads(Stage):
 
     @property
     def outdated(self) -> bool:
-        """Whether the plates of the session have changed since its quantities were declared."""
+        """Whether the plates have changed since this stage declared its quantities, which then have other
+        shapes."""
         return self.feed.n_session != self._n_session
 
     def begin(self, session: Session, anew: bool) -> None:

@@ -30,8 +30,10 @@ class FootWrenches(Protocol):
     wrench: NDArray[np.float64]
 
     def begin(self, anew: bool) -> None:
-        """Begin a session of the input stream; anew : whether it differs from the previous one, so that the
-        history is discarded"""
+        """Begin a session of the input stream.
+
+        anew : whether it is a new session, so that the history is discarded; False = the same one continues
+        """
 
     def take(self, time: float) -> None:
         """Compute the wrenches at the time of a frame [s]."""

@@ -94,8 +94,8 @@ class FollowedFeet:
 class FoundFoot(NamedTuple):
     """A foot that was found in a model.
 
-    body : number of its body
-    axes : its frame on that body
+    body : index of its body in the model
+    axes : axes of the foot relative to that body
     stood : whether a static trial shows the orientation of its sole
     notes : sentences on its labels
     """
@@ -114,11 +114,14 @@ def axes_of(
     static: MarkerTrial | None,
     load: float,
 ) -> list[FoundFoot]:
-    """Return the frame of every foot of a model, with a level sole under a load [N] if a static trial shows
-    one.
+    """Return origin and axes of every foot of a model, relative to its body, as the contact model needs them.
 
-    The side of a foot is that of its body in the model. Its markers are those on this body, whichever side
-    their labels say. Raises ConfigError if no foot has markers, or if two feet have the same side.
+    If there is a static trial, the sole is level on the ground in it, unless the run states otherwise. The
+    side of a foot is that of its body in the model. Its markers are those on this body, whichever side their
+    labels say. Raises ConfigError if no foot has the markers for this, or if two feet have the same side.
+
+    spec : settings of the foot contact
+    load : vertical force on each foot in the static trial, which compresses the sole [N]
     """
     own = "right" if subject.side == "left" else subject.side  # solved as a right one
     found: list[FoundFoot] = []

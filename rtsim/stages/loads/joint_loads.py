@@ -96,8 +96,10 @@ class JointLoads(Stage):
         return FINE
 
     def stated(self, deviation: np.ndarray) -> np.ndarray | None:
-        """Return the array of standard deviations `deviation` if they are computed and published, else None.
-        They need standard deviations of the coordinates, and forces that are measured by plates.
+        """Return the array `deviation` of standard deviations if the run computes them, else None.
+
+        They are computed if the standard deviations of the coordinates are known, and plates measure the
+        forces.
         """
         told = self.motion.deviations is not None and self.wrenches.loads is not None
         return deviation if told else None
@@ -141,14 +143,16 @@ def _independent(rows: bytes) -> np.ndarray:
 
 
 def independent_parts(products: np.ndarray) -> np.ndarray:
-    """Return square roots (2, 3, 3) of two covariances (2, 3, 3) of a filter's value, speed and acceleration.
-    The sum of the outer products of a root's rows is its covariance, so that each row is an error independent
-    of the others.
+    """Return two covariances (2, 3, 3) as sums of independent errors: each row of a (3, 3) matrix of the
+    result is one such error, and the outer products of the three rows add up to the covariance.
+
+    products : (2, 3, 3) two covariances of value, speed and acceleration, as a filter computes them
     """
     return _independent(products.tobytes())
 
 
 def columns_of(covariance: np.ndarray) -> np.ndarray:
-    """Return a square root of a covariance (n, n): n vectors, in rows, whose outer products add up to it."""
+    """Return a square root of a covariance (n, n): a matrix (n, n) whose rows have outer products that add up
+    to the covariance."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))).T)

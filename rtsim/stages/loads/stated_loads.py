@@ -52,7 +52,8 @@ class StatedLoads(AppliedLoads):
             kernel()
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Raise an error, as stated shares of plates cannot be used for a person's feet."""
+        """Raise an error, as fractions of plate loads that a run states apply only to a model with its own
+        markers, and not to a person's feet."""
         raise NotImplementedError("plates.borne_by applies only to models with their own markers")
 
     def bearing_of(self, bearer: int) -> np.ndarray:
@@ -93,7 +94,7 @@ class StatedLoads(AppliedLoads):
             self.count("plate_unmeasured", "The signals of a force plate are missing.")
 
     def size_bearing(self) -> None:
-        """Allocate the stated fractions for the present plates."""
+        """Allocate the array of the stated fractions for the present plates, and prepare the kernels."""
         names = self.feed.names
         self._share = np.array(
             [[self._borne_by.get(name, {}).get(body, 0.0) for body in self.bearers] for name in names]

@@ -17,7 +17,7 @@ SAID = (
     "The two segments at a joint do not meet as in the calibration: {joints}. Were all markers of one "
     "segment re-applied elsewhere, or do they slide on the skin? The frames are suspect."
 )
-"""Counter of such frames, and sentence on them."""
+"""Name of the counter of frames with such a joint, and message about it."""
 LIMITS = {("shank", "foot"): (0.020, 0.5), ("thigh", "shank"): (0.036, 1.0)}
 """Distance [m] and time constant [s] of each joint: see docs/damage.md. Hips are not judged: in squats the
 skin of pelvis and thigh brings the two places of their centre apart by 57 mm."""

@@ -18,7 +18,7 @@ SAID = (
     "and the adjacent joints: {markers}. Was a marker re-applied, or was it elsewhere in the static trial? "
     "The frames are suspect."
 )
-"""Message on such frames."""
+"""Message about frames with displaced markers."""
 
 
 class CalibratedMarkers:

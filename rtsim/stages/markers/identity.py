@@ -32,7 +32,7 @@ WHOSE = (
     "they were occluded: are the labels on another person now? Frames are suspect until the markers fit "
     "again."
 )
-"""Counter of such frames, and sentence on them."""
+"""Name of the counter of frames that may be of another person, and message about them."""
 PELVIS = "pelvis"
 LEAP, ACCELERATION = 0.06, 100.0
 """Distance from the predicted position [m] that most markers of one person never exceed; the acceleration

@@ -14,10 +14,10 @@ SAID = (
     "The markers of {segment} are late or early relative to the other segments, by {delay_ms:.0f} ms or "
     "more: do they come from another system, or are they filtered differently? The frames are suspect."
 )
-"""Counter of such frames, and sentence on them."""
+"""Name of the counter of frames with such a segment, and message about it."""
 LIMITS = {"pelvis": 0.016, "thigh": 0.012, "shank": 0.006, "foot": 0.006}
-"""Evidence from which a segment of a person is late [s]: see docs/damage.md. No others are judged, and
-none of two markers, which go with the wrong knee of a method."""
+"""Segment of a person -> evidence (delay times correlation, kernels/faults/late) above which it is late [s].
+Other segments are not checked, nor those with two markers, which follow errors of a method's knee."""
 
 
 class LateSegments(JudgedSegments):

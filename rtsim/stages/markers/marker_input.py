@@ -58,7 +58,8 @@ class MarkerInput:
 
     person : name of the person whose markers are used if the stream has several; "" = found by `known`, or by
         the marker names
-    known : name of the subject -> phrase on how this name is known; used if `person` is ""
+    known : name that precedes the labels of the subject's markers -> phrase for messages on who that is; used
+        if `person` is ""
     labels : labels of the stream's markers; "" in place of labels of other persons
     usable : whether the session has tracked markers, all of one person, in a unit that is known
     """
@@ -298,8 +299,8 @@ def listed(labels: Iterable[str]) -> str:
 
 
 def known_labels(subject: Subject | None) -> dict[str, str]:
-    """Return a table of one entry for `MarkerInput`: the prefix of the labels of the subject's markers -> a
-    phrase for the user that names the subject; empty without a subject.
+    """Return the argument `known` of `MarkerInput`: one entry with the name that precedes the labels of the
+    subject's markers, and a phrase for messages that says who that is; {} without a subject.
     """
     return {subject.person: f"to whom the markers of the subject {subject.name} belong"} if subject else {}
 

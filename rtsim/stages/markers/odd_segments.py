@@ -1,4 +1,4 @@
-"""Checks for segments whose markers are implausible by themselves, whatever the solution.
+"""Checks, segment by segment, whether the markers on a segment are implausible.
 
 The markers of such a segment have jumped as one body, are rotated about the bone, are late, or were smoothed;
 or one of them is not at its calibrated position; or the segment does not meet its neighbour at the joint.

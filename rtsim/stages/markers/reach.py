@@ -57,7 +57,8 @@ class Reach:
         self._at[:], self._speed[:] = places, speeds
 
     def look(self, markers: Array, dt: float) -> bool:
-        """Process a frame; return whether no person can have moved, during the gap, to where the markers are.
+        """Process a frame; return True if it is impossible for a person to have moved, during the gap, to
+        where the markers are. False if it is possible, or if the frame is not compared with one before a gap.
 
         markers : (n_marker, 3) [m], NaN = not seen
         dt : time since the previous frame that was processed [s]
@@ -69,8 +70,8 @@ class Reach:
         return bool((seen & self._of_pelvis).any()) and self._is_beyond(markers, dt)
 
     def _is_beyond(self, markers: Array, dt: float) -> bool:
-        """Return whether the markers are beyond reach. Once the velocity of the pelvis after the gap is
-        known, the result is final.
+        """Return whether the markers are farther away than a person can have moved during the gap. Once the
+        velocity of the pelvis after the gap is known, the result is final.
 
         markers : (n_marker, 3) [m]; dt : time since the previous frame [s]
         """

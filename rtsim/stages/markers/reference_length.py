@@ -1,4 +1,6 @@
-"""References for the markers of a stream: names, and a length that reveals a wrong unit or up axis."""
+"""References for the markers of a stream: their names, and a line between two groups of markers. A length of
+this line far from the expected one reveals a wrong unit, its direction a wrong up axis.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,12 @@ class ReferenceLength(NamedTuple):
 
 
 def reference_length_of(estimator: MultibodyEstimator, subject: Subject | None) -> ReferenceLength:
-    """Return the names of the tracked markers and the reference line by which unit and up axis of a stream
-    are checked: for a person from the subject, for a model with its own markers from their places in the
-    neutral pose.
+    """Return the references for the markers of a stream: their names, and the line between two groups of
+    markers by which unit and up axis are checked.
+
+    For a person the line is that from the markers of the foot to those of the pelvis or the first segment,
+    and the subject gives its length. For a model with its own markers (subject = None) it is that from the
+    lowest third of the markers to the uppermost third, with the length that it has in the neutral pose.
     """
     if subject is not None:
         return of_subject(subject)
@@ -66,9 +71,9 @@ def reference_length_of(estimator: MultibodyEstimator, subject: Subject | None) 
 
 
 def of_subject(subject: Subject) -> ReferenceLength:
-    """Return the reference length of a person's leg: the line from the centre of the foot's markers (or those
-    of the lowest marked segment of the leg) to the centre of the markers of the first segment, such as the
-    pelvis.
+    """Return the references for the markers of a person; the line is that from the centre of the foot's
+    markers (or those of the lowest marked segment of the leg) to the centre of the markers of the first
+    segment, such as the pelvis.
     """
     last = [name for name in subject.segments if kind_of_segment(name) in LEG][-1]
     first = next(iter(subject.segments))
@@ -97,10 +102,12 @@ def body_size(subject: Subject) -> float:
 
 
 def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> ReferenceLength:
-    """Return the upper and the lower third of a model's markers, along their greatest extent, as reference.
+    """Return the references for a model with its own markers; the line is that from the centre of the lowest
+    third of the markers to that of the uppermost third, sorted along the direction in which they extend most.
 
     neutral : (n_marker, 3) markers in ground, Y up, at the initial coordinates [m]
-    moves : whether the whole model can move; then only this line reveals a wrong upward axis
+    moves : whether the root body moves freely in ground. The model then fits in any orientation, so that
+        only the direction of this line can reveal a wrong up axis of the stream
     """
     x = neutral - neutral.mean(axis=0)
     along = np.linalg.svd(x, full_matrices=False)[2][0]

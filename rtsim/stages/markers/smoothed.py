@@ -14,7 +14,7 @@ SAID = (
     "The markers of {segments} move less than the motion of the other segments requires: are they filtered "
     "more strongly than the rest? The frames are suspect."
 )
-"""Counter of such frames, and sentence on them."""
+"""Name of the counter of frames with such a segment, and message about it."""
 LIMITS = {"thigh": 0.6e-3, "shank": 0.4e-3, "foot": 0.25e-3}
 """Evidence from which a segment of a person was smoothed [s^2]: see docs/damage.md. No others are judged."""
 

@@ -15,7 +15,7 @@ SAID = (
     "All markers of {segments} jumped together, faster than a person moves: was a cluster knocked or "
     "rotated, or are the data late? Frames are suspect until the markers jump back."
 )
-"""Counter of such frames, and sentence on them."""
+"""Name of the counter of frames with such a segment, and message about it."""
 
 
 class SteppedSegments:

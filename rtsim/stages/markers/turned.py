@@ -27,7 +27,7 @@ BESIDE_SAID = (
     "forwards or backwards? Hip rotation may be wrong by the same amount, and knee adduction may "
     "follow flexion. The frames are suspect."
 )
-"""Counter of such frames, and sentence on them."""
+"""Name of the counter of frames with such markers, and message about them."""
 
 
 class TurnedMarkers:

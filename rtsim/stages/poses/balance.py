@@ -38,7 +38,7 @@ LONGEST_JOINT = 48
 [characters]."""
 
 CARRIES = "the body that carries them"
-"""Axes of what is told of the joints that a run names."""
+"""Axes in which displacements and forces at the points of joints are published, for descriptions."""
 
 
 class Balance(Stage):

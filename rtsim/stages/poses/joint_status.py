@@ -2,9 +2,10 @@
 
 A frame is flagged if anything in it is. A fault of a segment affects all joints of its limb, which depend on
 each other; a fault of the root, or of a segment whose markers distort the solution, affects all joints. A
-fault of one leg does not affect the other, and a fault of the trunk does not affect the legs. An uncertain
-angle affects its own joint. If the angle is usually certain, or if markers are missing, it affects all joints
-of its limb, and a joint next to the root affects all joints.
+fault of one leg does not affect the other, and a fault of the trunk does not affect the legs.
+
+An uncertain angle affects its own joint only. If it is usually certain, or if markers are missing, it affects
+all joints of its limb. If it is usually certain and belongs to a joint at the root, it affects all joints.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class JointStatus:
     segments : (n_body,) status bits of the segments
     names : names of the joints: one for every three angles of a person, or one for every body of a model
     of_angles : (n_angle,) index of the joint to which each angle of `joint_angles` belongs
-    ends : two arrays (n_joint,), the two segments that each joint connects; if one of them is no body, the
-      other one twice
+    ends : two arrays (n_joint,), the proximal and the distal segment of each joint; for a joint to ground the
+      distal segment in both
     """
 
     def __init__(self, model: Model) -> None:

@@ -27,7 +27,8 @@ WAYS = ("lateral", "anterior", "proximal")
 
 
 class KinematicResults:
-    """Published results of the method in use: angles, knees, ligaments, contacts, markers and segments.
+    """Published results of the method in use: joint angles, displacements of the knees, ligaments, contacts,
+    markers and segments.
 
     Arrays of the solver that need no conversion are published directly; `report` updates the others.
 
@@ -100,7 +101,7 @@ class KinematicResults:
             self._coordinates.deviate(found.coordinates)
 
     def quantities(self) -> list[Quantity]:
-        """Return all quantities of the kinematics; it is called once."""
+        """Return all published quantities of the kinematics. It must be called only once for each object."""
         found = [*self._of_coordinates(), *self._of_joints(), *self._by_joint.quantities()]
         found += [*self._of_markers(), *self._of_segments()]
         return [self._of_side(quantity) for quantity in found]

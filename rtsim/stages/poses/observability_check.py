@@ -21,13 +21,14 @@ OTHERS = ", or another method,"
 def unobservable_angles(
     estimator: MultibodyEstimator, absent: Set[str], unknown: NDArray[np.bool_]
 ) -> dict[str, str]:
-    """Find the methods by which an angle is uncertain in the neutral pose even if all markers of the stream
-    are visible.
+    """Find the estimation methods with which the standard deviation of some joint angle exceeds its limit,
+    in the neutral pose and with all markers of the stream visible.
 
-    Returns method -> sentence for the user. The list of angles is at the end of the sentence, as long
-    sentences are cut. Afterwards the estimator is as before its first frame.
+    Returns method -> sentence for the user. The sentence ends with the list of these angles, because long
+    sentences are cut at their end. The estimator is left in its state before the first frame.
 
-    absent : markers that the stream does not have; unknown : (3 n_joint,) - angles that are not published
+    absent : markers of the model that the stream does not have
+    unknown : (3 n_joint,) - True for angles that are not published, and therefore not checked
     """
     said, chosen = {}, estimator.method
     for method in estimator.methods:

@@ -17,7 +17,7 @@ from rtsim.stages.poses.joint_status import JointStatus
 Array = NDArray[np.float64]
 
 POSE_STEPPED = "pose_stepped"
-"""Counter of such frames."""
+"""Name of the counter of frames in which joints jump."""
 STEP_RAD = math.radians(1.0)
 """Largest change of a joint's rotation from one frame to the next, beyond its rotation between the two frames
 before [rad]. It is our choice: smaller than what matters in an angle, and hardly ever reached by skin motion

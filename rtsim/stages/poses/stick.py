@@ -14,7 +14,7 @@ from rtsim.subjects.subject import kind_of_segment
 CENTRES = {"pelvis": "lumbar", "thigh": "hip", "shank": "knee", "foot": "ankle", "trunk": "shoulders"}
 TIPS = {"foot": "toe", "trunk": "lumbosacral"}
 HANGS_BELOW = "trunk"
-"""The segment whose distal end is at its joint."""
+"""The segment that the joint connects to its parent at its lower end, whose point in the figure is a tip."""
 
 
 def figure_of(model: Model, of_person: bool, mirrored: bool) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def figure_of(model: Model, of_person: bool, mirrored: bool) -> dict[str, Any]:
 
     of_person : whether lines connect the joint centres of a person, else each body of the model with its
         parent
-    mirrored : for a left leg that was solved as a right one
+    mirrored : whether a left leg is solved as a right one, so that points on muscles must be mirrored back
     """
     lines = stick(model.names.bodies, model.tree.parent) if of_person else tree_lines(model)
     points = muscle_points(model, mirrored)

@@ -181,13 +181,13 @@ def calibrate(
     side : right or left, as the markers are labelled. The subject's side follows from their positions
     static : trial with all anatomical markers on
     hip_regression : a name of `REGRESSIONS` in rtsim/subjects/hip_centre.py
-    knee_width_mm : distance between the epicondyles, without a medial one; replaces the width in the file
+    knee_width_mm : knee width, needed without a medial epicondyle marker; replaces the width in the file
     name : name of the subject; that of the file if not given
-    legs : receives the landmarks of the leg by its side, for the comparison of legs by `notes_on_places`
-    standoff_mm : distance from the skin to the centre of a pelvis marker, as in `hip_centres`
+    legs : map to which the leg's landmarks are added, by side; `notes_on_places` then compares both legs
+    standoff_mm : distance from the skin to the centre of a pelvis marker: its radius plus base plate
 
-    Markers keep the names of the trial. ConfigError names markers that are missing, sides that contradict
-    each other, and dimensions that no person has.
+    Markers keep the names of the trial. ConfigError if markers are missing, if markers indicate different
+    sides of the body, or if dimensions are impossible for a person.
     """
     find_regression(hip_regression)
     as_mapped = lab or find_lab(trial.names, side)
@@ -297,7 +297,7 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
 
 
 def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalMeasures) -> LegMeasures:
-    """Return the measures of a leg that its landmarks need in addition to its markers."""
+    """Return the measures, such as joint widths, by which landmarks of a leg without markers are placed."""
     return LegMeasures(
         stored=source.subject,
         label_side=request.label_side,
@@ -373,8 +373,8 @@ def build_segments(
 
 
 def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> CalibrationFrames | None:
-    """Return the trunk from the frames of the trial itself, if its markers lie differently than in the
-    static trial, for example with raised arms; None if no frame shows trunk and pelvis together."""
+    """Return the trunk in the frames of the movement trial. It replaces that of a static trial in which trunk
+    markers lie elsewhere (such as with raised arms); None if no frame shows trunk and pelvis together."""
     mirror = MIRROR if side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in role_positions(trial, table).items()}
     if not shows_pelvis(known):

@@ -21,17 +21,17 @@ Array = NDArray[np.float64]
 
 MAX_FRAME = 400
 FEWEST = 10
-"""Usable frames below which the noise of the markers hardly averages out. A choice."""
+"""A note is given if fewer frames are usable, as marker noise then hardly averages out. A choice."""
 FEW = 0.5
-"""Part of the frames below which a trial is told to be mostly without its markers. A choice."""
+"""A note is given if a smaller fraction of the frames shows all anatomical markers [1]. A choice."""
 
 MOVES = 0.3
 """Travel of the mean of all markers from which a trial does not count as static [m]."""
 SAME_MEASURE = 1e-3
-"""Measures that differ by less were only rounded [m]."""
+"""Differences of measures up to this are rounding [m]."""
 MOST_ODD = 0.5
-"""Part of the frames that may be left out because of markers beside their places: of more than that nobody
-can say which ones are right. A choice."""
+"""Largest fraction of the frames that may be left out because of displaced markers: if there are more, it is
+unclear which frames are right. A choice."""
 MARKED = {
     "pelvis": PELVIS,
     "thigh": ("greater_trochanter", "epicondyle_lateral", "epicondyle_medial", "thigh_lateral"),
@@ -98,10 +98,11 @@ def notes_on_static(trial: MarkerTrial, static: MarkerTrial | None) -> list[str]
 def fitting_frames(
     positions: Array, names: tuple[str, ...], table: LabSide, x: Landmarks, good: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Return the mask of the good frames (n,) in which every marker is at its usual place on its segment,
-    judged by the other markers and the joint centres there, and a note on the other frames.
+    """Return a mask (n,) of those frames among `good` in which every marker is at its usual place on its
+    segment, relative to the segment's other markers and joint centre, and a note on the other frames.
 
-    positions : (n, n_marker, 3) - positions of the markers `names`, in the frames of the landmarks x [m]
+    positions : (n, n_marker, 3) - positions of the markers `names` [m]
+    x : landmarks in the same n frames; good : (n,) mask of the frames that may be used
     """
     found, fits = Counter[str](), good.copy()
     if table.is_keypoints:

@@ -20,10 +20,10 @@ PLACES = {
     "asis": (0.3, 0.4, 0.65), "asis_opposite": (0.3, 0.4, -0.65),
     "psis": (-0.6, 0.4, 0.25), "psis_opposite": (-0.6, 0.4, -0.25),
 }  # fmt: skip
-"""Places from the middle of the hips, in parts of the distance between them: forwards, along the trunk,
-outwards."""
+"""Positions relative to the middle of the hips, divided by the distance between the hips: forwards, along the
+trunk, outwards."""
 KNEE, ANKLE = 0.5, 0.35
-"""Width of a joint in parts of the distance between the hips' centres, twice: nothing but a direction."""
+"""Assumed widths of knee and ankle divided by the hip distance; only the directions of the axes matter."""
 NOTES = (
     "keypoints are joint centres only. Flexion angles are measured, about axes parallel to the line "
     "between the hips. Rotation of the hip and adduction and rotation of the knee are fixed. "

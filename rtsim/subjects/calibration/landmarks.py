@@ -55,7 +55,7 @@ class Landmarks(NamedTuple):
     metatarsal_1: Array
     metatarsal_5: Array
     fibula_head: Array | None = None
-    # None of a leg that is marked alone
+    # None if only the leg is marked, not the pelvis
     pelvis: PelvisLandmarks | None = None
 
     @property

@@ -83,7 +83,9 @@ def hip_and_knee(leg: LoneLeg, knee_offset: float | None) -> tuple[Array, Array]
 
 
 def hip_of(leg: LoneLeg, medial: Array) -> Array:
-    """Return the hip centre (n, 3) [m] of a leg with this medial epicondyle (n, 3) [m]."""
+    """Return the hip centre (n, 3) [m] of a leg from its markers and the position of its medial epicondyle,
+    medial : (n, 3) [m].
+    """
     outwards = unit(leg.epicondyle_lateral - medial)
     shank = 0.5 * (leg.epicondyle_lateral + medial) - leg.ankle
     length = float(np.median(np.linalg.norm(shank, axis=1)))

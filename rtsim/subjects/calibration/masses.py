@@ -37,10 +37,10 @@ Array = NDArray[np.float64]
 
 TABLE = "de_leva"
 SHARES = {"pelvis": "lower_trunk", "thigh": "thigh", "shank": "shank", "foot": "foot"}
-"""Segment of a subject -> row of the table."""
+"""Segment of a subject -> segment of the inertia table."""
 LEAST_ADULT_KG, LEAST_ADULT_M = 40.0, 1.45
-"""Mass and stature of a person below which it is said that the shares of segment masses are those of
-adults: a choice."""
+"""Mass [kg] and stature [m] below which a note says that the mass fractions of the segments are those of
+adults. A choice."""
 MIRROR = np.diag([1.0, 1.0, -1.0])
 
 

@@ -46,7 +46,7 @@ PAIRS = (
     *((a, b) for a in ANKLE for b in FOOT),
     *((FIBULA, role) for role in (*KNEE, *ANKLE)),
 )
-"""Landmarks whose distances are compared; the hip's is that of the regression."""
+"""Pairs of landmarks whose distances are compared; the hip is the hip centre of the regression."""
 PUT_ON, RIGID, HINGED = 0.005, 0.003, 0.005
 """Standard deviations of a marker on its landmark, each way, by one pair of hands [m], and of distances
 within a segment and across the ankle besides. With these r' C^-1 r is 2 to 16 of 16 to 21 distances on nine
@@ -82,7 +82,7 @@ evidence for one is at most 5 of nine trials with their static ones, and 9 of a 
 CLEAR = 2.0
 """Evidence beyond that of the other leg, or of the next landmark, from which that one is named alone."""
 NEAR = 0.1
-"""A shift is not looked for much farther away than this [m]."""
+"""Prior standard deviation of a displacement along each axis [m]."""
 STEPS = 8
 
 

@@ -69,8 +69,8 @@ def positions_of(name: str, trial: MarkerTrial) -> Array:
 
 
 def check_middle(middle: Array, static: MarkerTrial, trial: MarkerTrial, table: LabSide, where: str) -> None:
-    """Raise ConfigError where the sacrum marker of the movement does not lie where the midpoint of the PSIS
-    should be.
+    """Raise ConfigError if the sacrum marker of the movement trial is not where the midpoint of the PSIS is
+    in the static trial, judged by the distances to both ASIS.
 
     middle : (n, 3) - midpoint of the PSIS in the static trial [m]
     """

@@ -42,8 +42,8 @@ NOTHING_ASKED = AskedMeasures()
 
 
 def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
-    """Load measures of a person from a file: a record, which only a .toml file fills, and the stored values
-    [m, rad, kg] by name, which only a .vsk or .mp file has.
+    """Load measures of a person from a file. Those of a .toml file are returned as a record, those of a .vsk
+    or .mp file as values [m, rad, kg] by name; the other one of the two results is empty.
     """
     if not is_file(path):
         raise ConfigError(f"no such file {path!r}", where="--measures", allowed=", ".join((OWN, *SUFFIXES)))
@@ -54,9 +54,9 @@ def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
 
 def all_measures(asked: AskedMeasures) -> tuple[PersonMeasures, dict[str, float]]:
     """Return the measures of a person from a file and from the command's options, which override the file:
-    as a record, and as numbers by the names under which trials store them [m, rad, kg].
+    as a record, and as numbers [m, rad, kg] by the names under which trials store them.
 
-    Values of a .vsk or .mp file are only among the numbers. ConfigError for an impossible number.
+    Values that come from a .vsk or .mp file are not in the record. ConfigError for an impossible number.
     """
     path, given = asked
     told, stored = load_measures(path) if path else (PersonMeasures(), {})

@@ -23,16 +23,16 @@ USUAL_WIDTHS = {"pelvis": (0.1, 0.35), "knee": (0.05, 0.16), "ankle": (0.04, 0.1
 ACROSS = {
     "pelvis": "asis", "knee": "epicondyle_medial", "ankle": "malleolus_medial", "forefoot": "metatarsal_1",
 }  # fmt: skip
-"""The role of one of the two markers."""
+"""Width -> landmark of one of the two markers between which it is measured."""
 UNLIKE_WIDTHS = 1.2
-"""Ratio of the wider knee or ankle to the other one above which one of them was hardly measured; four persons
-in three labs have 1.00 to 1.06 [1]."""
+"""Ratio of the widths of both knees or ankles above which one was probably measured wrongly [1]; four persons
+in three labs have 1.00 to 1.06."""
 USUAL_LEG = (0.9, 1.1)
 """Range of the distance from the ASIS by the lateral epicondyle to the lateral malleolus, over the measured
 leg length; four persons in three labs have, standing and walking, 0.96 to 1.02 [1]."""
 LEG_MARKERS = ("asis", "epicondyle_lateral", "malleolus_lateral")
-MIN_VOLUME = 0.1  # of the three unit axes of a segment; 1 = square to each other
-MIN_SPREAD = 0.01  # distance of a segment's markers from their best line, root mean square [m]
+MIN_VOLUME = 0.1  # of the box of the three unit axes of a segment; 1 = orthogonal axes
+MIN_SPREAD = 0.01  # root mean square distance of a segment's markers from their best line [m]
 MAX_DEVIATION = 0.2  # of a length from its median, beyond which a frame is left out [1]
 MAX_SHIFT = 0.03  # of the distance of two markers between static and trial, soft tissue included [m]
 REMEDY = "check the unit of the file, the labels and the lab's marker map"
@@ -197,8 +197,10 @@ def seen_median(values: Array) -> float:
 
 
 def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
-    """Return notes on segments whose tracked markers (3,) [m] do not determine their rotation, with a
-    specific note for a thigh without a pelvis.
+    """Return notes on segments whose tracked markers do not determine their rotation: too few, or almost on
+    a line. A thigh without a pelvis, whose rotation the knee alone then determines, has a note of its own.
+
+    markers : segment -> marker -> position in the segment (3,) [m]
     """
     notes = []
     for segment, points in markers.items():

@@ -21,14 +21,14 @@ RATIOS = {
     ("thigh", "shank"): ((0.8, 1.3), (0.55, 1.8)),
     ("foot", "shank"): ((0.2, 0.5), (0.1, 0.8)),
 }
-"""Length over length, usual and possible: 0.95 to 1.21, and 0.28 to 0.38, of nine persons."""
+"""Usual and possible ranges of ratios of lengths; nine persons have 0.95 to 1.21 and 0.28 to 0.38."""
 LEG_TO_STATURE = ((0.42, 0.56), (0.33, 0.7))
-"""Thigh and shank over the stature, usual and possible: 0.49 on average, 0.48 and 0.50 of two persons."""
+"""Usual and possible range of (thigh + shank) / stature: 0.49 on average, 0.48 and 0.50 of two persons."""
 HEIGHT = "Height"
 """Name of the person's height in a C3D file [m]."""
 PAIRED = {"thigh": (0.08, 0.3), "shank": (0.08, 0.3), "foot": (0.15, 0.4)}
-"""Part by which the legs of a person differ: more is unusual, and impossible. Of the nine up to 0.022,
-0.041 and 0.08."""
+"""Relative difference of a length between the legs above which it is unusual, and impossible [1]. The nine
+persons have up to 0.022, 0.041 and 0.08."""
 SKEW = (0.035, 0.1)
 """Difference of the distances from the ASIS to the back of the pelvis on both sides, unusual and impossible
 from there on [m]: at most 0.020 of the nine."""
@@ -65,8 +65,10 @@ def stored_stature(stored: Mapping[str, float]) -> float:
 
 
 def check_stature(lengths: Mapping[str, float], stature: float, where: str) -> list[str]:
-    """Return notes on legs that do not match the stature; ConfigError for impossible ones. All lengths in
-    [m].
+    """Return notes if the length of thigh plus shank is unusual for the stature; ConfigError if it is
+    impossible.
+
+    lengths : segment -> length [m]; stature : [m]
     """
     leg = lengths["thigh"] + lengths["shank"]
     usual, possible = LEG_TO_STATURE

@@ -20,8 +20,8 @@ def natural_coordinates(x: Landmarks) -> dict[str, Array]:
     pelvis : if it is marked; from mid-PSIS to the middle of the hips; u from mid-PSIS to mid-ASIS, w from
         left to right hip
     thigh : from hip to knee; u normal to the plane of epicondyles and hip, w along the epicondyles
-    shank : from knee to ankle; u normal to the plane of fibula head, knee and ankle (without a fibula head of
-        malleoli and knee), w along the malleoli
+    shank : from knee to ankle; u normal to the plane of fibula head, knee and ankle (or, without a fibula
+        head, to the plane of malleoli and knee), w along the malleoli
     foot : from ankle to mid-metatarsals; u from calcaneus to mid-metatarsals, w from metatarsal 1 to 5
     """
     across_knee = x.epicondyle_lateral - x.epicondyle_medial

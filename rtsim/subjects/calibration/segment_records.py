@@ -18,12 +18,12 @@ Array = NDArray[np.float64]
 SegmentMarkers = dict[str, dict[str, Array]]  # segment -> marker -> coordinates (3,) in the segment [m]
 
 STILL_DEG = 10.0
-"""Range of a joint's angle up to which a person stands still; in motion landmarks go with their skin."""
+"""Range of a joint angle in a trial up to which a person stands still; in motion, skin moves the markers."""
 BENT_DEG = 45.0
 """Flexion beyond which the person in a static trial does not stand."""
 TURNED_DEG = 20.0
-"""Turn of one shank against its thigh and its foot, beyond that of the other shank, from which it is told. Of
-six static trials of five labs it is at most 6 degrees, and 13 of a seventh, whose shanks have wands alone."""
+"""A note is given if one shank is rotated relative to thigh and foot by this much more than the other one.
+Six static trials of five labs have at most 6 degrees, a seventh, with only wands on the shanks, has 13."""
 SEGMENTS = ("pelvis", "thigh", "shank", "foot")
 PARENTS = {"thigh": "pelvis", "shank": "thigh", "foot": "shank"}
 
@@ -71,7 +71,7 @@ def segment_records(
 
 def in_parent(parent: Array, own: Array) -> tuple[float, ...] | None:
     """Return the orientation of a segment in its parent: angles about z, the new x, the new y, means over
-    the frames [deg]; None if the joint moves, or is bent too far to determine it.
+    the frames [deg]; None if the person does not stand still, as the joint moves or is bent far.
 
     parent, own : (n, 4, 3) = u, rP, rD, w
     """

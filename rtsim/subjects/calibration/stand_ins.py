@@ -45,14 +45,14 @@ from rtsim.units import DEGREES
 Array = NDArray[np.float64]
 
 FOREFOOT_WIDTH = 0.48
-"""Distance between the heads of the first and the fifth metatarsal, in parts of the distance from the heel
-to their middle: of the legs behind `misplaced.USUAL`."""
+"""Distance between the heads of the first and the fifth metatarsal, divided by the distance from the heel to
+their middle: mean of the legs from which `misplaced.USUAL` was computed."""
 INSIDE = 0.08
-"""Distance to the inner side, in parts of the length of thigh or shank, from which a marker is on the
-wrong side."""
+"""A lateral marker of thigh or shank that lies medially by more than this times the segment's length is on
+the wrong side."""
 BEYOND = (-0.15, 1.15)
-"""Range of a marker's place on the way from the upper end of its segment to the lower one: outside, it is
-on another segment."""
+"""Range of a marker's position along its segment (0 = upper end, 1 = lower end): outside this range it is on
+another segment."""
 EXCHANGED = 0.3
 """Difference between the cosines of a device's axis and the pelvis' by both orders of its labels: the
 right order, up to 50 degrees of rotation, differs by less, and exchanged labels by 0.67 without any
@@ -81,7 +81,7 @@ class LegMeasures(NamedTuple):
     conventional : whether the marker set is that of the conventional gait model, whose markers have a usual
         size if none is stored; markers of other sets count as points
     knee_width_mm : replaces the stored width, if given; standoff : from skin to marker centre [m]
-    near : hint in errors at files with measures in the trial's folder; names : role -> marker name
+    near : text for errors that names files with measures in the trial's folder; names : role -> marker name
     """
 
     stored: Mapping[str, float]
@@ -135,9 +135,9 @@ class LegMeasures(NamedTuple):
 def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
     """Return replacements for epicondyles, medial malleolus, fibula head and metatarsals without markers.
 
-    known : landmark -> (n, 3) [m], of a right leg, or of a mirrored left one, with its pelvis, in usable
-        frames. ConfigError where a width is needed and not known, and where the markers of a knee alignment
-        device are not where its labels say.
+    known : landmark -> (n, 3) [m], of a right leg, or of a mirrored left one, with its pelvis, in the frames
+        that show all anatomical markers. ConfigError where a width is needed and not known, and where the
+        labels of a knee alignment device seem to be exchanged.
     """
     check_widths(known, measures, where)
     check_wands(known, measures, where)
@@ -384,7 +384,7 @@ def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) ->
 
 
 def check_alone(known: Positions, where: str) -> None:
-    """Raise ConfigError for a leg without a pelvis that lacks landmarks whose replacement needs a hip
+    """Raise ConfigError for a leg without pelvis markers that lacks landmarks whose replacement needs a hip
     centre.
     """
     needed = ("epicondyle_lateral", "malleolus_medial", *METATARSALS)

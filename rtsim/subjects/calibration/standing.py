@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 Range = tuple[float, float]
 
 LEG = "lower_limb"
-"""The model whose joints are asked."""
+"""The shipped model whose joint coordinate systems are used."""
 STILL = 0.1
 """Largest motion of a joint centre in a still trial [m]."""
 USUAL = {
@@ -44,14 +44,14 @@ TILT, OBLIQUITY = (-7.0, 33.0), (-15.0, 15.0)
 these persons; 13 degrees of tilt on average in Preece et al. (2008) J Man Manip Ther 16, 113-117. 20 to
 either side: markers that tilt the pelvis by 30 are told of nearly everybody."""
 STRAIGHT = 30.0
-"""A person is upright whose knee is bent by less, under a thigh that leans by less [deg]."""
+"""A leg is upright if knee flexion, and the angle of the thigh from the vertical, are smaller [deg]."""
 NEAREST = 0.25
-"""Part of the upright frames of a trial that is judged, those with the pelvis nearest to usual: who bends
-down stands at other times."""
+"""Fraction of the upright frames that is judged, those with the most usual pelvis: a person who bends down in
+some frames stands upright in others."""
 LARGEST_TILT = 70.0
 """Largest tilt of a pelvis over straight legs, either way [deg]: nobody stands with more."""
 UPRIGHT, UPSIDE_DOWN = 35.0, 135.0
-"""Angle between a leg, from ankle to hip, and the vertical [deg]: beyond the first nobody stands on it."""
+"""Angles of a leg from the vertical above which the person does not stand, or is upside down [deg]."""
 SITTING = 50.0
 """Flexion of hip and knee from which a still person sits or crouches [deg]."""
 POSTURE = "results do not depend on this pose, but a standing pose shows errors in labels and markers best"
@@ -60,8 +60,8 @@ REMEDY = "check the labels, the lab's marker map and the positions of the marker
 
 @cache
 def joints() -> dict[tuple[str, str], AnatomicalAxes]:
-    """Return the joint coordinate systems of the shipped leg model, with names and ranges of their angles, by
-    the two segments of each joint."""
+    """Return the joint coordinate systems of the shipped leg model, with names and ranges of their angles:
+    (proximal segment, distal segment) -> axes of the joint."""
     spec = load_toml(find_config(LEG, "models"), ModelSpec)
     return {(body.parent, body.name): body.angles for body in spec.bodies if body.angles is not None}
 
@@ -135,8 +135,8 @@ def tilt_of(pelvis: Array) -> Array:
 
 
 def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TILT) -> list[str]:
-    """Return notes on an unusual tilt or obliquity of the pelvis over upright legs; ConfigError for
-    impossible values.
+    """Return notes on an unusual tilt or obliquity of the pelvis of a person with straight, upright legs;
+    ConfigError for impossible values.
 
     Q : segment -> (n, 4, 3) natural coordinates u, rP, rD, w; largest : largest possible tilt [deg]
     """

@@ -23,9 +23,9 @@ Array = NDArray[np.float64]
 
 TRUNK, LUMBOSACRAL = "trunk", "lumbosacral"
 FEWEST = 3
-"""Markers that fix a segment which no joint holds."""
+"""Least number of markers that determine the pose of a segment without a joint."""
 FORWARDS, UPWARDS = -0.3375, 0.0085
-"""Distances of L5/S1 from the middle of the ASIS, in parts of the distance between them: the mean of women
+"""Position of L5/S1 relative to the middle of the ASIS, divided by the distance between them: mean of women
 (-0.340, 0.049) and men (-0.335, -0.032) in Dumas, Wojtusch (2018), Handbook of Human Motion, 147-177."""
 
 

@@ -22,7 +22,7 @@ from rtsim.subjects.calibration.natural import Segment
 Array = NDArray[np.float64]
 
 VERTEX, HALF_WIDTH = 0.182, 0.129
-"""Above the shoulders, and from the middle to a shoulder, in parts of the stature."""
+"""Height of the vertex above the shoulders, and half the shoulder width, divided by the stature."""
 ARM = ("upper_arm", "forearm", "hand")
 TRUNK_PARTS = ("upper_trunk", "middle_trunk")
 

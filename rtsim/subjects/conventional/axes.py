@@ -15,7 +15,7 @@ from rtsim.subjects.calibration.natural import unit
 Array = NDArray[np.float64]
 
 SIGNS = {"right": -1.0, "left": 1.0}
-"""Sign of the direction that points outwards, along an axis to the left."""
+"""Sign of the outward direction of each leg along an axis that points to the left."""
 
 
 class LegCentres(NamedTuple):

@@ -36,9 +36,9 @@ OF_LAB = {
     "asis": "asis", "asis_opposite": "asis_opposite", "thigh": "thigh_lateral", "knee": "epicondyle_lateral",
     "shank": "shank_lateral", "ankle": "malleolus_lateral", "toe": "toe", "heel": "calcaneus",
 }  # fmt: skip
-"""Role of a record -> role of a lab's map."""
+"""Role of a marker in the record of a leg -> its role in a marker map."""
 WALKING = ("thigh", "knee", "shank", "ankle", "toe")
-"""Roles of markers on a leg that walks, below its pelvis."""
+"""Roles of the markers below the pelvis that a leg needs in a walking trial."""
 TAKEN = (
     f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm diameter were assumed, because no "
     "MarkerDiameter is stored"
@@ -212,6 +212,8 @@ def _hip(x: dict[str, Array], measures: ConventionalMeasures, side: str) -> tupl
 
 
 def in_degrees(angle: float) -> float:
-    """Convert an angle of a record to degrees; values that are zero except for rounding become 0."""
+    """Convert an angle [rad] to degrees for the record of a calibrated leg; an angle of at most 1e-9 degrees,
+    zero except for rounding errors, becomes 0.
+    """
     degrees = float(np.degrees(angle))
     return degrees if abs(degrees) > 1e-9 else 0.0

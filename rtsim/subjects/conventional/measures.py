@@ -33,12 +33,12 @@ STORED = {
 """Field -> name after L or R in the PROCESSING group of a C3D file."""
 STORED_ONCE = {"inter_asis": "InterAsisDistance", "marker_diameter": "MarkerDiameter"}
 ABSENT_AT_ZERO = ("leg_length", "knee_width", "ankle_width", "asis_trochanter", *STORED_ONCE)
-"""A file has 0 there where nothing was measured."""
+"""Measures for which 0 in a file means not measured."""
 WORDS = {
     "inter_asis": "distance between both ASIS",
     "asis_trochanter": "distance from the ASIS to the trochanter",
 }
-"""Names of fields in sentences, where the name of the field alone does not tell."""
+"""Words for fields in messages, if the name of the field is not clear enough."""
 HOW = {
     "leg_length": "distance from the ASIS to the medial malleolus",
     "knee_width": "knee width between the epicondyles",

@@ -11,8 +11,8 @@ from rtsim.config.models.place_schema import Vector
 Rotation = Annotated[float, msgspec.Meta(ge=-90.0, le=90.0)]
 Radius = Annotated[float, msgspec.Meta(ge=5.0, le=150.0)]
 ROLES = ("asis", "asis_opposite", "psis", "psis_opposite", "thigh", "knee", "shank", "ankle", "toe", "heel")
-"""Roles of markers; a sacrum stands for both PSIS, only standing feet need a heel, and without a toe there
-are no angles of ankle and foot."""
+"""Roles of markers. A sacrum replaces both PSIS, the heel is needed in static trials only, and without a toe
+there are no angles of ankle and foot."""
 OPTIONAL = ("toe", "heel")
 AS_MARKED, FLAT = "as marked", "flat"
 

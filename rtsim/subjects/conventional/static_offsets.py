@@ -33,9 +33,9 @@ DEVICE = ("knee_device_axis", "knee_device_1", "knee_device_2")
 SAME = 1e-4
 """Foot offsets that differ by less are the same [rad]."""
 CONTRADICTED = np.radians(1.0)
-"""Offsets of a thigh that differ by more are told [rad]."""
+"""A note is given if two values of a thigh's rotation offset differ by more [rad]."""
 STILL = 0.06
-"""Hip, toe and heel of a leg that stands stay within this [m]."""
+"""Largest motion of hip, toe and heel of a leg that stands still [m]."""
 
 
 class Source(NamedTuple):

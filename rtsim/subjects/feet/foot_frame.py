@@ -21,9 +21,9 @@ Array = NDArray[np.float64]
 AXIS_HEIGHT = 0.016
 """Height of the toes' axis above the ground [m], about half that of the third metatarsal (section 5.3.1)."""
 THIRD_FROM_SECOND = 1.0 / 3.0
-"""Head of the third metatarsal on the way from the second to the fifth: heads spaced alike."""
+"""Position of the third metatarsal head between the second (0) and the fifth (1), equally spaced."""
 THIRD_FROM_FIRST = 0.5
-"""The same from the first to the fifth."""
+"""Position of the third metatarsal head between the first (0) and the fifth (1)."""
 
 
 class FootFrame(NamedTuple):

@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 FOREFOOT = 0.8
 """Foot markers at least so far from the heel, relative to the farthest, are on the forefoot."""
 TOES = 1.3
-"""Tip of the toes from the heel, relative to the heads of the metatarsals, at three quarters of a foot."""
+"""Distance from the heel to the tip of the toes, divided by that to the metatarsal heads."""
 MIDDLE = 0.22
 """Distance from the fifth metatarsal alone to the middle of the forefoot, relative to its distance from
 the heel."""

@@ -35,9 +35,10 @@ def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:
 
 
 def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Order the markers on the metatarsal heads from medial to lateral; return for each head the one that the
-    label of the marker there states ("metatarsal_1" -> "metatarsal_5" if the labels are exchanged), and notes
-    on this.
+    """Find exchanged labels of the markers on the metatarsal heads, by their order from medial to lateral.
+
+    Returns landmark -> label of the marker that is really there ("metatarsal_1" -> "metatarsal_5" if these
+    labels are exchanged), and notes for the user.
 
     mean : landmark, such as "metatarsal_1" -> (3,) position of the marker with that label [m]
     medial : (3,) unit vector that points medially

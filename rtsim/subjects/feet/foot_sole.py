@@ -16,11 +16,11 @@ from rtsim.subjects.markers.marker_names import find_markers
 Array = NDArray[np.float64]
 
 LEAST = 3
-"""Markers that tell where a segment is."""
+"""Least number of markers that determine the pose of a segment."""
 TALLEST = 0.2
-"""Height of a heel's marker on a foot that stands [m]."""
+"""Largest height of the heel marker of a foot that stands on the ground [m]."""
 STRETCH = 10.0
-"""Root mean square by which markers may leave their places on the rigid foot [mm]."""
+"""Largest root mean square deviation of the markers from a rigid foot [mm]."""
 
 
 class Carried(NamedTuple):

@@ -34,7 +34,7 @@ Bools = NDArray[np.bool_]
 ROLES = tuple(PLACES)
 LEG_ROLES = tuple(role for role in ROLES if role not in MIDDLE)
 SLOTS = (*((role, side) for side in ("right", "left") for role in LEG_ROLES), *((r, "") for r in MIDDLE))
-"""Landmarks that a marker can be on: a role, and on which side of the body; "" = of both."""
+"""Landmarks on which a marker can be: a role and a side of the body; "" = in the middle of the body."""
 LEG_ROWS = [ROLES.index(role) for role in LEG_ROLES]
 MIDDLE_ROWS = [ROLES.index(role) for role in MIDDLE]
 FRAMES = ("leg", "foot", "pelvis")
@@ -44,13 +44,13 @@ SPREADS = np.array([place.spread for place in PLACES.values()])[:, None]
 ODDS = np.array([place.odds for place in PLACES.values()])[:, None]
 SIDES = {"right": 1.0, "left": -1.0}
 GATE = 14.0
-"""Largest squared distance to a landmark's place in spreads, and of its odds: a marker farther off is no
-landmark. Chi-square of three degrees of freedom is larger in 0.3 % of the cases."""
+"""Largest cost with which a marker may be on a landmark: squared distance from the typical position in
+standard deviations, plus `odds`. Chi-square of three degrees of freedom is larger in 0.3 % of cases."""
 STATURES = np.geomspace(0.8, 2.15, 34)  # [m], steps of 3 %
 STATURE = (1.6, 0.25)
-"""Mean and spread beforehand, of children and adults [m]."""
+"""Prior mean and standard deviation of the stature, of children and adults [m]."""
 TALL = (0.5, 1.15)
-"""The markers reach up to such parts of the stature: from pelvis and legs alone to raised arms [1]."""
+"""Range of the highest marker divided by the stature: from pelvis and legs alone to raised arms [1]."""
 STEP = 5.0
 """Step between headings that are tried first [deg]."""
 FINE = (np.arange(-3.0, 4.0, 1.0), np.linspace(-0.02, 0.02, 5), np.linspace(0.97, 1.03, 5))
@@ -75,14 +75,15 @@ OUTSIDE = 0.16
 INWARDS = -0.015
 """Distance that a leg's marker may be on the other side of the middle, in parts of the stature."""
 MOST_TURNED = 0.8
-"""Sine of the largest angle of a foot against the heading."""
+"""Sine of the largest angle between a foot and the heading."""
 WAIST = (0.535, 0.63, 0.115)
-"""Lowest and highest of the pelvis' markers, and how far aside, in parts of the stature."""
+"""Heights of the lowest and highest pelvis marker, and largest distance from the middle, over the stature."""
 
 
 class LegLine(NamedTuple):
-    """Horizontal positions of points of a leg, forwards and outwards, relative to the stature: the heel
-    marker, the ankle and the hip; `along` is the unit direction of the foot.
+    """Horizontal positions of the heel marker, the ankle and the hip of a leg, (2,) each: forwards, and
+    outwards from the middle of the body, divided by the stature (as by StandingPose.seen, mirrored for a left
+    leg); `along` is the unit direction of the foot.
     """
 
     heel: Array
@@ -113,8 +114,8 @@ class StandingPose(NamedTuple):
         return np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
 
     def seen(self, points: Array) -> Array:
-        """Transform points (n, 3) [m] to coordinates relative to the stature: forwards, above the lowest
-        point, and to the right of the middle.
+        """Transform points (n, 3) [m] in ground to coordinates along the person's axes, divided by the
+        stature: forwards (from the origin of ground), above the lowest point, and to the right of `middle`.
         """
         x = points @ self.axes().T
         x[:, 1] -= x[:, 1].min()
@@ -208,9 +209,9 @@ def middles_of(x: Array) -> list[float]:
 def costs_of(x: Array, allowed: Bools) -> Array:
     """Return the costs (n_slot, n_marker) of assigning markers to the landmarks SLOTS (a role and a side of
     the body): squared distances from the typical positions in standard deviations, plus a cost for rare
-    roles; infinite where an assignment is impossible or not allowed.
+    roles; infinite where that exceeds GATE, or the marker's name does not permit the landmark.
 
-    x : (n_marker, 3) markers relative to the stature, by StandingPose.seen
+    x : (n_marker, 3) marker coordinates divided by the stature, from StandingPose.seen
     allowed : (n_slot, n_marker) whether the marker's name permits the landmark
     """
     costs = all_costs(x)
@@ -219,10 +220,11 @@ def costs_of(x: Array, allowed: Bools) -> Array:
 
 
 def all_costs(x: Array) -> Array:
-    """Return the costs (n_slot, n) of assigning markers to all landmarks, like `costs_of` but without its
-    upper limit; infinite only where a marker cannot be on that side of the body, or no foot is found there.
+    """Return the costs (n_slot, n) of assigning markers to all landmarks by position: squared distances from
+    the typical positions in standard deviations, plus a cost for rare roles; infinite only where a marker
+    cannot be on that side of the body, or no foot is found there.
 
-    x : (n, 3) markers relative to the stature, by StandingPose.seen
+    x : (n, 3) marker coordinates divided by the stature, from StandingPose.seen
     """
     right, left = (side_costs(x * np.array([1.0, 1.0, sign])) for sign in SIDES.values())
     shared = np.minimum(right[MIDDLE_ROWS], left[MIDDLE_ROWS])
@@ -233,7 +235,7 @@ def side_costs(x: Array) -> Array:
     """Return the costs (n_role, n) of assigning markers to the landmarks of a right leg, or a mirrored left
     one: squared distances from the typical positions in standard deviations, plus a cost for rare roles.
 
-    x : (n, 3) markers relative to the stature, by StandingPose.seen; mirrored for a left leg
+    x : (n, 3) marker coordinates divided by the stature, from StandingPose.seen; mirrored for a left leg
     """
     result = np.full((len(PLACES), len(x)), np.inf)
     frames = leg_frames(x)
@@ -247,8 +249,10 @@ def side_costs(x: Array) -> Array:
 
 
 def on_side(x: Array) -> Bools:
-    """Return a mask (n,) of the markers that can be on the right leg, or a mirrored left one, or on its half
-    of the pelvis. x : (n, 3) markers relative to the stature, by StandingPose.seen
+    """Return a mask (n,) of the markers that can belong to the right leg or the right half of the pelvis, by
+    their distance from the middle of the body. For a left leg x is mirrored first.
+
+    x : (n, 3) marker coordinates divided by the stature, from StandingPose.seen
     """
     able: Bools = (x[:, 2] > INWARDS) & (x[:, 2] < OUTSIDE)
     return able
@@ -258,7 +262,7 @@ def leg_frames(x: Array) -> dict[str, Array] | None:
     """Return markers in three frames, "leg", "foot" and "pelvis", in which typical positions of landmarks are
     given, (n, 3) each; None if no foot is found on the right side.
 
-    x : (n, 3) markers relative to the stature, by StandingPose.seen; mirrored for a left leg
+    x : (n, 3) marker coordinates divided by the stature, from StandingPose.seen; mirrored for a left leg
     """
     line = leg_line(x, on_side(x))
     if line is None:
@@ -270,8 +274,8 @@ def leg_line(x: Array, able: Bools) -> LegLine | None:
     """Estimate heel, direction of the foot, ankle and hip of a leg from its markers; None if no marker is
     near the floor.
 
-    x : (n, 3) markers relative to the stature, by StandingPose.seen; able : (n,) markers that can be on this
-        leg
+    x : (n, 3) marker coordinates divided by the stature, from StandingPose.seen; mirrored for a left leg
+    able : (n,) mask of the markers that can be on this leg
     """
     low = able & (x[:, 1] < LOW)
     if not low.any():
@@ -292,10 +296,10 @@ def leg_line(x: Array, able: Bools) -> LegLine | None:
 
 
 def along_leg(x: Array, line: LegLine) -> Array:
-    """Return positions of markers (n, 3) relative to a leg: forwards from the line from ankle to hip at the
-    height of the marker, this height, and outwards from this line.
+    """Return positions of markers (n, 3) relative to the line from ankle to hip of a leg, divided by the
+    stature: forwards from the line at the marker's height, this height, and outwards from the line.
 
-    x : (n, 3) markers relative to the stature, by StandingPose.seen
+    x : (n, 3) marker coordinates divided by the stature, from StandingPose.seen
     """
     part = (x[:, 1] - ANKLE) / (HIP - ANKLE)
     on_line = line.ankle + part[:, None] * (line.hip - line.ankle)
@@ -303,27 +307,29 @@ def along_leg(x: Array, line: LegLine) -> Array:
 
 
 def along_foot(x: Array, line: LegLine) -> Array:
-    """Return positions of markers (n, 3) relative to a foot: from the heel marker along the foot, the height,
-    and outwards from the line through the heel marker.
+    """Return positions of markers (n, 3) relative to a foot, divided by the stature: distance from the heel
+    marker along the foot, height, and distance outwards from the line along the foot through this marker.
 
-    x : (n, 3) markers relative to the stature, by StandingPose.seen
+    x : (n, 3) marker coordinates divided by the stature, from StandingPose.seen
     """
     flat = x[:, [0, 2]] - line.heel
     return np.column_stack([flat @ line.along, x[:, 1], flat @ np.array([-line.along[1], line.along[0]])])
 
 
 def about_hips(x: Array, line: LegLine) -> Array:
-    """Return positions of markers (n, 3) relative to the pelvis: forwards from the hips, the height, and
-    outwards from the middle of the body.
+    """Return positions of markers (n, 3) relative to the pelvis, divided by the stature: forwards from the
+    hips, height, and outwards from the middle of the body.
 
-    x : (n, 3) markers relative to the stature, by StandingPose.seen
+    x : (n, 3) marker coordinates divided by the stature, from StandingPose.seen
     """
     return np.column_stack([x[:, 0] - line.hip[0], x[:, 1], x[:, 2]])
 
 
 def score_of(costs: Array, least: float) -> float:
-    """Return the score of the best one-to-one assignment of markers to landmarks, given its costs (n_slot,
-    n_marker); larger is better. It is -inf if it cannot exceed `least`.
+    """Return the score of the best one-to-one assignment of markers to landmarks: the sum of GATE - cost over
+    the assigned pairs, larger is better. Return -inf without a search if it cannot exceed `least`.
+
+    costs : (n_slot, n_marker) cost of each marker at each landmark
     """
     gain = np.where(np.isfinite(costs), GATE - costs, 0.0)
     if min(gain.max(axis=1).sum(), gain.max(axis=0).sum()) <= least:

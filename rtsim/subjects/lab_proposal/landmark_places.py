@@ -1,11 +1,11 @@
-"""Typical positions of the landmarks of a standing person relative to the stature: means and standard
+"""Typical positions of the landmarks of a standing person, divided by the stature: means and standard
 deviations.
 
-Heights and widths are those of Drillis and Contini (1966) as in Winter (2009), Biomechanics and Motor
-Control of Human Movement, figure 4.1 (ankle 0.039, knee 0.285, hip 0.530 of the stature; foot 0.152 long,
-0.055 wide), minus the height of the lowest marker, for markers on the skin. The standard deviations allow
-for different persons, shoes and placement: they are about twice those between seven static trials of six
-laboratories.
+Heights and widths are those of Drillis and Contini (1966) as in Winter (2009), Biomechanics and Motor Control
+of Human Movement, figure 4.1 (ankle 0.039, knee 0.285, hip 0.530 of the stature; foot 0.152 long, 0.055
+wide). They were changed to those of markers on the skin, and heights are counted from the lowest marker. The
+standard deviations allow for different persons, shoes and placement: they are about twice those between seven
+static trials of six laboratories.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 ANKLE, HIP = 0.039, 0.52
-"""Heights of the ends of a leg's line."""
+"""Heights of ankle and hip, the ends of the line of a leg, divided by the stature."""
 HIP_ASIDE = 0.052
 """Distance from the middle of the pelvis to a hip: half of 0.19 of the stature (same figure) less soft
 tissue."""
 ANKLE_AHEAD = 0.04
-"""Distance from the marker on the heel to the ankle, along the foot."""
+"""Distance from the heel marker to the ankle along the foot, divided by the stature."""
 
 
 class LandmarkPlace(NamedTuple):
-    """Typical position of a landmark, such as "calcaneus", on a standing person, relative to the stature.
+    """Typical position of a landmark, such as "calcaneus", on a standing person, divided by the stature.
 
-    frame : leg (relative to the line of a leg), foot (relative to the heel marker, along the foot), pelvis
-        (relative to the hips and the middle of the body)
+    frame : axes of the position: "leg" (from the line from ankle to hip), "foot" (from the heel marker, along
+        the foot), or "pelvis" (from the hips, and from the middle of the body)
     mean : forwards, upwards from the lowest marker, outwards; spread : standard deviations
     odds : cost of assuming that a marker is on this landmark, twice a negative log probability: landmarks
         that are rarely marked cost more

@@ -15,12 +15,12 @@ from rtsim.subjects.lab_proposal.proposed_segments import FollowedMarker
 
 Array = NDArray[np.float64]
 ASIDE = 0.055
-"""Usual distance of such a marker from the line of the leg, in parts of the stature: on skin or a wand."""
+"""Usual distance of such a marker (on skin or a wand) from the line of the leg, divided by the stature."""
 NEEDED_WITHOUT = {
     "thigh_lateral": ("thigh", "epicondyle_medial"),
     "shank_lateral": ("shank", "malleolus_medial"),
 }
-"""Role -> its segment, and the landmark that makes it needless."""
+"""Role -> its segment, and the landmark that makes it unnecessary if it is marked."""
 
 
 def lateral_roles(

@@ -23,7 +23,7 @@ from rtsim.subjects.markers.labs import shipped_labs
 
 ELSEWHERE, TRUNK, SHOULDER = "trunk, arms or head", "trunk", "shoulder"
 FOLLOWED_SHOULDER = "shoulder and trunk"
-"""A shoulder that maps follow with the trunk, too."""
+"""A shoulder marker that marker maps also track with the trunk."""
 COMPUTED_POINT = "a computed point"
 OFF_LEGS = (ELSEWHERE, TRUNK, SHOULDER, FOLLOWED_SHOULDER, COMPUTED_POINT)
 OPPOSITE = "_opposite"

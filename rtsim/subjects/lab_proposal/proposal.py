@@ -22,15 +22,15 @@ from rtsim.subjects.lab_proposal.standing_markers import StandingMarkers, standi
 from rtsim.subjects.markers.marker_names import without_shared
 
 NO_NAMES = re.compile(r"^(\*\d+|unnamed_\d+|unlabel+ed_?\d*|\d+)$", re.IGNORECASE)
-"""Pattern of what programs write where a trajectory has no name: it is another marker in the next trial."""
+"""Pattern of labels that programs give to unnamed trajectories, for another marker in each trial."""
 NUMBERED = re.compile(r"^[A-Za-z]{1,6}[_ .-]?\d{1,4}$")
 """Names that say nothing but a number: M001, Marker 12."""
 MOSTLY = 0.8
 FAR, KNEES, FEWEST_OTHERS = 0.2, 0.26, 4
-"""Distance from the lines of the legs, height of the knees, in parts of the stature, and number of
-markers: so many below the knees and so far off are another person's."""
+"""Distance from the lines of the legs and height of the knees, divided by the stature, and number of markers:
+if so many markers below the knees are farther away, they belong to another person."""
 FEWEST_NAMED = 4
-"""Fewer names of landmarks do not contradict a person who stands."""
+"""With fewer names of landmarks it is not judged whether the names fit a standing person."""
 Array = NDArray[np.float64]
 
 
@@ -131,8 +131,11 @@ def others_on_floor(names: Sequence[str], pose: StandingPose, points: Array) -> 
 
 
 def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[StandingPose, list[str]]:
-    """Estimate the standing pose, restricted to what the names allow if most names fit, else by the
-    positions alone.
+    """Estimate the standing pose of the person, and return it with notes for the user. Each marker may only
+    be on a landmark that its name permits; if many names do not fit a standing person, as with exchanged
+    labels, the pose is estimated from the positions alone.
+
+    points : (n, 3) markers [m]; readings : interpretation of the name of each marker
     """
     allowed = allowed_by_names(readings)
     named = [k for k, reading in enumerate(readings) if allowed_places(reading)]
@@ -154,13 +157,13 @@ def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[Stand
 
 
 def allowed_places(reading: NameReading) -> list[str]:
-    """Return those landmarks on which a marker may be by its name for which a typical position is known."""
+    """Return the landmarks that a marker's name permits and that have a typical position (in PLACES)."""
     return [role for role in reading.roles if role in PLACES]
 
 
 def allowed_by_names(readings: Sequence[NameReading]) -> NDArray[np.bool_]:
-    """Return which landmarks each marker may be by its name, on either side of the body, (n_slot,
-    n_marker).
+    """Return a mask (n_slot, n_marker) of the landmarks, on either side of the body, on which each marker may
+    be according to its name; a marker whose name has no meaning may be on any.
     """
     allowed = np.ones((len(SLOTS), len(readings)), dtype=np.bool_)
     for k, reading in enumerate(readings):

@@ -23,13 +23,13 @@ Array = NDArray[np.float64]
 
 CERTAIN, BY_PLACE, UNSURE = "certain", "by place", "unsure"
 FITS = 6.0
-"""Cost of a place, as in body_pose, up to which it fits well."""
+"""Cost of a position (see body_pose) up to which it fits the landmark well."""
 CLEAR = 6.0
-"""Margin, as in role_assignment, from which a place is clear: odds of 20 to 1."""
+"""Margin (see PlacedMarker) from which a landmark is clear by position: odds of 20 to 1."""
 LIKE_ANOTHER = 10.0
-"""A marker whose place is that of another landmark by so much more contradicts its name."""
+"""Position and name contradict each other if another landmark costs less by this much."""
 POSE = 25.0
-"""Margin of a pose over those that face another way or are of another size, from which it is certain."""
+"""A pose is certain if its score exceeds those of other headings or statures by this."""
 BY_NAME_ALONE = (
     "metatarsal_2",
     "metatarsal_3",
@@ -38,7 +38,7 @@ BY_NAME_ALONE = (
     "tibial_tuberosity",
     "fibula_head",
 )
-"""Markers of clusters and of the midfoot lie as these do, and none is needed: their names have to say so."""
+"""Optional roles that only a name can show, as cluster and midfoot markers lie at the same positions."""
 REGIONS = {
     "thigh_lateral": ((-0.06, 0.30, 0.02), (0.06, 0.52, 0.14)),
     "shank_lateral": ((-0.06, 0.06, 0.01), (0.06, 0.26, 0.13)),
@@ -46,13 +46,13 @@ REGIONS = {
     "knee_device_1": ((-0.12, 0.18, 0.00), (0.12, 0.40, 0.20)),
     "knee_device_2": ((-0.12, 0.18, 0.00), (0.12, 0.40, 0.20)),
 }
-"""Least and largest place along a leg, in parts of the stature, of roles that have no place of their own."""
+"""Ranges of positions along a leg, divided by the stature, of roles without a typical position."""
 OTHER = {"right": "left", "left": "right", "": ""}
 EXCHANGED = 4
-"""Number of markers, which have to be most of all, that stand on the other side before sides are called
-exchanged."""
+"""Sides count as exchanged if the names of at least so many markers state a side, and more than 80 % of these
+markers are on the other side."""
 SIDEWAYS = 0.02
-"""Markers nearer to the middle tell no side, in parts of the stature."""
+"""Markers nearer to the middle of the body show no side (distance divided by the stature)."""
 
 
 class MarkerRole(NamedTuple):
@@ -166,7 +166,7 @@ def without_spare(roles: Sequence[MarkerRole]) -> list[MarkerRole]:
 def are_exchanged(readings: Sequence[NameReading], x: Array) -> bool:
     """Return whether most markers whose names state a side are on the other side of the body.
 
-    x : (n, 3) markers relative to the stature: forwards, up, to the right of the middle of the body
+    x : (n, 3) marker coordinates divided by the stature: forwards, up, to the right of the body's middle
     """
     aside = [(reading.side == "right") == (place[2] > 0.0) for reading, place in zip(readings, x, strict=True)
              if reading.side and abs(place[2]) > SIDEWAYS]  # fmt: skip
@@ -203,8 +203,8 @@ def against_name(
     """Return a note on how the position of marker k contradicts its name, "" if it does not.
 
     slot : role and side of the body that the name means; by_place : roles of the markers by their positions
-    costs : (n_slot, n_marker) cost of each marker at each landmark; x : (n_marker, 3) markers relative to the
-        stature, along the person's axes
+    costs : (n_slot, n_marker) cost of each marker at each landmark; x : (n_marker, 3) marker coordinates
+        divided by the stature: forwards, up, to the right of the middle of the body
     """
     role, side = slot
     if role in REGIONS:

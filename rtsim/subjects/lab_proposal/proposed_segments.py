@@ -23,22 +23,24 @@ SEGMENT_OF = {
     "calcaneus": "foot", "metatarsal_1": "foot", "metatarsal_2": "foot", "metatarsal_3": "foot",
     "metatarsal_5": "foot", "toe": "foot",
 }  # fmt: skip
-"""Segment on which a role's marker is followed; the hallux moves against the foot, a device is on in
-statics alone."""
+"""Role -> segment on which its marker is tracked. The hallux is left out as it moves relative to the foot,
+the knee alignment device as it is worn only in static trials."""
 KNEE, ANKLE = 0.02, 0.015
 """Markers nearer to the height of knee or ankle, in parts of the stature, may be on either segment."""
 BESIDE = (0.09, 0.075)
-"""Markers farther from a leg's line, forwards or aside, in parts of the stature, are on no leg."""
+"""Markers farther from the line of a leg, forwards or sideways, over the stature, are on no leg."""
 LOW_SHANK, THIN = 0.06, 0.035
-"""A shank is thin above the ankle, up to so much: markers farther from its line are on wands of the heel."""
+"""Below the first height over the ankle, markers farther from the shank than the second are heel wands."""
 HIP = 0.515
 """Height of the top of a thigh, in parts of the stature."""
 
 
 class FollowedMarker(NamedTuple):
-    """A tracked marker on a segment of a side ("" = the pelvis, which both sides share).
+    """A marker that is proposed for tracking in movement, with the segment that it is on.
 
-    is_certain : whether its role or its name identifies the segment
+    segment : name of the segment
+    side : side of the segment; "" for the pelvis
+    is_certain : whether the role or the name of the marker identifies the segment, not only its position
     """
 
     marker: str
@@ -99,7 +101,7 @@ def joint_heights(names: Sequence[str], roles: Sequence[MarkerRole], x: Array) -
     """Return the heights of knee and ankle divided by the stature, from the lateral markers of these joints,
     or typical heights without them.
 
-    x : (n, 3) markers relative to the stature: forwards, up, to the right
+    x : (n, 3) marker coordinates divided by the stature: forwards, up, to the right of the body's middle
     """
     heights = {"knee": 0.277, "ankle": 0.037}
     for joint, wanted in (("knee", "epicondyle_lateral"), ("ankle", "malleolus_lateral")):
@@ -115,8 +117,8 @@ def place_of(k: int, x: Array, heights: Mapping[str, float]) -> tuple[str, str, 
     If the segment is clear, the reason is ""; if not, segment and side are ""; for a marker far from the legs
     all three are "".
 
-    x : (n, 3) markers relative to the stature: forwards, up, to the right of the middle of the body
-    heights : heights of knee and ankle relative to the stature
+    x : (n, 3) marker coordinates divided by the stature: forwards, up, to the right of the body's middle
+    heights : heights of knee and ankle divided by the stature
     """
     side = "right" if x[k, 2] > 0.0 else "left"
     frames = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))

@@ -25,9 +25,9 @@ from rtsim.subjects.lab_proposal.body_pose import (
 Array = NDArray[np.float64]
 
 MIRRORED = 0.03
-"""Markers of two legs mirror each other where their places differ by less, in parts of the stature."""
+"""Largest distance between a marker and the mirror image of the other one of a pair, over the stature."""
 ON_FOOT, ON_PELVIS = 0.07, 0.5
-"""Heights below which a place is that along the foot, and above which it is that about the hips."""
+"""Heights below which positions are compared along the foot, and above which about the hips."""
 
 
 class PlacedMarker(NamedTuple):
@@ -48,10 +48,12 @@ class PlacedMarker(NamedTuple):
 
 
 def place_costs(x: Array) -> tuple[Array, dict[int, int]]:
-    """Return the costs (n_slot, n_marker) of assigning markers to landmarks by position, and the left marker
-    of each pair of mirrored markers by the right one. Both markers of a pair get the mean of their costs.
+    """Return the costs (n_slot, n_marker) of assigning markers to landmarks by position, and the pairs of
+    markers that are mirror images of each other: index of the right one -> index of the left one. On the same
+    landmark of both legs, the two markers of a pair get the mean of their costs.
 
-    x : (n_marker, 3) markers relative to the stature: forwards, up, to the right of the middle of the body
+    x : (n_marker, 3) marker coordinates divided by the stature: forwards, up, to the right of the body's
+        middle
     """
     costs = all_costs(x)
     pairs = mirrored(x)
@@ -63,9 +65,10 @@ def place_costs(x: Array) -> tuple[Array, dict[int, int]]:
 
 
 def mirrored(x: Array) -> dict[int, int]:
-    """Return for each marker on the right leg the marker on the left leg that is its mirror image, by index.
+    """Return the pairs of markers of the right and the left leg that are mirror images of each other, as a
+    map from the index of the right marker to that of the left one.
 
-    x : (n, 3) markers relative to the stature: forwards, up, to the right of the middle of the body
+    x : (n, 3) marker coordinates divided by the stature: forwards, up, to the right of the body's middle
     """
     places, rows = [], []
     for sign in SIDES.values():

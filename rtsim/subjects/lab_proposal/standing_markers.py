@@ -20,22 +20,22 @@ from rtsim.subjects.markers.marker_names import without_subject
 Array = NDArray[np.float64]
 
 WINDOW_S = 0.5
-"""The stillest part of a trial is sought in parts that are so long [s]."""
+"""Length of the part of a trial with the least movement that is used [s]."""
 STILL = 0.01
 """Standard deviation of a marker's place about its mean in that part, the median of all markers [m]: people
 who stand sway by millimetres, a step moves markers by decimetres."""
 APART = 0.7
-"""Markers of one person leave no gap that is so wide [m]: arms and legs are marked at every joint."""
+"""A wider gap between markers separates two persons [m]: arms and legs are marked at every joint."""
 FEWEST = 10
-"""Markers of a person: pelvis and one leg have at least so many, or nothing can be told."""
+"""Least number of markers, as pelvis and one leg need at least these."""
 HEIGHTS = (0.45, 2.4)
 """Range of the height from the lowest marker of a child's leg to the head of a tall adult with arms up
 [m]."""
 SPREADS = (0.1, 4.0)
 """Median distance of markers from their middle [m]: 0.3 to 0.9 of a person, more where several stand."""
 LONGEST = 2.5
-"""A person whose markers spread over so many times the height lies [1]: outstretched arms reach 1.9 times the
-height of a pelvis, and as far as the whole height where the head is marked."""
+"""Ratio of horizontal extent to height of the markers above which the person lies [1]: outstretched arms
+reach 1.9 times the height of the pelvis, or the whole height if the head is marked."""
 MOST_FRAMES = 2000
 
 

@@ -15,9 +15,9 @@ Array = NDArray[np.float64]
 STATURE = 1.75
 """Stature of the person [m]."""
 HIPS_AHEAD = 0.02
-"""Hips in front of the ankles, in parts of the stature: the line of a leg leans forwards by so much."""
+"""Distance of the hips in front of the ankles, divided by the stature."""
 OUTSIDE = {"thigh_lateral": (0.0, 0.40, 0.055), "shank_lateral": (0.0, 0.16, 0.045)}
-"""Places along a leg, in parts of the stature, of roles that have a region alone."""
+"""Positions along a leg, divided by the stature, of roles without a typical position."""
 DRAWN = (*PLACES, *(role for role in REGIONS if role in OUTSIDE))
 
 

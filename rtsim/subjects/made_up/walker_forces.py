@@ -19,9 +19,9 @@ STANCE = 0.62
 MASS_KG = 72.0
 WEIGHT = 9.81 * MASS_KG
 PER_FRAME = 10
-"""Samples in a frame of markers."""
+"""Force samples per frame of markers."""
 SOLE_M = 0.03
-"""Markers above the sole."""
+"""Height of the foot markers above the sole [m]."""
 
 
 HEEL, TOES = "RHEE", ("RMT1", "RMT5")

@@ -22,12 +22,12 @@ Array = NDArray[np.float64]
 Tracks = Mapping[str, Array]  # name of a marker of the subject -> (n, 3) [m]; NaN = missing
 
 FEWEST = 3
-"""Markers that fix a segment, and frames that tell a median."""
+"""Least number of markers that determine a pose, and of frames for a median."""
 MIN_SPREAD = 0.02
 """Least distance of markers from their best line for a segment to be fitted to them, root mean square [m]:
 with soft-tissue motion of 1 to 2 cm those nearer to a line say little of the turn about it."""
 SEEN = 0.5
-"""Markers seen on fewer frames than this part of the best seen one do not lead their segment."""
+"""Markers visible in fewer frames than this fraction of the most visible one are not used for the fit."""
 
 ERRORS = {"pelvis": 0.006, "thigh": 0.008, "shank": 0.005, "foot": 0.004}
 """Usual distance of markers from their places in the fit of a segment [m]; no other segments are judged."""
@@ -42,7 +42,7 @@ CENTRE_ERRORS = {
 """Usual distance of a joint centre from its place on the first of two segments, as the second carries it
 [m]."""
 LIMIT = 4.2
-"""Evidence from which a marker is beside its place [usual distances]: see docs/damage.md."""
+"""Evidence from which a marker counts as displaced [usual distances]: see docs/damage.md."""
 
 
 class SharedPoint(NamedTuple):

@@ -33,24 +33,24 @@ from rtsim.subjects.subject import Subject
 Array = NDArray[np.float64]
 
 LARGEST_MISFIT = 0.01
-"""Root mean square of the distances beyond which a trial of the subject's own session is unusual [m]: told,
-and refused where the person is of another size, too."""
+"""Misfit above which a trial is unusual for its subject [m]: a note is given, and the trial is rejected if
+the person is also of another size."""
 FARTHEST = 0.02
 """Misfit above which a trial is refused in any case [m]."""
 OTHER_SIZE = 0.015
-"""Part by which a person's distances are longer or shorter on the whole that is another one's."""
+"""Relative difference of the overall size above which the sizes count as different [1]."""
 MOVED, MOVED_PART = 0.03, 0.15
-"""A marker whose distances differ by more, the larger of [m] and part of the distance, has been moved: soft
-tissue moves single ones by 2 to 3 cm for whole phases of a movement."""
+"""A marker has moved if a distance differs by more than the larger of the first [m] and the second times the
+distance: soft tissue moves single markers by 2 to 3 cm for whole phases of a movement."""
 MOST_MOVED = 0.1
-"""Part of the markers that may have been moved in a trial of the subject; of more, all were."""
+"""Largest fraction of markers that may have moved in a trial of the subject [1]."""
 MIRRORED = 0.5
-"""A mirror image that leaves less than this part of the misfit is the true one."""
+"""The mirror image is taken as true if its misfit is below this fraction of the misfit [1]."""
 MAX_FRAME = 100
 FEWEST_DISTANCES = 6
-"""Fewer do not tell anything about a person."""
+"""Least number of distances by which a person is judged."""
 SIZE = 0.03
-"""Part of a length by which persons are said to be larger or smaller."""
+"""Relative difference of size from which a message mentions it [1]."""
 OR_ANYWAY = "or add --anyway to continue"
 SUBJECTS = "give the static trial or the subject that belongs to this person and session"
 MODELS = "scale the model to this person and these markers (`rtsim scale`), or correct the labels"
@@ -196,8 +196,10 @@ def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
 
 
 def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
-    """Return notes for the user on how well a trial fits a subject, or a model with its own markers, to
-    which it belongs.
+    """Return notes for the user on a trial that is accepted although it fits its subject (or model) unusually
+    badly, and on markers that have moved; none if all is usual.
+
+    whose : words for the subject or the model in the notes
     """
     unusual = (
         f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of {whose} (root "
@@ -217,8 +219,8 @@ def fault_of(
     """Return the error if a trial must not be solved with a subject or a model; None if it may be.
 
     whose : "the subject NAME" or "the model NAME"; remedy : remedy in the error
-    sized : whether a trial of another overall size is rejected already if its deviation is unusual, above
-        LARGEST_MISFIT; all other trials are rejected above FARTHEST
+    sized : whether a trial of a person of another size is rejected already if its misfit is above
+        LARGEST_MISFIT (10 mm); all other trials are rejected only above FARTHEST (20 mm)
     """
     if fit.exchanged:
         groups = [

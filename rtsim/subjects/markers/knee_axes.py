@@ -21,8 +21,8 @@ from rtsim.subjects.subject import Subject, SubjectSegment
 Array = NDArray[np.float64]
 
 BENDS = np.radians(25.0)  # rotation between two frames that shows an axis
-FEWEST, MOST = 50, 80  # pairs of frames that are needed, frames that are looked at
-SEEN = 0.5  # part of the frames in which a marker is seen that is used
+FEWEST, MOST = 50, 80  # least number of pairs of frames, largest number of frames
+SEEN = 0.5  # least fraction of the frames in which a marker that is used is visible [1]
 UNLIKE = 12.0  # [deg] between both knees: 0 to 6.5 on eight trials of five persons in four labs
 
 
@@ -76,7 +76,7 @@ def rotations(segment: SubjectSegment, trial: MarkerTrial, is_left: bool) -> Arr
     (Kabsch 1976, Acta Cryst A 32, 922-923). NaN where a marker that is usually visible is missing, or with
     fewer than 3 markers.
 
-    is_left : whether the segment is on the left; its markers are then mirrored before
+    is_left : whether the segment is of a left leg, whose markers in the trial are mirrored before the fit
     """
     mirror = np.array(MIRROR) if is_left else np.ones(3)
     seen = mirror * in_order(trial, tuple(segment.markers_mm))

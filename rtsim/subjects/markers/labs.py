@@ -15,7 +15,7 @@ from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.spellings import as_spelled
 
 FOLDER = "labs"
-ENOUGH = 0.7  # share of a map's tracked markers that must be there before it is taken unasked
+ENOUGH = 0.7  # least fraction of a map's tracked markers in a file for the map to be recognised
 SIDES = ("right", "left")
 
 
@@ -52,7 +52,8 @@ def shipped_labs() -> tuple[LabMap, ...]:
 
 
 def side_of(lab: LabMap, side: str) -> LabSide:
-    """Return the table of one side; ConfigError for any other word than right or left."""
+    """Return the part of a marker map for one side of the body, its markers by role; ConfigError for any
+    other word than right or left."""
     if side not in SIDES:
         raise ConfigError(f"{side!r} is not a side of the body", where="side", allowed=", ".join(SIDES))
     table: LabSide = getattr(lab, side)

@@ -8,7 +8,7 @@ from rtsim.files.markers.landmarks import plain_name, plain_names
 from rtsim.files.markers.persons import COLON, parted, persons_of
 
 SEPARATORS = "_.:- "
-"""Characters that may end a beginning that all names of a person share."""
+"""Characters that may end a prefix that all marker names of a person share."""
 
 
 def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:

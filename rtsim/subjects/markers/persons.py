@@ -24,7 +24,7 @@ from rtsim.subjects.markers.marker_names import find_markers
 
 OPTION = "--person"
 MOST = 32
-"""Number of persons that are looked at, those with the most markers."""
+"""Largest number of persons that are compared, those with the most markers."""
 Share = Callable[[Sequence[str]], float]
 """Function that returns, for the names of a person's markers, which fraction of the needed markers is among
 them [1]. The needed markers are those of the subject, of the model or of a marker map."""
@@ -52,8 +52,9 @@ def share_of(wanted: Sequence[str]) -> Share:
 
 
 def share_of_labs(lab: LabMap | None = None, side: str = "") -> Share:
-    """Return a function that gives, for a person's marker names, the fraction of the markers of a map among
-    them, on the best fitting side; without a map, for the best fitting shipped map.
+    """Return a function that gives, for a person's marker names, which fraction [1] of the markers that a
+    marker map tracks on one side is among them, for the best fitting side; without a map, for the best
+    fitting of the shipped maps.
     """
     sides = (side,) if side in SIDES else SIDES
     labs = shipped_labs() if lab is None else (lab,)

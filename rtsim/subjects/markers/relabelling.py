@@ -18,13 +18,13 @@ Array = NDArray[np.float64]
 TOLERANCE = 0.015
 """Tolerance of a distance in a subject's own trial, soft tissue included [m]."""
 CAP = 9.0
-"""Cost of a distance that cannot be, as of one that is three times the tolerance off: how far it is off says
-nothing more."""
+"""Largest cost of a distance, reached at a deviation of three tolerances: beyond that, the size of the
+deviation is not informative."""
 FAR = 0.03
-"""A marker that is off by less [m] may have been put on anew: a stranger nearby, whose place is unknown, is
-no reason to call it exchanged."""
+"""A marker that deviates by less [m] may have been re-applied, so that its label is not exchanged with that
+of a nearby marker which the subject does not track."""
 GAIN = 0.1
-"""Part of the cost that a step must save."""
+"""Least relative decrease of the cost by an exchange of two labels [1]."""
 MOST_STEPS = 12
 N_FRAME = 40
 

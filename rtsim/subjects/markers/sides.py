@@ -31,7 +31,7 @@ CLEAR = 0.2  # median handedness below which an arrangement is no leg [1]
 FLAT = 1e-3  # smallest spread of the markers, relative to the largest, below which they are in one plane [1]
 UP = np.array([0.0, 1.0, 0.0])
 TAKEN = "was taken, as a"
-"""In the sentence on a leg that stands on the side which its labels do not name."""
+"""Words in the note on a leg that is on the other side than its labels state."""
 OTHER = {"right": "left", "left": "right"}
 
 

@@ -74,12 +74,11 @@ def renamed(table: LabSide, other: Mapping[str, str]) -> LabSide:
 
 
 def with_names_of(trial: MarkerTrial, lab: LabMap, spelled: LabMap) -> MarkerTrial:
-    """Rename the markers of a trial to the names in `spelled`, where the trial uses other names for them that
-    the marker map `lab` knows.
+    """Rename the markers of one trial to the names that another trial of the person uses, as a static trial
+    and a walking trial may be labelled by different operators.
 
-    spelled : the same map with the names of another trial
-
-    A static trial and a walking trial may be labelled by different persons.
+    lab : marker map with the spellings that laboratories use for each marker
+    spelled : the same map with the names of the other trial
     """
     other: dict[int, str] = {}
     for marker, name in dict(zip(all_names(lab), all_names(spelled), strict=True)).items():

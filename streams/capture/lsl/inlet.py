@@ -23,7 +23,7 @@ MOST_NUMBERS = 3_000_000
 """Numbers of all channels in a second, at most: liblsl reserves memory for them as soon as a stream is
 opened."""
 AT_ONCE, NUMBERS_AT_ONCE = 64, 1 << 16
-"""Samples that are taken at once, and their numbers, each of which is an object of its own for a while."""
+"""Largest number of samples, and of values in them, that are read at once, to limit memory."""
 BUFFER_S, WIDE_BUFFER_S, WIDE = 2, 1, 4096
 """Seconds of samples that liblsl keeps for a reader that stalls (of irregular streams, hundreds of
 samples): the first below WIDE channels, the second from there on."""
@@ -32,12 +32,12 @@ CORRECT_S = 1.0
 """Interval between two comparisons of the clocks [s]."""
 SO_MANY_TRIPS = 60
 WORST_S = 200e-6
-"""Corrections by round trips longer than the shortest of late by this say too little of the clocks [s]."""
+"""Clock comparisons are not used if their round trip exceeds the shortest recent one by more [s]."""
 SILENT_NS = 1_200_000_000
 """Time without a sample after which it is checked whether the stream is still there [ns]."""
 LOOK_S = 0.5
 FARTHEST_S = 1e9
-"""No clock counts from so long ago [s]."""
+"""Time stamps from this value on are implausible [s]."""
 
 
 class LslSample(NamedTuple):

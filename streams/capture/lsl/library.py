@@ -19,7 +19,7 @@ REMEDY = (
 
 
 QUIET = "[log]\nlevel = -3\n[tuning]\nInletBufferReserveMs = 100\nInletBufferReserveSamples = 16\n"
-"""No lines of its own; and for 5 s of what a stream claims to send it would reserve memory at once."""
+"""Settings of liblsl: no output of its own, and little memory reserved at once for each stream."""
 CONFIGS = ("lsl_api.cfg", "~/lsl_api/lsl_api.cfg", "/etc/lsl_api/lsl_api.cfg")
 """Files in which liblsl looks for its user's settings."""
 

@@ -54,7 +54,7 @@ DEFINITIONS_NS = 700_000_000
 ANSWERS_NS = 800_000_000
 """Time for the other answers of a server that answers questions [ns]."""
 SOON_NS = 10_000_000
-"""They are asked for at most so often where a frame says that they have changed [ns]."""
+"""Least interval between requests for definitions if a frame states that they have changed [ns]."""
 SILENT_NS = 1_600_000_000
 """Time without any message after which the server counts as gone [ns]."""
 LATEST_STAMP_NS = 1 << 62

@@ -27,9 +27,9 @@ LABELLED = np.dtype(
 )
 """A labelled marker; also a marker of an asset."""
 OCCLUDED = 1
-"""Bit of a labelled marker's `params`: not seen; its position is the model's."""
+"""Bit of a labelled marker's `params`: occluded; the position is computed from a model."""
 UNLABELLED = 16
-"""Bit of a labelled marker's `params`: seen, but nobody's."""
+"""Bit of a labelled marker's `params`: visible, but part of no marker set."""
 RECORDING = 1
 MODELS_CHANGED = 2
 """Bit of a frame's `params`: the list of what is tracked has changed."""

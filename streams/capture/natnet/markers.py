@@ -81,7 +81,8 @@ class _SetRows:
         self._there = np.zeros(len(one.markers), np.bool_)
 
     def look_up(self, numbers: NDArray[np.int32], order: NDArray[np.intp]) -> None:
-        """Find the markers of this set among the labelled markers of a frame.
+        """Find the markers of this set among the labelled markers of a frame, by their numbers, and store the
+        result for the other methods.
 
         numbers : (n,) numbers of the labelled markers; order : (n,) indices that sort them
         """

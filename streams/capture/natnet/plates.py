@@ -50,8 +50,9 @@ class NatNetPlates:
                 self._plates.append(_Plate(definition, place, scale, order))
 
     def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """Return the descriptions of the plates, in the order of the samples; rate : samples per second, from
-        another message.
+        """Return the descriptions of the plates, in the order in which `samples` returns their forces.
+
+        rate : samples per second, which the server states in another message
         """
         return tuple(plate.description._replace(rate=rate) for plate in self._plates)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 LEAP_NS = 1_000_000_000
-"""Stamps and arrivals that differ by more than this are no pause of the network [ns]."""
+"""A larger difference between the changes of stamps and arrival times is not a network delay [ns]."""
 CONFIRMING = 3
 """Number of frames in a row that have to agree with each other for the clock to count as set anew; fewer
 are damaged."""

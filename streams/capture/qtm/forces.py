@@ -16,7 +16,7 @@ from streams.capture.records import CaptureDescription, FloatArray, ForceSamples
 
 BoolArray = NDArray[np.bool_]
 LOADED_N = 20.0
-"""Below, an application point is noise [N]."""
+"""Force below which the application point is only noise [N]."""
 BESIDE_M = 0.1
 """Application points this far beside a plate are not in the laboratory's axes [m]."""
 

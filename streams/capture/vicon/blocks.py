@@ -38,7 +38,7 @@ HARDWARE_FRAME_INFO = 36
 APPLICATION_INFO = 37
 PING = 42
 STATIC = frozenset((STREAM_INFO, SUBJECT_INFO, DEVICE_INFO, CHANNEL_INFO, FORCE_PLATE_INFO, APPLICATION_INFO))
-"""Kinds that are sent when they change, and else are named as unchanged."""
+"""Kinds of objects that are sent only when they change, and otherwise listed as unchanged."""
 WANTED = STATIC | {
     FRAME_INFO, LABELLED_RECONS, UNLABELLED_RECONS, FORCE_FRAME, MOMENT_FRAME, PRESSURE_FRAME,
     LATENCY_INFO, HARDWARE_FRAME_INFO, PING,

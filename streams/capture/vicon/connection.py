@@ -40,7 +40,7 @@ PING_NS = 250_000_000
 SILENT_NS = 1_700_000_000
 """A server that answered pings and says nothing for so long is gone [ns]."""
 LEAP_NS = 500_000_000
-"""Frame numbers and arrivals that differ by more than this are of numbers that began anew [ns]."""
+"""The frame numbers have restarted if they differ from the arrival times by more [ns]."""
 USER_TIMEOUT_MS = 1500
 """Time without an acknowledgement after which the system ends a connection, where it can [ms]."""
 LATEST_STAMP_NS = 1 << 62
@@ -48,13 +48,13 @@ LATEST_STAMP_NS = 1 << 62
 MOST_SENTENCES = 16
 RECEIVE = 1 << 18
 LONGEST_BLOCK_NS = 1_000_000_000
-"""A block that is not whole after so long announces more than there is [ns]."""
+"""A block that is incomplete after this time states a wrong size [ns]."""
 DOUBT_NS = 1_000_000_000
 """Shortest interval between two questions what is tracked, where frames do not fit the last answer [ns]."""
 MOST_READY = 64
 """Frames that are decoded ahead of whoever reads them; what follows waits as bytes."""
 MOST_REFUSED = 100
-"""Blocks in a row that contradict themselves; more are of another protocol."""
+"""Largest number of successive inconsistent blocks; more mean another protocol."""
 
 
 class ViconConnection:

@@ -34,7 +34,7 @@ class ViconPlates:
         self._names = [names.get(pose.device, "") or f"plate {pose.device}" for pose in self._poses]
 
     def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """Return the descriptions of the plates, in the order of the samples.
+        """Return the descriptions of the plates, in the order in which `samples` returns their forces.
 
         rate : samples per second, which the caller derives from the number of samples in a frame
         """

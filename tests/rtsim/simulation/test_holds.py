@@ -83,7 +83,7 @@ def test_a_restart_is_the_same_start(bars):
     ("right", "wrong", "words"),
     [
         ("offset_mm = [250.0", "offset_mm = [5.0",
-         r"closed: loop\..: the neutral pose cannot be assembled with crank held fixed: a gap of .* mm"),
+         r"closed: loop\..: the pose at the start cannot be assembled with crank held fixed: a gap of .* mm"),
         (START, START.replace("400.0", "400.0, rocker = 400.0"),
          r"loop\..: the speeds at the start separate constrained points by .* mm/s; give fewer speeds"),
     ],
