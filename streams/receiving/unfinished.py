@@ -116,8 +116,7 @@ class Unfinished:
                 self._saved_s -= needed_s
                 self._mark, self._segment_mark = self._mark + n_new, self._segment_mark + n_new_segment
             self.doubtful = (
-                self._n - self._mark > MOST_UNFINISHED
-                or self._n_segment - self._segment_mark > MOST_SEGMENTS
+                self._n - self._mark > MOST_UNFINISHED or self._n_segment - self._segment_mark > MOST_SEGMENTS
             )
         self.grows = max(n_waiting, self._n - n_before, 4 * (self._n - self._mark) - MOST_UNFINISHED) > FAST
         wire.close()
