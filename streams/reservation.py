@@ -44,7 +44,9 @@ class Reservation:
             except OSError as fault:
                 claim.close()
                 self.close()
-                raise AddressInUseError(f"{address} is about to be taken by another program") from fault
+                raise AddressInUseError(
+                    f"another program has reserved {address} and is about to use it"
+                ) from fault
             _claims[int(port)] = claim
             self._ports.append(int(port))
 

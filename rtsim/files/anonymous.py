@@ -21,6 +21,7 @@ from streams.recording.recorded import read_messages
 from streams.recording.recorder import Recorder
 
 PERSON, REASON = "person", "the recording is over"
+FAULT = "the device has a fault, whose description was removed to make this copy anonymous"
 NAMED = {"subject": PERSON, "source": "recording"}
 """Entries of a descriptor that readers expect -> the value that replaces theirs."""
 OF_PROTOCOL = frozenset({
@@ -71,15 +72,15 @@ class Anonymiser:
         if isinstance(message, Session):
             return self._session(message)
         if isinstance(message, Telemetry):
-            self.n_text["sentences"] += len(message.text)
+            self.n_text["sentences removed from the messages of the run"] += len(message.text)
             return replace(message, text=[])
         if isinstance(message, Command):
             return replace(message, args=self._plain(message.args, self._known))
         if isinstance(message, End):
             return replace(message, reason=REASON)
         if isinstance(message, Device) and message.fault:
-            self.n_text["device fault names"] += 1
-            return replace(message, fault="a fault of the device")
+            self.n_text["descriptions removed from faults of the device"] += 1
+            return replace(message, fault=FAULT)
         return message
 
     def _session(self, session: Session) -> Session:
@@ -87,7 +88,9 @@ class Anonymiser:
         fields = tuple(self._field(field, session.stream == "result") for field in session.fields)
         words = chain.from_iterable((field.name, *field.labels, *field.parts) for field in fields)
         table = {key: value for key, value in session.meta.items() if key in KEYS}
-        self.n_text["entries of descriptors"] += len(session.meta.keys() - KEYS - {*NAMED, PERSON})
+        self.n_text["entries removed from descriptors of streams"] += len(
+            session.meta.keys() - KEYS - {*NAMED, PERSON}
+        )
         meta = self._plain(table, self._known | set(words))
         for key, value in NAMED.items():
             if session.meta.get(key):
@@ -130,7 +133,7 @@ class Anonymiser:
                 value = self._label(value)
             if value in known:
                 return value
-            self.n_text["texts in descriptors and commands"] += 1
+            self.n_text["texts removed from descriptors of streams and from commands"] += 1
             return None
         if isinstance(value, Mapping):
             return self._plain(value, known)
@@ -161,7 +164,7 @@ def write_anonymous(recording: Path, out: Path) -> AnonymousCopy:
                         n_bad += 1
                         continue
                     if isinstance(message, Journal):  # files, paths and raw frames of a person
-                        anonymiser.n_text["entries of the command log"] += 1
+                        anonymiser.n_text["entries removed from the command log"] += 1
                         continue
                     topic, payload = encode(anonymiser.of(message))
                     recorder.write(topic, payload, t_ns)

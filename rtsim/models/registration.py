@@ -70,7 +70,7 @@ def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tu
                 f"in the standing pose the joint is bent by {-pose[0]:.0f} degrees, which the elements "
                 f"{', '.join(body.registered_by)} do not allow",
                 where=f"subject {subject.name if subject else ''}: segments.{body.name}.in_parent_deg",
-                remedy="calibrate from a person who stands, or remove the key",
+                remedy="calibrate from a static trial in which the person stands, or remove this key",
             )
         spec = moved(spec, body, by, anatomy)
         found.append(body.name)

@@ -20,12 +20,12 @@ from rtsim.methods.foot.foot_trial import FootTrial
 Array = NDArray[np.float64]
 
 THESIS = (
-    ("Brown (2017), table 5.5: fitted with friction", 0.115, 0.050, 0.517, 0.265, 0.142),
-    ("Brown (2017), table 5.7: calibration step (fitted)", 0.034, 0.032, 0.339, None, None),
-    ("Brown (2017), table 5.7: steps not fitted, same cadence", 0.042, 0.042, 0.381, None, None),
-    ("Brown (2017), table 5.7: steps not fitted, higher cadence", 0.049, 0.066, 0.441, None, None),
-    ("Brown (2017), table 5.7: steps not fitted, lower cadence", 0.044, 0.050, 0.400, None, None),
-    ("Brown (2017), table 5.9: fitted without pressure", 0.027, 0.018, 0.702, None, None),
+    ("Brown (2017), table 5.5: errors of the fit with friction", 0.115, 0.050, 0.517, 0.265, 0.142),
+    ("Brown (2017), table 5.7: errors in the calibration step (fitted)", 0.034, 0.032, 0.339, None, None),
+    ("Brown (2017), table 5.7: errors in steps not fitted, same cadence", 0.042, 0.042, 0.381, None, None),
+    ("Brown (2017), table 5.7: errors in steps not fitted, higher cadence", 0.049, 0.066, 0.441, None, None),
+    ("Brown (2017), table 5.7: errors in steps not fitted, lower cadence", 0.044, 0.050, 0.400, None, None),
+    ("Brown (2017), table 5.9: errors of the fit without pressure", 0.027, 0.018, 0.702, None, None),
 )
 """Normal force, centre of pressure, pressure, friction, spinning: of other data, a man of 70 kg."""
 THESIS_MM = (

@@ -29,7 +29,7 @@ def understood(spec: ModelSpec) -> list[str]:
     unforced = [muscle.name for muscle in spec.muscles if muscle.hill is None]
     told = (
         (f"{count_of(len(coordinates), 'coordinate')}: ", [c.name for c in coordinates]),
-        ("coordinates held at their present values: ", held),
+        ("coordinates locked at a constant value: ", held),
         ("coordinates prescribed over time: ", moved),
         ("coordinates moved by a motion file or stream (--motion): ", told_to),
         ("coordinates determined by another coordinate: ", follows),
@@ -40,7 +40,10 @@ def understood(spec: ModelSpec) -> list[str]:
             list(passed),
         ),
         ("bodies that rotate without named coordinates: ", unnamed),
-        ("do not move any mass, so they have no inverse dynamics and cannot be simulated: ", idle),
+        (
+            "bodies that do not move any mass, so they have no inverse dynamics and cannot be simulated: ",
+            idle,
+        ),
         ("muscles with length and moment arms but without force: ", unforced),
         (
             "the model has no markers of its own, so poses are computed from the markers of a subject",

@@ -189,7 +189,10 @@ def check_holds(spec: ModelSpec, note: Note) -> None:
     if soft:
         note(f"soft elements carry no force in a simulation: {', '.join(soft)}")
     if loose:
-        note(f"simulation.holds does not list these constraints of the first method: {', '.join(loose)}")
+        note(
+            "simulation.holds does not list these constraints of the model's first solution method, so a "
+            f"simulation does not enforce them: {', '.join(loose)}"
+        )
     weak = [muscle.name for muscle in spec.muscles if muscle.hill is None]
     if weak:
         note(f"muscles without `hill` carry no force: {', '.join(weak)}")
@@ -214,7 +217,8 @@ def check_settings(spec: ModelSpec, model: Model) -> None:
         for name in getattr(spec.simulation, key):
             if name not in model.coordinates.names:
                 raise ConfigError(
-                    f"the coordinate {name!r} does not exist with the joints of the first method",
+                    f"the coordinate {name!r} does not exist in a simulation, which uses the joints of the "
+                    "model's first solution method",
                     where=f"model {spec.name}: simulation.{key}",
                     allowed=", ".join(model.coordinates.names) or "none",
                 )

@@ -45,9 +45,9 @@ JUMP = 0.5
 """A frame farther from where the frame before led to does not carry on from it [rad, m]."""
 ROUND = 2.0 * np.pi
 DECLARED = tuple(
-    f"{', '.join(name + per for name in ANGLES)} for a rotation, "
+    f"{', '.join(name + per for name in ANGLES)} as the unit of a rotation, "
     f"{', '.join(name + per for name in STREAMED)} "
-    "for a translation"
+    "as the unit of a translation"
     for per in PER_TIME
 )
 """Units that a stream may declare of values, speeds and accelerations."""

@@ -148,8 +148,8 @@ def check_paths(simulator: Simulator, when: str) -> None:
             raise ModelError(
                 f"the path of {name} was not found {when}: {STATUS_NAMES[status]}",
                 where=simulator.model.name,
-                remedy="move the points of the path out of the surface over which it goes, or make the "
-                "surface smaller",
+                remedy="move the points of the path out of the surface around which the path wraps, or make "
+                "this surface smaller",
             )
 
 

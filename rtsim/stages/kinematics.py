@@ -204,7 +204,7 @@ class Kinematics(Stage):
             solution = solution._replace(n_open=0)
         elif solution.n_open and self.n_frame >= self._tell_at.get(HELD, 0):
             held = ", ".join(self.estimator.held_bodies)
-            self.count(HELD, f"No marker determined {held}: its pose stays near the last one (degraded).")
+            self.count(HELD, f"No marker determined {held}: it stays near its last pose and is degraded.")
         elif solution.n_open:
             self.counters[HELD] += 1
         if plausible:

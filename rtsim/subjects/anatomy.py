@@ -90,8 +90,8 @@ class Anatomy:
             # the volume of u, v / |v|, w: 0 in a plane, NaN or 0 where no three directions have these angles
             if not abs(np.linalg.det(basis)) > FLAT * self.segments[name].length:
                 raise ConfigError(
-                    "alpha_deg, beta_deg and gamma_deg cannot be the angles between three directions "
-                    "in space",
+                    "three directions in space cannot have the angles alpha_deg, beta_deg and gamma_deg "
+                    "between them",
                     where=f"subject {subject.name}: segments.{name}",
                     remedy="calibrate again",
                 )

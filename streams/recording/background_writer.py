@@ -150,7 +150,7 @@ class BackgroundWriter:
             self._fault = ""
             self._tell(
                 f"{self.paths[-1]} takes messages again after {1e-9 * (now_ns() - failed_ns):.1f} s; "
-                f"{self.n_lost} were lost meanwhile"
+                f"{self.n_lost} messages were lost meanwhile"
             )
         if message[0] == "session" and message[1] not in [payload for payload, _ in self._descriptors]:
             self._descriptors.append((message[1], message[2]))

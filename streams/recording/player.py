@@ -139,7 +139,9 @@ def play(
         raise StreamError(f"the speed is {speed}; give a positive number, 1 for the recorded speed")
     channels = [*beside, PlayedStream(session, frames.times, {"positions": frames.positions})]
     if len({channel.session.stream for channel in channels}) < len(channels):
-        raise StreamError("two channels of the recording belong to the same stream; play only one of them")
+        raise StreamError(
+            "two of the channels to be played are of the same kind of stream; leave one of them out"
+        )
     tracks = [_Track(channel) for channel in channels]
     markers = tracks[-1]
     start = min(float(channel.times[0]) for channel in channels)

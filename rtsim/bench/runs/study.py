@@ -64,7 +64,7 @@ column = "knee_displacements.anterior"
 take = "range"
 """
 PARAMETER = """
-# weight with which the solution method `minimised` keeps the length of the ligament {0} [1/m^2]
+# weight [1/m^2] with which the solution method `minimised` penalises changes of length of the ligament {0}
 [[parameters]]
 name = "{0}"
 key = "model.methods.minimised.soft.{0}"

@@ -186,7 +186,7 @@ def to_anonymous(recording: Path, out: Path, force: bool) -> None:
     check_other(recording, out, force)
     copy = write_anonymous(recording, out)
     for what, n in copy.n_text.items():
-        tell(f"removed: {n} {what}")
+        tell(f"{n} {what}")
     if copy.prefixes:
         tell(
             "names before the colon in marker labels were replaced by person_1 and so on: "

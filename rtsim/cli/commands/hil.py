@@ -56,7 +56,8 @@ def _address(name: str, what: str) -> Any:
 @click.option(
     "--fast",
     is_flag=True,
-    help="For simulated devices: run as fast as both sides can, not in real time; every timeout is 1 s.",
+    help="For simulated devices: run as fast as both sides can, not in real time; the model and the device "
+    "then wait up to 1 s for each other (exchange.deadline_ms and exchange.valid_for_ms).",
 )
 @click.option("--duration", "duration_s", type=float,
               help=f"Length of the run [s]; 0 = until stopped {FROM_CONFIG}.")  # fmt: skip

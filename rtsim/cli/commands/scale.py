@@ -208,7 +208,8 @@ def as_lines(scaled: Scaled) -> str:
         rms = 1e3 * (sum(x * x for x in errors) / len(errors)) ** 0.5
         worst = max(scaled.errors, key=lambda name: scaled.errors[name])
         lines.append(
-            f"markers in the static pose before they were placed: RMS {rms:.1f} mm, largest "
+            "distances between the markers of the model and of the person in the static pose, before those "
+            f"of the model were moved to those of the person: RMS {rms:.1f} mm, largest "
             f"{1e3 * scaled.errors[worst]:.1f} mm ({worst})"
         )
     return "\n".join(lines)

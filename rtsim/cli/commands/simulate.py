@@ -260,7 +260,7 @@ def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
         raise ConfigError(
             f"the results would contain {n_value:.2g} numbers, which is too many",
             where="--every",
-            allowed=f"N = {every * -(-n_value // MOST_VALUES)} or more",
+            allowed=f"a row after every {every * -(-n_value // MOST_VALUES)} or more integration steps",
         )
     return every
 

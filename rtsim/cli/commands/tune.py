@@ -24,7 +24,11 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
 @click.command("tune")
 @click.argument("config", required=False, type=Config("hil"))
 @click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter to a value (repeatable)."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set the controller's parameter NAME to VALUE, for example stiffness=30 (repeatable).",
 )
 @click.option("--undo", is_flag=True, help="Undo the last change.")
 @click.option("--save", metavar="NAME", help="Keep the present parameters as a snapshot of this name.")

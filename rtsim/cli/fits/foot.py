@@ -273,7 +273,12 @@ def check_together(context: click.Context) -> None:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     ]
     if "validate" in given:
-        _refuse(given, OF_A_FIT, "the option applies only to a fit", "remove the option, or --validate")
+        _refuse(
+            given,
+            OF_A_FIT,
+            "the option applies only to a fit of parameters, which --validate leaves out",
+            "remove the option, or --validate",
+        )
     if "pressure" not in given:
         _refuse(
             given,

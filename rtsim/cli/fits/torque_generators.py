@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     "file, or the name of one that comes with rtsim.",
 )
 @click.option(
-    "--forces", type=click.Path(path_type=Path), help="Force plates, if MOTION is a file of markers."
+    "--forces",
+    type=click.Path(path_type=Path),
+    help="File with the forces of the force plates, needed if MOTION is a file of markers.",
 )
 @click.option(
     "--config",

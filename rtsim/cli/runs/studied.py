@@ -123,7 +123,7 @@ def plan_in_words(
     lines += [case_in_words(plan, number) for number in range(min(N_SHOWN, cost.n_case))]
     lines += [f"  ... to {case_in_words(plan, cost.n_case - 1).strip()}"] if cost.n_case > N_SHOWN else []
     if shard[1] > 1:
-        lines.append(f"shard {shard[0]} of {shard[1]}: {cost.n_shard} cases")
+        lines.append(f"part (shard) {shard[0]} of {shard[1]} of the study has {cost.n_shard} cases")
     per = "" if workers <= 1 else f" on {workers} workers"
     lines.append(
         f"{cost.n_shard - cost.n_left} cases done, {cost.n_left} left; a case takes {cost.case_s:.3g} s"
@@ -158,8 +158,8 @@ def parsed_shard(text: str) -> tuple[int, int]:
     k, slash, n = text.partition("/")
     if not (slash and k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n) <= MANY):
         raise ConfigError(
-            f"{text!r} is no shard of a study",
+            f"{text!r} does not name a part (shard) of a study",
             where="--shard",
-            allowed="1/N to N/N, such as 2/7 for job 2 of 7",
+            allowed="1/N to N/N, such as 2/7 for the second of seven parts",
         )
     return int(k), int(n)

@@ -338,7 +338,9 @@ def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
 def check_measures_given(run: RunConfig) -> None:
     """Raise ConfigError for given measures of a person, such as leg lengths, if the run calibrates nobody."""
     for option in given_measures(run.measures, run.measured)[:1]:
-        check_of_use(option, not run.subject, "a calibration, but the subject is calibrated already")
+        check_of_use(
+            option, not run.subject, "a calibration of the person, but --subject is calibrated already"
+        )
         check_of_use(option, run.source not in MADE_UP, f"a calibration, but {run.source} is synthetic")
 
 

@@ -35,7 +35,8 @@ class Controller(ControllerSpec, frozen=True, tag="torque_spline"):
                 raise ValueError(f"controller.{name}: {self.smallest(name):g}; allowed: {SHORTEST:g} or more")
         if self.smallest("peak_time") < 0.0 or self.largest("peak_time") > 1.0:
             raise ValueError(
-                "controller.ranges.peak_time: the range is not within 0 to 1; allowed: values from 0 to 1"
+                "controller.ranges.peak_time: the range is not within 0 to 1; allowed: fractions of the "
+                "stride, from 0 to 1"
             )
         if self.largest("rise_time") + self.largest("fall_time") > 1.0:
             raise ValueError(

@@ -70,8 +70,7 @@ def check_coordinates(body: Body) -> None:
     angular, given = KINDS[body.joint].angular, len(body.coordinates)
     if given and angular is not None and given != len(angular):
         raise ValueError(
-            f"{key}: {given} coordinates are given, but its {body.joint} joint has "
-            f"{len(angular)}; correct them"
+            f"{key}: {given} coordinates are given, but its {body.joint} joint has {len(angular)}"
         )
     for k, coordinate in enumerate(coordinates_of(body)):
         unit = "deg" if is_angular(body, k) else "mm"

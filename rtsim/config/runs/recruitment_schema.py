@@ -33,5 +33,6 @@ class RecruitmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             )
         if self.power != USUAL_POWER and self.criterion == "min_max":
             raise ValueError(
-                "the criterion min_max does not use a power; allowed: criterion power, or no key power"
+                "the criterion min_max does not use a power; allowed: the criterion power, or min_max "
+                "without the key power"
             )

@@ -55,7 +55,7 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
     if n_used and (
         before is None or before.kind != REAL or before.sizes[:1] != (2,) or before.sizes[1] < n_used
     ):
-        return ["EVENT:TIMES does not have a time for each event that EVENT:USED counts; no event was added"]
+        return ["EVENT:TIMES contains fewer times than EVENT:USED states, so no event was added"]
     room = MOST_ENTRIES - n_used
     notes = []
     if len(events) > room:
@@ -95,8 +95,7 @@ def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str
     stored = section.parameter("ANALYSIS", "VALUES")
     if n_used and (stored is None or stored.kind != REAL or len(stored.data) < 4 * n_used):
         return [
-            "ANALYSIS:VALUES does not have a number for each value that ANALYSIS:USED counts; no "
-            "value was added"
+            "ANALYSIS:VALUES contains fewer real numbers than ANALYSIS:USED states, so no value was added"
         ]
     keys = ("NAMES", "CONTEXTS", "SUBJECTS")
     names, contexts, of = (section.texts("ANALYSIS", key)[:n_used] for key in keys)

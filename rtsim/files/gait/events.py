@@ -159,8 +159,8 @@ def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Seque
         and all(-1e-3 <= e.time < first and e.time <= last - first + 1e-3 for e in sound)
     ):
         said.append(
-            f"all gait events are earlier than the first frame, at {first:.3f} s of the capture; "
-            "their times were therefore counted from that frame"
+            f"all gait events are earlier than the first frame, whose time is {first:.3f} s, so their times "
+            "were taken as counted from that frame"
         )
         sound = [event._replace(time=event.time + first) for event in sound]
     outside = sum(not first - 1e-3 <= event.time <= last + 1e-3 for event in sound)

@@ -58,7 +58,11 @@ def trc_text(trial: MarkerTrial, name: str, where: str) -> str:
     n_frame, n_marker = trial.positions.shape[:2]
     bad = [name for name in trial.names if not name.strip() or re.search(r"[\t\r\n]", name)]
     if bad:
-        raise ConfigError(f"{bad[0]!r} cannot be a marker name in a TRC file", where=where)
+        raise ConfigError(
+            f"a TRC file cannot hold the marker name {bad[0]!r}, because it is empty, or contains a tab or a "
+            "line break",
+            where=where,
+        )
     if n_frame == 0 or n_marker == 0:
         raise ConfigError("a trial without frames or markers cannot be written as TRC", where=where)
     rate = f"{trial.rate:.10g}"

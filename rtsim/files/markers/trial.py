@@ -192,7 +192,7 @@ def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
         (filler, "with 9999, or more nines, as all three coordinates"),
         (infinite, "with an infinite coordinate"),
         (far, f"with a coordinate beyond {FARTHEST:g}"),
-        (partial, "with only one or two coordinates"),
+        (partial, "of which the file gives only one or two coordinates"),
     ):
         if mask.any():
             n_marker = int(mask.any(axis=0).sum())

@@ -264,7 +264,7 @@ def resolve_subject(run: RunConfig) -> Subject:
             raise ConfigError(
                 f"{run.subject} has the {subject.side} leg alone",
                 where=f"--side {run.side}",
-                remedy="give the subject of the other leg, or leave --side out",
+                remedy=f"give a --subject with the {run.side} leg, or leave --side out",
             )
         return one_side(subject, run.side) if wanted else subject
     if run.source == WALKER:

@@ -281,7 +281,7 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
             + (
                 ", and the load of the other foot is not known"
                 if left["unexplained_up"] is None
-                else f"; {left['unexplained_up']:+.3f} of the body weight remains unexplained"
+                else f"; an upward force of {left['unexplained_up']:+.3f} body weights remains unexplained"
             )
         )
     if figures.get("momentum") and figures["momentum"]["sentence"]:

@@ -126,12 +126,13 @@ def judge_places(results: Results, mass: float, residual: dict[str, Any] | None)
     whose = labels_of(results, "plate_forces")[found.plate] if one else "all plates"
     x, z = 1e3 * found.shift
     said = (
-        f"the centre of pressure of {whose} is shifted by {1e3 * off:.0f} mm from the place that the feet "
-        f"show ({x:+.0f} mm along X, {z:+.0f} mm along Z of ground), so joint moments may be off: check the "
-        f"corners, ORIGIN and moments of {'this plate' if one else 'the plates'}, and that plates and "
-        "markers have the same laboratory origin; other causes: an unusual roll-over of "
-        + ("the foot on it, or its " if one else "the feet, or their ")
-        + "ankle and toe markers in wrong places"
+        f"the centre of pressure of {whose} is shifted by {1e3 * off:.0f} mm from the place that the "
+        f"markers of the feet show ({x:+.0f} mm along X, {z:+.0f} mm along Z of ground), so joint moments "
+        f"may be off: check the corners, ORIGIN and moments of {'this plate' if one else 'the plates'}, and "
+        "that plates and markers have the same laboratory origin; other possible causes: "
+        + ("the foot on it rolls" if one else "the feet roll")
+        + f" over unusually, or {'its' if one else 'their'} "
+        "ankle and toe markers are in wrong places"
     )
     return {"plate": whose, "shift_m": found.shift.tolist(), "sentence": said}
 

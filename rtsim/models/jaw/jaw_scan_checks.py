@@ -57,7 +57,7 @@ def check_sides(orbitale: Array, where: str) -> None:
         raise ConfigError(
             "left_orbitale is not in front of and left of the porions: right and left are exchanged",
             where=where,
-            remedy="give right and left of the person, in right-handed axes",
+            remedy="name the landmarks by the person's own right and left, in right-handed axes",
         )
 
 
@@ -90,7 +90,7 @@ def check_surfaces(surfaces: dict[str, TriangleSurface], tops: dict[str, Array],
             raise ConfigError(
                 f"{name} lies {1e3 * apart:.0f} mm from the landmark {side}_condyle",
                 where=where,
-                remedy="give surfaces and landmarks of one side in the same axes and unit",
+                remedy="give surfaces and landmarks in the same axes and unit, with the sides not exchanged",
             )
         other = f"{side}_{'fossa' if part == 'condyle' else 'condyle'}"
         if other in surfaces and outside(surface, surfaces[other].vertices) < 0.5:

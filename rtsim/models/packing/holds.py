@@ -45,7 +45,7 @@ def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) ->
     for row in rows:
         if how.target == "polynomial" and row.length.polynomial:
             raise ConfigError(
-                "the length of this element depends on an angle in the first method of the model",
+                "the length of this element depends on an angle in the model's first solution method",
                 where=f"model {spec.name}: {row.where}",
                 remedy="give the element a constant length, or remove it from simulation.holds",
             )

@@ -56,7 +56,7 @@ class Coordinates:
             return self.names.index(name)
         except ValueError:
             raise ConfigError(
-                f"coordinate {name!r} does not exist with the joints of the method",
+                f"coordinate {name!r} does not exist with the joints of the chosen solution method",
                 where=where,
                 allowed=", ".join(self.names) or "none",
                 remedy="choose a method that does not leave this joint out",

@@ -62,8 +62,9 @@ def table_2(given: ItemInput) -> ItemResult:
     for task, name in TASKS.items():
         rows += force_bounds(task, task_of(name))
     note = (
-        "The sign of M along SI depends on the slope of the fossae relative to that of the planes, "
-        "which depends on the subject; `rtsim bench jaw` gives M for five slopes."
+        "The sign of M, the error of magnitude, along SI depends on how much the subject's fossae slope in "
+        "comparison with the planes of the point-on-plane model; `rtsim bench jaw` gives M for five slopes "
+        "of the fossae."
     )
     return ItemResult(rows, notes=(note, signs_in_words()))
 
@@ -141,7 +142,8 @@ def force_bounds(task: str, own: JawTask) -> list[Comparison]:
         Comparison(f"{task}: POP, largest pulling force of the contact elements", "N", 0.0,
                    max(0.0, -float(pressed.min())), StatedBound("stated by Andersen et al. (2017): "
                                                                 "contact elements can only push", high=0.0)),
-        Comparison(f"{task}: POP, angle between the slope of the force and that of the planes", "deg", 0.0,
+        Comparison(f"{task}: POP, difference between the slope of the contact force and that of the planes "
+                   "on which the condyles slide", "deg", 0.0,
                    float(np.abs(slope - SLOPE_DEG).max()), StatedBound("stated by Andersen et al. "
                                                                        "(2017): planes slope by 30 "
                                                                        "deg", high=1e-2)),

@@ -24,7 +24,8 @@ def experimental_lengths(_given: ItemInput) -> ItemResult:
     }
     rows = [
         Comparison(
-            f"{name}, largest relative difference of the coefficients a1 to a7",
+            f"{name}: largest relative difference between the shipped model and table 2 in the coefficients "
+            "a1 to a7 of the polynomial of the ligament length (eq. 1)",
             "%",
             paper=0.0,
             ours=100.0

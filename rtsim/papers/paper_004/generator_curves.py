@@ -75,10 +75,22 @@ def figure_1(given: ItemInput) -> ItemResult:
     narrow = parts_at(one._replace(blend=0.0), np.array(UNFITTED), grid, still)
     shifted = parts_at(one, np.array([1.0, 1.0, 0.3, 0.0, 1.0]), grid + 0.3, still)
     rows = [
-        stated("t^A - 1 with lambda^A = 1", flat(0, blend=1.0) - 1.0, "eq. 4"),
-        stated("t^V - 1 with lambda^V = 1", quick - 1.0, "eq. 5"),
-        stated("t^PE with lambda^P = 1", flat(2, passive=1.0), "eq. 6"),
-        stated("t^A with s^A = 2, minus t^A at half of the angle", wide[:, 0] - narrow[:, 0], "eq. 4"),
+        stated(
+            "difference between the torque-angle factor t^A with the greatest weight, lambda^A = 1, and 1",
+            flat(0, blend=1.0) - 1.0,
+            "eq. 4",
+        ),
+        stated(
+            "difference between the torque-velocity factor t^V with the greatest weight, lambda^V = 1, and 1",
+            quick - 1.0,
+            "eq. 5",
+        ),
+        stated("passive torque t^PE with the greatest weight, lambda^P = 1", flat(2, passive=1.0), "eq. 6"),
+        stated(
+            "torque-angle factor t^A with the angle scale s^A = 2, minus t^A without it at half of the angle",
+            wide[:, 0] - narrow[:, 0],
+            "eq. 4",
+        ),
         stated(
             "passive torque t^PE with the angle shift Delta^P, minus t^PE without it at the shifted angle",
             shifted[:, 2] - narrow[:, 2],
@@ -109,14 +121,16 @@ def figure_a_6(given: ItemInput) -> ItemResult:
         half = parts_at(one, np.array(UNFITTED), at(one, 0.0), at(one, 0.5, speed=True))[0, 1]
         rows.append(
             Comparison(
-                f"{words(muscle)}: t^V at half of the greatest speed", "1", printed[5], float(half),
+                f"{words(muscle)}: torque-velocity factor t^V at half of the greatest speed", "1", printed[5],
+                float(half),
                 StatedBound(PROGRAM, one.spec.half_speed - HALF_SPEED, one.spec.half_speed + HALF_SPEED),
             )
         )  # fmt: skip
         ends = parts_at(one, np.array(UNFITTED), np.radians([one.spec.passive_one_deg]), np.zeros(1))
         rows.append(
             Comparison(
-                f"{words(muscle)}: t^PE at theta_1^PE", "1", 1.0, float(ends[0, 2]),
+                f"{words(muscle)}: passive torque t^PE at its upper angle theta_1^PE", "1", 1.0,
+                float(ends[0, 2]),
                 StatedBound(
                     "stated by Millard et al. (2019), appendix A: t^PE passes through (theta_1^PE, "
                     "tau_o)", 1.0 - ROUNDING, 1.0 + ROUNDING

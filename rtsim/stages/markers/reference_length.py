@@ -84,7 +84,7 @@ def of_subject(subject: Subject) -> ReferenceLength:
     return ReferenceLength(
         names=subject.marker_names,
         whose="subject's",
-        span=f"from the {first} to the foot",
+        span=f"from the markers of the {first} to those of the foot",
         fallen=f"The {first} is not above the foot",
         group=group,
         size=body_size(subject),

@@ -11,8 +11,8 @@ from rtsim.stages.markers.judged_segments import JudgedSegments, limits_of
 
 SMOOTHED = "segment_smoothed"
 SAID = (
-    "The markers of {segments} move less than the motion of the other segments requires: are they filtered "
-    "more strongly than the rest? The frames are suspect."
+    "The markers of {segments} move more smoothly than the motion of the other segments allows: were they "
+    "filtered more strongly than the other markers? The frames are suspect."
 )
 """Name of the counter of frames with such a segment, and message about it."""
 LIMITS = {"thigh": 0.6e-3, "shank": 0.4e-3, "foot": 0.25e-3}

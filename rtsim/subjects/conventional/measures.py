@@ -160,7 +160,7 @@ def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:
             f"the {side} ankle is {1e3 * ankle:.4g} mm wide and the knee {1e3 * knee:.4g} mm: the widths "
             "seem exchanged",
             where=where,
-            allowed="an ankle width below the knee width",
+            allowed="an ankle that is narrower than the knee",
             remedy="measure both widths, and correct them in the subject's measures or give --knee-width "
             "and --ankle-width",
         )

@@ -229,7 +229,8 @@ def fault_of(
             for a, *rest in fit.exchanged
         ]  # fmt: skip
         return ConfigError(
-            f"the distances to the other markers of {whose} show exchanged labels: {name_some(groups)}",
+            f"its distances between markers differ from those of {whose} and show exchanged labels: "
+            f"{name_some(groups)}",
             where=where, remedy=f"exchange these labels in the file, {OR_ANYWAY}",
         )  # fmt: skip
     if fit.mirrored:

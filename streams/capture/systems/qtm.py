@@ -100,7 +100,9 @@ class QtmConnection:
             if kind == XML:
                 break
         else:
-            raise CaptureError("refused", "the server reports no settings of markers; load a project in QTM")
+            raise CaptureError(
+                "refused", "the server did not send its marker settings (labels, rate); load a project in QTM"
+            )
         self._question = question
         try:
             self._use(read_settings(xml.rstrip(b"\0")), xml)

@@ -129,6 +129,9 @@ def test_what_does_not_go_together(here, tmp_path: Path) -> None:
         "--seconds: the option applies only to streams"
         in here("calibrate", "a.c3d", "--seconds", "3").sentence
     )
-    assert "allowed: 1 to 60 s" in here("calibrate", "tcp://127.0.0.1:1", "--seconds", "0.1", *out).sentence
+    assert (
+        "allowed: a duration of 1 to 60 s"
+        in here("calibrate", "tcp://127.0.0.1:1", "--seconds", "0.1", *out).sentence
+    )
     assert "--seconds: 0; allowed" in here("calibrate", "tcp://127.0.0.1:1", "--seconds", "0", *out).sentence
     assert "--within: 0; allowed" in here("calibrate", "tcp://127.0.0.1:1", "--within", "0", *out).sentence

@@ -56,7 +56,7 @@ def test_what_was_understood(here, tmp_path):
     for words in (
         "model small: 8 bodies, 2 couplers, 3 muscles",
         "14 coordinates: pin, slide",
-        "held at their present values: stiff",
+        "locked at a constant value: stiff",
         "determined by another coordinate: bend (by pin)",
         "clamped to their range when markers are fitted: held",
         "the model has no markers",
@@ -145,7 +145,10 @@ def test_what_cannot_be_is_one_sentence(here, tmp_path, name):
 @pytest.mark.parametrize(
     ("folder", "words"),
     [
-        ("gait_opensim/gait2354/subject01_simbody.osim", "left calcn_l with talus_l, toes_l, from L.Heel"),
+        (
+            "gait_opensim/gait2354/subject01_simbody.osim",
+            "left calcn_l with talus_l, toes_l, heel at L.Heel",
+        ),
         ("osim_models/arm26.osim", "force plates cannot be assigned to feet: the model has no foot"),
     ],
 )

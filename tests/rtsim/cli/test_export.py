@@ -162,7 +162,10 @@ def test_units_and_axes_of_a_trial_are_given_by_options(here, wrong):
 def test_a_source_whose_units_are_known_takes_none(here):
     """Protects the user: an option that would do nothing is refused."""
     done = here("replay", "walker", "--units", "mm")
-    assert done.sentence == "rtsim: --units: the units and axes of 'walker' are known; leave it out"
+    assert (
+        done.sentence
+        == "rtsim: --units: the units and axes of 'walker' are known and cannot be changed; leave it out"
+    )
 
 
 @pytest.mark.process

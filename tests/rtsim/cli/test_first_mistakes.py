@@ -45,7 +45,7 @@ AT_ONCE = [
     (("simulate", "knee", "--port-offset", "10"), ("--port-offset: ", "only to live runs", "--live")),
     (("simulate", "knee", "--rate", "10"), ("--rate: ", "only to live runs", "--live")),
     (("simulate", "kick", "--motion", "tcp://127.0.0.1:7000"), ("a stream runs in real time", "--live")),
-    (("analyse", "a.trc", "--static", "a.trc", "--static", "b.trc"), ("--static: 2 are given",)),
+    (("analyse", "a.trc", "--static", "a.trc", "--static", "b.trc"), ("--static: 2 trials are given",)),
     (("live", "--source", "walker", "--knee-width", "99"), ("--knee-width: ", "only to ", "walker is "
     "synthetic")),
     (("calibrate", "a.trc", "--knee-width", "wide"), ("--knee-width: 'wide'", "RIGHT,LEFT")),

@@ -194,7 +194,7 @@ def test_a_disk_that_fills_up_is_told_at_once(recorder, sender, tmp_path):
     assert n_message > 50
     assert f"walk.mcap cannot be written any more after {n_message} messages (File too large)" in told
     assert f"walk.mcap cannot be written any more after {n_message} messages" in done.sentence
-    assert f"{1002 - n_message} were lost" in done.sentence
+    assert f"{1002 - n_message} messages were lost" in done.sentence
     assert "Traceback" not in done.err
 
 
@@ -206,7 +206,7 @@ def test_a_disk_that_comes_back_has_all(recorder, sender, tmp_path):
     sender.frames(*range(500))
     process.said("cannot be written any more after")
     resource.prlimit(process.popen.pid, resource.RLIMIT_FSIZE, (10_000_000, 10_000_000))
-    assert "0 were lost meanwhile" in process.said("takes messages again")
+    assert "0 messages were lost meanwhile" in process.said("takes messages again")
     sender.frames(*range(500, 600))
     sender.end(600)
     done = process.wait()

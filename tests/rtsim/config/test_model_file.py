@@ -168,7 +168,7 @@ MISTAKES = {
     "too many coordinates": (
         '[{ name = "reach", range_mm = [-50.0, 50.0] }]',
         '[{ name = "reach" }, { name = "reach_2" }]',
-        ("bodies.rod.coordinates", "2 given", "slider joint has 1"),
+        ("bodies.rod.coordinates", "2 coordinates are given", "slider joint has 1"),
     ),
     "unit": (
         "range_mm = [-50.0, 50.0]",

@@ -186,7 +186,10 @@ def test_a_stream_in_other_units_is_refused(feed, units):
         assert feed.drive(0.01 * k) == Status.DEGRADED
     assert feed.counters["motion_unusable"] == 10
     assert f"gives hip in {units[1]!r} (coordinate_speeds)" in feed.sentences[-1]
-    assert "declare rad/s, deg/s for a rotation, m/s, cm/s, mm/s for a translation" in feed.sentences[-1]
+    assert (
+        "must state rad/s, deg/s as the unit of a rotation, "
+        "m/s, cm/s, mm/s as the unit of a translation" in feed.sentences[-1]
+    )
     feed.admit(Sender("knee", units=units).frame(0.1, 0.0))
     assert "lacks hip with speeds" in feed.sentences[-1]
     feed.admit(Sender("hip").frame(0.1, 0.0))

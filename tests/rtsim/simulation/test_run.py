@@ -145,7 +145,10 @@ def test_what_holds_exactly_is_held_or_told(build):
     last = 'plot = ["position"]\n'
     loose = build(last, f"{last}holds = []\n\n{rod}", note=notes.append)
     assert loose.work.holds is None
-    assert notes == ["simulation.holds does not list these constraints of the first method: rod"]
+    assert notes == [
+        "simulation.holds does not list these constraints of the model's first solution method, so a "
+        "simulation does not enforce them: rod"
+    ]
 
 
 def test_a_method_may_take_a_coordinate_away(build):

@@ -109,7 +109,7 @@ def test_what_finds_no_room_is_counted(
     kept = seen(tmp_path / "walk.mcap")
     assert kept == list(range(len(kept)))
     assert len(kept) == 10
-    assert f"after 10 messages, {N - 10} were lost" in sentence
+    assert f"after 10 messages, {N - 10} messages were lost" in sentence
 
 
 @pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EFBIG])
@@ -130,7 +130,7 @@ def test_a_full_disk_with_room_again_goes_on_in_the_same_file(
     assert os.listdir(tmp_path) == ["walk.mcap"]
     assert "cannot be written any more after 10 messages" in told[0]
     assert "takes messages again after" in told[-1]
-    assert "0 were lost meanwhile" in told[-1]
+    assert "0 messages were lost meanwhile" in told[-1]
 
 
 def seen_so_far(path: Path) -> list[int]:
@@ -160,7 +160,7 @@ def test_a_disk_that_is_gone_costs_what_was_on_it(
     if removed:
         n_lost = next(words.split(" with ")[1].split()[0] for words in told if "was removed with" in words)
         assert int(n_lost) >= 10
-        assert f"{n_lost} were lost" in sentence
+        assert f"{n_lost} messages were lost" in sentence
     else:
         assert sentence == ""
         assert seen_so_far(tmp_path / "walk.mcap") == list(range(10))
@@ -175,7 +175,7 @@ def test_a_disk_that_stays_full_is_told_at_the_end(
     disk.fault = errno.ENOSPC
     put(writer, *range(10, N))
     sentence = writer.finish()
-    assert f"after 10 messages (No space left on device), {N - 10} were lost" in sentence
+    assert f"after 10 messages (No space left on device), {N - 10} messages were lost" in sentence
     assert seen_so_far(tmp_path / "walk.mcap") == list(range(10))
 
 

@@ -7,7 +7,7 @@ import pytest
 from rtsim.cli.runs.live_outcome import check_recorded, reason_of, unusable
 from rtsim.errors import ConfigError
 
-UNSEEN = "No marker determined pelvis: its pose stays near the last one (degraded)."
+UNSEEN = "No marker determined pelvis: it stays near its last pose and is degraded."
 SUMMARY = {"frames": 30, "usable": 0, "statuses": {"late, degraded": 10, "degraded": 20}, "told": []}
 
 

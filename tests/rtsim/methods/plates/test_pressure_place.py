@@ -173,8 +173,8 @@ def test_the_closing_lines_name_plate_and_size() -> None:
     figures = kinetic_figures(walk(of(1, 0.0, 0.06)))
     assert figures is not None
     (said,) = [line for line in in_sentences(figures) if line.startswith("warning, plates")]
-    assert "of second is shifted by 60 mm from the place that the feet show" in said
-    assert "an unusual roll-over of the foot on it, or its ankle and toe markers in wrong places" in said
+    assert "of second is shifted by 60 mm from the place that the markers of the feet show" in said
+    assert "the foot on it rolls over unusually, or its ankle and toe markers are in wrong places" in said
     quiet = kinetic_figures(walk(np.zeros((3, 2))))
     assert quiet is not None
     assert not any(line.startswith("warning, plates") for line in in_sentences(quiet))

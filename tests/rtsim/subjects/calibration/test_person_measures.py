@@ -44,7 +44,7 @@ def test_check_knows_such_a_file(tmp_path: Path) -> None:
     """Protects `rtsim check`: a file of measures is one, and a width in metres is told."""
     path = tmp_path / "anna.toml"
     path.write_text("ankle_width_mm = 70\n")
-    assert check_config(path) == ["measured body dimensions of a person"]
+    assert check_config(path) == ["file of measured body dimensions of a person"]
     path.write_text("ankle_width_mm = 0.07\n")
     with pytest.raises(ConfigError, match="metres, but millimetres are expected"):
         check_config(path)
