@@ -2,7 +2,7 @@
 zero generalized acceleration, of each.
 
 The rows are those of the hard elements (kernels/solver/constraints) in their order, then those of the
-couplers.
+couplers, then those of bodies that roll without slipping (kernels/dynamics/rolling).
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ class Constraints(NamedTuple):
 class ConstraintWork(NamedTuple):
     """Working space for the rows of the hard constraints.
 
-    Its arrays have n_row_max = n_element + n_coupler + 3 n_roll + 1 rows; the last one is for an angle that
-    is to have a given value (kernels/path/assembly).
+    Its arrays have n_row_max = n_element + n_coupler + 3 n_roll + 1 rows, which are used in this order: one
+    for each hard element, one for each coupler, and three for each rolling contact of a disc or a ball with a
+    plane, first the gaps of all n_roll contacts, then the two slip velocities of each. One more row is for an
+    angle that is to have a given value (kernels/path/assembly).
     """
 
     element: ElementWork

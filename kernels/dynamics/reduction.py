@@ -301,8 +301,10 @@ def remainder(tree, pose, force, tau, own):
 
 @njit
 def find_onset(L, own):
-    """Replace own.onset, the partial derivative with respect to time of the forces in the independent
-    coordinates, by that of the accelerations v_dot.
+    """Compute the partial derivative of the accelerations v_dot with respect to time, (E'ME)^-1 own.onset.
+
+    At the call, own.onset : (n_v,) is the partial derivative with respect to time, through prescribed
+    coordinates, of the forces along the independent coordinates; the result is written in its place.
 
     L : (n_v, n_v) is the Cholesky factor of E'ME, the mass matrix of the independent coordinates.
     """

@@ -211,15 +211,15 @@ def is_unreliable(b, motion):
 
 @njit
 def judge_step(body, b, dt, motion):
-    """Write the departure of body b in the current frame from constant velocity (a shift and a rotation) and
-    its allowed size, and whether it is a step: larger than allowed, with all markers displaced as a rigid
-    body.
+    """Judge whether body b makes a step in the current frame: whether it departs from motion at constant
+    velocity by more than is allowed, with all markers displaced as a rigid body.
 
     body : (n_marker,) int64 - body of each marker
     b : int - body
     dt : float - time since the last frame [s]
-    motion : MarkerMotion - motion of markers and segments up to the current frame; its fields added, allowed
-        and found are written
+    motion : MarkerMotion - motion of markers and segments up to the current frame. Written are added (shift
+        and rotation by which the body departs), allowed (their largest sizes that are no step) and found
+        (1 = a step)
     """
     motion.found[b], motion.allowed[b, 0] = 0, 0.0
     if motion.shown[b, 0] < 2.0:

@@ -135,11 +135,14 @@ def learn_delay(b, dt, delays):
 
 @njit
 def learn_pair(b, dt, motion, residual, moments):
-    """Add a pair of vectors, a motion and the residual with it, to the means and second moments of body b.
+    """Update the means and second moments from which the mean residual of body b is regressed on its motion,
+    with the two vectors of one frame; earlier frames are gradually forgotten.
 
     b : int - body
-    dt : float - weight of the pair: the time between frames [s]
-    motion, residual : (3,) - velocity [m/s] or acceleration [m/s^2], and mean residual [m], in ground
+    dt : float - weight of the frame in the means: the time between frames [s]
+    motion : (3,) - velocity [m/s] of the body in ground, by which delays are found, or acceleration [m/s^2],
+        by which smoothing is found
+    residual : (3,) - mean residual of the body's markers in ground [m]
     moments : SegmentDelays or Smoothing - its fields time, mean and moment are updated
     """
     kept = moments.time[b] * (1.0 - min(1.0, dt / MEMORY))

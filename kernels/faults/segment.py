@@ -50,8 +50,9 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
     dt : float - time since the last frame [s]
     options : FrameOptions - settings for solving a frame
     health : Health - state of each marker, kept from frame to frame; its fields fault and weight are written
-    segments : Segments - state of each segment, kept from frame to frame; its fields sound, barred and
-        turned are written
+    segments : Segments - state of each segment, kept from frame to frame. Written are sound (1 = enough
+        markers agree with each other), barred (time for which outliers were left out [s]; it becomes zero if
+        the markers agree) and turned
     fit : BodyFitWork - working space of rigid fits, written
     """
     n = 0

@@ -53,15 +53,18 @@ def weigh_worst(markers, options, health, segments):
 
 @njit
 def judge_solved(markers, dt, options, health, segments):
-    """Find faults by the residuals of the solved pose, and update the times for which segments have been in
-    doubt (have had markers at fault); return how many markers are at fault.
+    """Find markers at fault by the residuals of the solved pose, and update for how long each segment has
+    had such markers (has been in doubt); return how many markers are at fault.
 
     markers : ModelMarkers - markers of the model, with their bodies and positions
     dt : float - time since the last frame [s]
     options : HealthOptions - settings of the checks of single markers
-    health : Health - its residual holds the residuals of the solution; fault, good and good_age are written
-    segments : Segments - state of each segment, kept from frame to frame; its fields doubted, barred and
-        calm are written
+    health : Health - state of each marker; its residual holds the residuals of the solution. Written are
+        fault (kind of fault), good (residual in the last frame without a fault) and good_age (time since
+        that frame [s])
+    segments : Segments - state of each segment, kept from frame to frame. Written are doubted (time for which
+        markers of it have been at fault [s]), barred (the part of this time in which outliers were left out
+        of the solution [s]) and calm (time since the last frame with a marker at fault [s])
     """
     n_fault, gone, back = 0, False, False
     for m in range(markers.body.shape[0]):
@@ -103,7 +106,8 @@ def is_calm(b, dt, options, segments):
     b : int - body
     dt : float - time since the last frame [s]
     options : HealthOptions - settings of the checks of single markers
-    segments : Segments - state of each segment, kept from frame to frame; its field calm is written
+    segments : Segments - state of each segment, kept from frame to frame; its field calm, the time since the
+        last frame with a marker at fault [s], is written
     """
     segments.calm[b] += dt
     enough = min(segments.barred[b], CALM) - 0.5 * dt  # to the nearest frame
@@ -123,8 +127,10 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
     dt : float - time since the last frame [s]
     comparable : bool - whether the pose can be compared with the last one
     options : HealthOptions - settings of the checks of single markers
-    health : Health - its residual holds the residuals of the solution; fault, good and good_age are written
-    segments : Segments - state of each segment, kept from frame to frame; its field doubted is read
+    health : Health - its residual holds the residuals of the solution. Written are fault (kind of fault),
+        good (residual in the last frame without a fault) and good_age (time since that frame [s])
+    segments : Segments - state of each segment, kept from frame to frame; its field doubted, the time for
+        which markers of it have been at fault [s], is read
     """
     doubted, n_pose = in_doubt(b, options, segments), 0
     for m in range(markers.body.shape[0]):

@@ -41,8 +41,8 @@ def bear(sharing, at, balance):
     """Compute the activations, multipliers and reactions that are in equilibrium with balance.load; return
     BALANCED, NOT_BORNE if they balance only a part of it, or NOT_RECRUITED if no activations are found.
 
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows; its field state is
-        updated
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance; its field state is updated
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - its load is read, its other fields are written
     """
@@ -115,7 +115,8 @@ def take_over(sharing, n_held, balance):
     """Copy the activations, the multipliers and the marks `free` (1 = an element between its bounds) from the
     result of muscle recruitment.
 
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance
     n_held : int - number of rows of constraints
     balance : MuscleBalance - activations and reactions that balance the load; its fields activation,
         multiplier and free are written
@@ -145,7 +146,8 @@ def polish(sharing, at, balance):
     """Improve activations, multipliers and reactions by Newton's method on the conditions of optimality;
     return False where it does not converge.
 
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - activation, multiplier and reaction are improved; free (1 = an element between
         its bounds), K (LU factors of the conditions' matrix) and bend (second derivatives of the criterion)
@@ -186,7 +188,8 @@ def settle(sharing, at, balance):
     activation and no drive are set to 0, and those whose drive exceeds the cost's slope at the upper bound to
     that bound.
 
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - activations and reactions that balance the load; its fields activation and free
         are written
@@ -212,7 +215,8 @@ def conditions(sharing, at, balance):
     False if it is singular. C are the generalized forces of the elements between their bounds, W the second
     derivatives of the criterion, which are written into balance.bend, and A the constraint rows.
 
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - activations and reactions that balance the load; its K and pivot (factors and
         pivots) and bend are written
@@ -239,7 +243,8 @@ def residuals(sharing, at, balance):
     """Write the right-hand side of a Newton step: the residuals of the load balance, of stationarity and of
     the constraint rows.
 
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance
     at : Smooth - smooth functions of the pose, such as the speeds and strengths of muscles
     balance : MuscleBalance - its rhs is written; the last entries of the solution are the reactions
         themselves, not their steps

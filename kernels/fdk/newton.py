@@ -34,15 +34,17 @@ N_STIFFER = 16
 @entry
 def find_balance(joint, options, sharing, state, work, out):
     """Search for the equilibrium: the values state.alpha : (n_fdk,) of the FDK degrees of freedom [m] at
-    which no force f remains along them.
+    which the remaining forces f along them are zero within the tolerance.
 
     Return (BALANCED or the reason of failure, number of Newton steps).
 
-    joint : FdkModel - model with its FDK degrees of freedom, and the current frame; its targets are written
+    joint : FdkModel - model with its FDK degrees of freedom, and the current frame; the targets of the
+        constraint elements that are FDK degrees of freedom are set to the values that belong to alpha
     options : FdkOptions - settings of the search for the equilibrium
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows, updated
-    state : FdkState - updated, with the Jacobian df/dalpha at the solution; if none is found, alpha is where
-        |f| was least
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance, updated
+    state : FdkState - at the start alpha and the Jacobian df/dalpha of the last frame, afterwards those of
+        the solution; if none is found, alpha is where |f| was least
     work : FdkWork - intermediate results at the solution, written
     out : FdkOut - results at the solution, written
     """
@@ -87,7 +89,8 @@ def follow_flow(n_done, joint, options, sharing, state, work, out):
     n_done : int - number of steps so far; all steps together are at most options.n_iteration
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance
     state : FdkState - solution of the last frame, the start of the next one, updated
     work : FdkWork - working space of one frame, written
     out : FdkOut - results of the frame, updated
@@ -129,7 +132,8 @@ def slopes(joint, options, sharing, status, state, work, out):
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance
     status : int - status of the current evaluation
     state : FdkState - solution of the last frame, the start of the next one; its field J is written
     work : FdkWork - working space of one frame, written
@@ -147,7 +151,8 @@ def finish(joint, options, sharing, status, state, work, out):
 
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance
     status : int - status of the current evaluation
     state : FdkState - solution of the last frame, the start of the next one; its fields J and known are
         written
@@ -167,7 +172,8 @@ def step(n_part, joint, options, sharing, state, work, out):
     n_part : int - number of step lengths that are tried, the whole step first
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance
     state : FdkState - its alpha, q and multipliers are updated
     work : FdkWork - working space of one frame; its fields step, trial and factor are written
     out : FdkOut - results of the frame, updated
@@ -241,7 +247,8 @@ def look(part, joint, options, sharing, state, work, out):
     part : float - part of the step [1]
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame
     options : FdkOptions - settings of the search for the equilibrium
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance
     state : FdkState - solution of the last frame, the start of the next one; its field alpha is written
     work : FdkWork - working space of one frame
     out : FdkOut - results of the frame, written

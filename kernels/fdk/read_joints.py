@@ -2,10 +2,12 @@
 forces through the joints.
 
 Each independent error changes these results; the squares of the changes add up to the variances
-(kernels/uncertainty/kinetic_errors). The centre and the axes of a joint move with its bodies: in the axes of
-a body that rotates by t, a vector x whose change in ground is x' changes by x' - t x x. For the floating axis
-e2 = e3 x e1 / |e3 x e1| the rotations of both bodies count. The angle rates r_k, with which sum r_k e_k is
-the relative angular velocity, are its products with the dual basis of the axes.
+(kernels/uncertainty/kinetic_errors). The centre and the axes of a joint move with its bodies. Results are
+stated in axes of a body: if an error rotates the body by the small rotation vector t and changes a vector x
+by dx as seen in ground, the change as seen from the body is dx - t x x. The axes of a joint are e1, fixed to
+one body, e3, fixed to the other, and the floating axis e2 = e3 x e1 / |e3 x e1|, which the rotations of both
+bodies change. The rates r_k of the joint angles are defined by: sum r_k e_k is the relative angular velocity
+w. So r_k is the scalar product of w and the k-th vector of the dual basis of the axes.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ def fdk_residual(joint, options, sharing, alpha, state, work, out):
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame; its field targets is
         written
     options : FdkOptions - settings of the search for the equilibrium
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows, updated
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance, updated
     alpha : (n_fdk,) - values of the FDK degrees of freedom [m]
     state : FdkState - solution of the last frame, the start of the next one; its fields q and multiplier are
         updated

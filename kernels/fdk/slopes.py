@@ -160,7 +160,8 @@ def fdk_differences(joint, options, sharing, state, work, out):
     joint : FdkModel - model with its FDK degrees of freedom, and the current frame; its field targets is
         written
     options : FdkOptions - settings of the search for the equilibrium
-    sharing : RowRecruitment - muscle recruitment orthogonal to the constraint rows, updated
+    sharing : RowRecruitment - muscle recruitment for the part of the load that the constraints cannot
+        balance, updated
     state : FdkState - solution of the last frame, the start of the next one; its fields q, multiplier and J
         are written
     work : FdkWork - working space of one frame, written

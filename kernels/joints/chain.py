@@ -230,11 +230,15 @@ def chain_order(chains, tree, pose, b, factor, wrench, H):
 
 @inlined
 def chain_within(tree, pose, b, force, tau_q_out):
-    """Add to tau_q_out, the derivatives of the generalized forces with respect to q, the terms that arise
-    because dofs of chain joint b change each other's twists.
+    """Correct tau_q_out, the derivatives of the generalized forces with respect to q, for the order of the
+    motions in chain joint b.
 
-    They are - f_m' f_n' (s_n x s_m) . force of every motion m of d before n of e, and on the diagonal f'' s .
-    force of the motions of each coordinate; s are unit twists, f functions.
+    Entry [d, e] is the derivative of the force along dof d with respect to the coordinate of dof e. Its other
+    terms are computed as if every dof of the joint moved the axes of all others, but a motion moves only the
+    axes of the motions after it. So each pair of a motion m, driven by dof d, and a later motion n, driven by
+    dof e, adds - f_m' f_n' (s_n x s_m) . force to entry [d, e]. In addition, each motion n adds f_n'' s_n .
+    force to the diagonal entry [e, e] of its dof e. s are the unit twists of the motions, and f' and f'' the
+    derivatives of the functions that drive them.
 
     tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
     b : int - index of the body that the joint carries

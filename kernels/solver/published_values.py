@@ -15,21 +15,29 @@ from kernels.dynamics.kinetics import ALONG_AXES, IN_DISTAL
 
 
 class FrameValues(NamedTuple):
-    """Angles, their standard deviations and the marker faults of a frame as the kernels compute them;
-    deviation and uncertain may be empty.
+    """Angles, their standard deviations and the marker faults of a frame as the kernels compute them.
+
+    angle : (n_angle,) joint angles [rad]; empty for a model without named joint angles
+    sign : (n_angle,) 1 or -1, by which each angle is multiplied for publication; empty as `angle`
+    deviation : (n_angle,) standard deviations of the angles [rad]; empty if none are computed
+    uncertain : (n_angle,) 1 = the standard deviation is above its limit; empty if none are computed
+    swap_with : (n_marker,) int64, index of the marker at whose place each marker is; -1 = none
+    fault : (n_marker,) int64, kind of the fault of each marker (kernels/markers/marker_health); 0 = none
     """
 
-    angle: np.ndarray  # (n_angle,) [rad]
-    sign: np.ndarray  # (n_angle,) - 1 or -1, by which the angle is multiplied
-    deviation: np.ndarray  # (n_angle,) - standard deviation [rad]
-    uncertain: np.ndarray  # (n_angle,) - 1 = standard deviation above its limit
-    swap_with: np.ndarray  # (n_marker,) int64
-    fault: np.ndarray  # (n_marker,) int64
+    angle: np.ndarray
+    sign: np.ndarray
+    deviation: np.ndarray
+    uncertain: np.ndarray
+    swap_with: np.ndarray
+    fault: np.ndarray
 
 
 class PublishedValues(NamedTuple):
-    """Angles, their standard deviations and the marker faults of a frame in published form, converted from
-    FrameValues.
+    """Angles, their standard deviations and the marker faults of a frame in published form.
+
+    The fields are those of FrameValues, from which they are converted: angles are multiplied by their signs,
+    and an angle that is not known is NaN, with the standard deviation NaN, and counts as uncertain.
     """
 
     angle: Annotated[np.ndarray, Floats("n_angle")]
@@ -76,7 +84,8 @@ def show(found, unknown, shown):
     """Convert the angles, standard deviations and marker faults of a frame to published form.
 
     found : FrameValues - results as the kernels compute them
-    unknown : (n_angle,) bool - whether an angle is not known; it and its deviation become NaN
+    unknown : (n_angle,) bool - whether an angle is not known; it and its deviation become NaN, and it
+        counts as uncertain
     shown : PublishedValues - results in published form, written
     """
     for k in range(shown.angle.shape[0]):

@@ -93,8 +93,11 @@ def gradient_covariance(tree, markers, pose, model, weight, variance, skin, work
 
 @inlined
 def body_covariances(tree, markers, pose, model, weight, variance, skin, work):
-    """Write, for each body, the covariance of the wrench with which errors of its markers change the gradient
-    into work.matrix : (n_body, 6, 6), moment first, about the origin of body 0.
+    """Compute, for each body, the covariance of the change of the gradient by the errors of its markers.
+
+    The change is stated as a wrench, moment first, about the origin of body 0: its product with the twist of
+    a dof is the change of the derivative with respect to that dof. The covariances of the wrenches are
+    written into work.matrix : (n_body, 6, 6).
 
     tree : Tree - joint tree of the bodies
     markers : ModelMarkers - markers of the model, with their bodies and positions

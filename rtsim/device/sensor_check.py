@@ -19,13 +19,13 @@ following
     below `delay_ms`. A gain below 0.5 or above 1.5, a phase beyond 3/4 pi, and a delay of more than 85 % of
     `delay_ms` are faults; the delay of a motion with several frequencies is found up to 15 % too short.
 speed
-    The change of m in a tick must lie between the products of the tick's length and the two speeds measured
-    at its beginning and end. The parts by which changes lie outside are added up in e, in which earlier parts
-    are forgotten with a time constant of half a second. h is m after a high-pass filter with the same time
-    constant, h' = m' - h/0.5 s; the ratio of means <e h> / <h h> over about a second is the relative error of
-    the measured speed. It is a fault if |e| is more than `agreement_deg`, or the ratio beyond +-0.5 (where h
-    is more than 1 degree), for `agreement_ms`. For a person the length of the tick is the model's time
-    between two outputs or that of the device's clock, whichever fits better, as frames arrive in bursts.
+    In a tick of length T, m must change by an amount between T w_0 and T w_1, with the speeds w_0 and w_1
+    measured at its beginning and end. The excess of each change beyond this range is added to a sum e, which
+    decays with a time constant of half a second. With h, which is m after a high-pass filter with the same
+    time constant, the ratio of means <e h> / <h h> over about a second is the relative error of the measured
+    speed. It is a fault if for `agreement_ms` |e| is more than `agreement_deg`, or the ratio is below -0.5 or
+    above 0.5 (judged only where h is more than 1 degree). For a person T is the time between two outputs by
+    the model's clock or by the device's, whichever fits better, as frames arrive in bursts.
 
 A fault of gain or delay remains until a motion shows that both are right, or until the angle has agreed for
 ten seconds without a motion that determines them.

@@ -71,12 +71,13 @@ class PredictedMarkers(NamedTuple):
 
 
 class LostStranger(NamedTuple):
-    """A point that was no marker of the person and has disappeared.
+    """A measured point near the person that belonged to no marker and has disappeared; it is stored so that
+    it is not taken for a marker if it reappears.
 
     place : its last position [m]
-    among : (n_marker, 3) positions of the markers at that time [m]
-    segment : the nearest segment
-    age : time since then [s]
+    among : (n_marker, 3) positions of the person's markers in the frame of its last position [m]
+    segment : index of the segment of the marker that was nearest to it
+    age : time since it disappeared [s]
     """
 
     place: Array

@@ -365,12 +365,12 @@ PIECE = piece()
 
 
 def slot_of(name: str, labels: dict[str, tuple[str, ...]]) -> Slot | None:
-    """Find the fields and the index of a coordinate's value, speed and acceleration in a stream. Return None
-    if the stream has no speed of the coordinate.
+    """Find where a stream publishes the value, speed and acceleration of a coordinate: the fields, and the
+    index in each. Return None if the stream does not have both value and speed.
 
-    labels : labels of each field, by its name
-    A label with a side, such as knee_flexion_r, also matches a coordinate whose name has no side. This is
-    needed if only one leg of a person is tracked.
+    name : name of the coordinate. If no label equals it, its ending for the side is dropped: knee_flexion_r
+        is also found as knee_flexion, as a stream labels the joints if only one leg of a person is tracked
+    labels : labels of the entries of each field, by the name of the field
     """
     stem = name[:-2] if name[-2:] in SUFFIXES.values() else name
     for label in dict.fromkeys((name, stem)):

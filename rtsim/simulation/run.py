@@ -186,7 +186,7 @@ def check_run(done: SimulatedRun, simulator: Simulator, kept: str = "") -> None:
         )
     if done.too_large:
         raise ModelError(
-            f"{done.n_large} of {done.n_done} time steps have a large estimated error",
+            f"the estimated integration error is large in {done.n_large} of {done.n_done} time steps",
             where=name,
             allowed=f"a large error in at most {LARGE_PART:.0%} of the time steps",
             remedy=shorter + kept,

@@ -305,14 +305,15 @@ def make(setting: StageContext) -> FootContacts:
     """Return the stage for a tracked person. The stage `rates`, which filters the motion and computes its
     speeds and accelerations, must come before it; LookupError otherwise.
 
-    ConfigError if `foot.level` states that the height of the feet follows from force plates, or from the
-    stage ground_reaction, and the run does not have them.
+    ConfigError if `foot.level` states that the height of the foot model above the ground follows from force
+    plates, or from the stage ground_reaction, and the run does not have them.
     """
     motion, plates = setting.stage(FilteredMotion), setting.find(FootLoads)
     assert setting.subject is not None
     if setting.run.foot.level == "plates" and plates is None:
         raise ConfigError(
-            "the height of the feet needs force plates, and the run has none", where="foot.level",
+            "the height of the foot model above the ground needs force plates, and the run has none",
+            where="foot.level",
             remedy='give --forces, or level = "given"',
         )  # fmt: skip
     total = setting.find(GroundReaction)

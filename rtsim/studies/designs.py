@@ -39,7 +39,7 @@ def n_case(spec: StudySpec) -> int:
             f"the {spec.design.kind} of {d} parameters has {count:,} cases",
             where=f"study {spec.name}: design",
             allowed=f"1 to {MOST_CASES:,}",
-            remedy="give fewer values, or a sample (design.kind = \"sobol\" with n)",
+            remedy="give fewer values per parameter, or choose n sampled cases by design.kind = \"sobol\"",
         )  # fmt: skip
     return count
 

@@ -175,7 +175,7 @@ def result_told(
         known.mean(),
     )
     lines += [
-        f"  {bar.name}: {bar.start:.4g} at {bar.words[0]}, {bar.stop:.4g} at {bar.words[1]}"
+        f"  {bar.name}: mean result {bar.start:.4g} at {bar.words[0]}, {bar.stop:.4g} at {bar.words[1]}"
         for bar in panel.bars
     ]
     return panel, lines

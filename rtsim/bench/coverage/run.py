@@ -168,11 +168,14 @@ def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount
 
 
 def figures_of(tallies: dict[str, CoverageCount], names: list[str]) -> list[BenchFigure]:
-    """Return the benchmark results of each method and case: first the largest difference of an output's
-    coverage from the nominal coverage, then the coverage of every output.
+    """Return the benchmark results of each method and case: the number of frames, the percentage of frames
+    that are flagged as uncertain, the largest difference of an output's coverage from the nominal one, and
+    for every output its coverage and a ratio.
 
-    ratio.CASE.OUTPUT is the root mean square error divided by the root mean square of the standard
-    deviations.
+    The coverage is the percentage of frames in which the stated interval contains the true value. The ratio
+    is the root mean square error divided by the root mean square of the stated standard deviations.
+
+    tallies : counts by the name of method and case; names : of the outputs
     """
     figures = []
     for case, tally in tallies.items():

@@ -87,7 +87,7 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
         if recorded
         else made_up(placed)
     )
-    say(f"torque generators: the lift is {'recorded' if recorded else 'synthetic'}")
+    say(f"torque generators: the lifting motion used here is {'recorded' if recorded else 'synthetic'}")
     found = [
         BenchFigure("torque_ns", torque_ns(placed, motion), "ns", 400.0, "lower"),
         BenchFigure("samples", float(len(motion.times)), "1"),

@@ -135,7 +135,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     check_of_use(
         "--arm",
         arm_s is None or options["again"] is None,
-        "new runs; a replayed recording has its own commands",
+        "new runs; in a replay, all commands to the device come from the recording",
     )
     if options["record"]:
         check_recording(options["record"], "--record")

@@ -223,12 +223,13 @@ def draw(paper: Paper, static: Path, found: LabProposal) -> None:
         kind = role.certainty if role else "followed" if name in followed else "none"
         markers.append(DrawnMarker(name, role.role if role else "", side, place, kind))
     colours = {
-        CERTAIN: ("good", "role by name and position"),
-        BY_PLACE: ("accent", "role by position or name alone"),
-        UNSURE: ("bad", "role unsure"), "followed": ("text_dim", "marker without a role, followed in motion"),
+        CERTAIN: ("good", "landmark known from name and position"),
+        BY_PLACE: ("accent", "landmark known from position or name alone"),
+        UNSURE: ("bad", "landmark uncertain"),
+        "followed": ("text_dim", "marker on no landmark, tracked in movement with its segment"),
         "none": ("occluded", "not used"),
     }  # fmt: skip
-    save_markers(paper, f"{static.name}: proposed roles of markers", markers, colours)
+    save_markers(paper, f"{static.name}: proposed landmarks of the markers", markers, colours)
     click.echo(f"wrote {paper.path}", err=True)
 
 

@@ -123,8 +123,8 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 @partial(
     plot_options,
-    more="File for the fitted motion (.csv); the motions of further footsteps are "
-    "written as FILE-2, FILE-3, which are replaced only with --force.",
+    more="Each page shows the fit of one footstep. The files of the second and later footsteps are replaced "
+    "only with --force if they exist already.",
 )
 @PERSON_OPTION
 @file_options

@@ -248,7 +248,7 @@ def searched(
     mean, deviation = method.landscape(parameters.point(kept.best)[None, :])
     tell(
         f"best of {kept.n_tried} settings: {parameters.words(kept.best)}; expected "
-        f"{'utility, with its sign changed,' if asking.method == 'preference' else 'cost'} "
+        f"{'negative utility' if asking.method == 'preference' else 'cost'} "
         f"{mean[0]:.4g}, standard deviation {deviation[0]:.2g}"
         + ("; `rtsim tune --switch best` sets these values" if live is not None else ""), err=False,
     )  # fmt: skip

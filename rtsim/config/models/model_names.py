@@ -64,7 +64,7 @@ def check_body(body: Body, bodies: Sequence[str], before: Sequence[str]) -> None
     for directions in (body.angles.proximal, body.angles.distal) if body.angles else ():
         if len(set(directions)) == 1:
             raise ValueError(
-                f"{key}.angles: {directions[0]} is given twice; give three different directions of u, v, w"
+                f"{key}.angles: both axes of a body are {directions[0]}; give two different ones of u, v, w"
             )
     check_place(body.in_parent, bodies, f"{key}.in_parent", on_ground=not body.parent)
     check_place(body.in_child, bodies, f"{key}.in_child")

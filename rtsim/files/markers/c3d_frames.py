@@ -40,8 +40,10 @@ class Scaling(NamedTuple):
 
 
 def with_all_frames(path: Path, head: Head, content: Content) -> Content:
-    """Return the content of a C3D file with the frames and analog samples that ezc3d did not read because of
-    16-bit counts, and the true number of the first frame; notes on this are added to it.
+    """Return the content of a C3D file, as read by ezc3d, completed from the bytes of the file.
+
+    Added are the frames and analog samples that ezc3d did not read correctly because of 16-bit counts, and
+    the true number of the first frame; sentences on what was done are added to the content's notes.
     """
     content = content._replace(first=_first(head, content))
     n_read, n_point, _ = content.points.shape

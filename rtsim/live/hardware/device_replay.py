@@ -89,7 +89,8 @@ class RecordedPort:
                 break
         if self.n_output < 2 or not self._asks:  # the last output is that of the run's end
             raise ConfigError(
-                "the recording contains no run with a device in lockstep", where=str(path),
+                "the recording contains no run in lockstep, in which model and device wait for each other",
+                where=str(path),
                 remedy="record such a run from its beginning, with --record",
             )  # fmt: skip
         self.notes = [f"{words}: the run ends there" for words in (messages.note, self._ended) if words]

@@ -62,20 +62,21 @@ class ForceDependentKinematics:
     ----------
     alpha : (n_fdk,) values of the FDK degrees of freedom relative to the targets of their elements [m]; for
         an angle the arc, which is the angle times a lever arm
-    residual : (n_fdk,) forces along them [N], which are zero in equilibrium; for an angle the moment divided
-        by that lever arm
+    residual : (n_fdk,) remaining forces along the FDK degrees of freedom [N], zero in equilibrium; for an
+        angle the moment divided by that lever arm
     stiffness : (n_fdk, n_fdk) derivatives of the residual forces with respect to alpha [N/m]
-    arc : (n_fdk,) factor from a length [1] or an angle [m] to alpha; for an angle it is the lever arm
+    arc : (n_fdk,) change of alpha per unit of the FDK degree of freedom: 1 for a length, the lever arm [m]
+        for an angle [rad]
     rotates : (n_fdk,) bool, whether an FDK degree of freedom is an angle
     model : the model with additional elements after its own: one for each coordinate, joint angle and path
         length that is an FDK degree of freedom
     hard : names of the elements that the method keeps as constraints
     held : names of those elements of `hard` that can both push and pull
-    freedoms : names of the n_borne degrees of freedom whose loads the muscles have to balance
+    freedoms : names of the n_borne joint degrees of freedom whose loads the muscles have to balance
     turns : (n_borne,) bool - whether such a degree of freedom is a rotation, whose load is a moment
     q : (n_q,) coordinates at the solution
-    at : generalized forces, and lengths, speeds and strengths of the muscles, at the solution (the record
-        Smooth of kernels/fdk/problem)
+    at : record (Smooth of kernels/fdk/problem) of the generalized forces, and of the lengths, speeds and
+        strengths of the muscles, at the solution
     activations, forces : (n_muscle,) activations [1], and forces along the tendon [N]
     reactions : (n_held,) forces of the elements `held` [N]
     pushes : (n_reaction,) forces of the one-way reactions [N]

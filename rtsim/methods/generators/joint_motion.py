@@ -186,7 +186,7 @@ def gathered(
         found.append(name)
         rows.append(tuple(np.where(np.isfinite(values), values, np.nan) for values in (angle, speed, moment)))
     for what, those in lacking.items():
-        done = "speeds were computed from differences of angles" if what == "speed" else "left out"
+        done = "speeds were computed from differences of angles" if what == "speed" else "joints left out"
         told.append(f"the file has no {what} of {name_some(those)}: {done}")
     if not found:
         half = next((name for name in lacking.get("angle", ()) if column(FIELDS[2], name) is not None), "")

@@ -35,7 +35,7 @@ SAME = 1e-4
 ACTIVE = 1e-6
 """Lagrange multiplier above which an inequality counts as active."""
 ROW_WORDS = ("too weak", "too stiff", "stretched too far")
-TOO_MUCH = "too stiff or too strong"
+TOO_MUCH = "torque too large (generator too stiff or too strong)"
 DEEP = 2.0
 """Strength of the start that satisfies all inequalities, divided by the least strength that does so."""
 
@@ -149,10 +149,12 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
 
 
 def holding_rows(work: GeneratorFitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """Return frames and names of the inequalities that limit the newest fit of a torque generator, such as a
-    too large activation; those with the largest multipliers first.
+    """Return the inequalities that limit the newest fit of a torque generator, as pairs (frame, name).
 
-    words : name of each kind of inequality
+    In each frame the generator has to be, for example, strong enough. An inequality limits the fit if its
+    Lagrange multiplier is above zero; those with the largest multipliers come first.
+
+    words : name of the violation of each kind of inequality, such as "too weak"
     """
     multiplier = work.quadratic.multiplier[: len(work.value)]
     rows = [int(j) for j in np.argsort(-multiplier)[:N_FIT] if multiplier[j] > ACTIVE]

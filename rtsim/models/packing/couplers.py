@@ -94,7 +94,7 @@ def check_timeless(tree: Tree, couplers: Couplers) -> None:
         raise ConfigError(
             "a coordinate is prescribed over time, which is possible only in a forward simulation",
             where="couplers",
-            remedy="prescribe it by a constant, or remove its coupler",
+            remedy="prescribe a constant value for the coordinate, or remove its coupler",
         )
 
 

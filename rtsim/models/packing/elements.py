@@ -216,8 +216,8 @@ class Reported:
 
 
 def pack_reported(spec: ModelSpec, rows: list[ScalarElement]) -> Reported:
-    """Select the elements for the results: all contacts, and all ligaments except those whose length every
-    method keeps constant."""
+    """Return the indices of the constraint elements that appear in published results: all contacts, and all
+    ligaments except those whose length every method keeps constant."""
     contacts = [contact.name for contact in spec.contacts]
     ligaments = [ligament.name for ligament in spec.ligaments if lengthens(spec, ligament.name)]
     return Reported(

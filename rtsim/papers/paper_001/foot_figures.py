@@ -66,7 +66,8 @@ MACHINE = (
 )
 ENDS = "Brown (2017) used the best of ten initial guesses and does not say where the other searches ended"
 NOT_SOUGHT = (
-    "pressure was not fitted, so its error depends on the footstep; Brown (2017) states only a poor match"
+    "the fit did not use the pressure, so the error of the pressure differs between footsteps; Brown (2017) "
+    "gives no number, only that it matched poorly"
 )
 STEP_DATA = (
     "from a synthetic footstep with known parameters and 1 % noise; `rtsim fit foot` accepts "

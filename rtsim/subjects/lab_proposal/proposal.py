@@ -162,8 +162,10 @@ def allowed_places(reading: NameReading) -> list[str]:
 
 
 def allowed_by_names(readings: Sequence[NameReading]) -> NDArray[np.bool_]:
-    """Return a mask (n_slot, n_marker) of the landmarks, on either side of the body, on which each marker may
-    be according to its name; a marker whose name has no meaning may be on any.
+    """Return whether each marker may be on each landmark according to its name, (n_slot, n_marker) bool.
+
+    The rows are the landmarks of the right leg, the left leg and the middle of the body (SLOTS). A name
+    allows its landmarks on both sides, and a name without a known meaning allows every landmark.
     """
     allowed = np.ones((len(SLOTS), len(readings)), dtype=np.bool_)
     for k, reading in enumerate(readings):

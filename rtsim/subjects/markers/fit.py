@@ -216,11 +216,12 @@ def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
 def fault_of(
     fit: SubjectFit, whose: str, where: str, remedy: str = SUBJECTS, sized: bool = True
 ) -> ConfigError | None:
-    """Return the error if a trial must not be solved with a subject or a model; None if it may be.
+    """Return an error if a trial must not be solved with a subject or a model, because labels are exchanged,
+    the markers are mirrored, or distances between markers differ too much; None if it may be solved.
 
-    whose : "the subject NAME" or "the model NAME"; remedy : remedy in the error
-    sized : whether a trial of a person of another size is rejected already if its misfit is above
-        LARGEST_MISFIT (10 mm); all other trials are rejected only above FARTHEST (20 mm)
+    whose : "the subject NAME" or "the model NAME"; where, remedy : place and remedy stated in the error
+    sized : False = the trial is rejected if its distances differ by more than FARTHEST (20 mm root mean
+        square); True = it is also rejected above LARGEST_MISFIT (10 mm) if the overall size differs, too
     """
     if fit.exchanged:
         groups = [
@@ -248,6 +249,6 @@ def fault_of(
     return ConfigError(
         f"the distances between its markers differ from those of {whose} by {1e3 * fit.misfit:.0f} mm "
         f"(root mean square){size}; the trial is of another person, or markers were re-applied", where=where,
-        allowed=f"{usual}; {farthest} if the persons have the same size" if sized else farthest,
+        allowed=f"{usual}; {farthest} if the trial's person has the size of {whose}" if sized else farthest,
         remedy=f"{remedy}, {OR_ANYWAY}",
     )  # fmt: skip

@@ -179,7 +179,7 @@ def test_a_step_too_large_is_told_after_the_run(here, tmp_path):
     assert done.code == 1
     assert json.loads(done.out)["outcome"] == "step too large"
     for words in (
-        "1 of 1 time steps have a large estimated error",
+        "the estimated integration error is large in 1 of 1 time steps",
         "--step or simulation.step_ms",
         "were written",
     ):

@@ -87,7 +87,7 @@ def test_a_run_is_judged(build):
     simulator = build()
     good = run(simulator, 10)
     check_run(good, simulator)
-    large = r"loose: 2 of 10 steps have a large error; allowed: 10% .* the step of 1 ms \(--step"
+    large = r"loose: .* is large in 2 of 10 time steps; allowed: .* 10% .* the step of 1 ms \(--step"
     with pytest.raises(ModelError, match=large):
         check_run(SimulatedRun(**{**vars(good), "n_large": 2}), simulator)
     check_run(SimulatedRun(**{**vars(good), "n_large": 1}), simulator)

@@ -32,7 +32,7 @@ def test_a_grid_has_means_at_both_ends_and_a_map() -> None:
     panel, words = result_told(spec, "y", table["y"], table)
     assert [(bar.name, bar.start, bar.stop) for bar in panel.bars] == [("x", 12.0, 32.0), ("z", 21.0, 23.0)]
     assert panel.zero == pytest.approx(22.0)
-    assert words[1] == "  x: 12 at 1, 32 at 3"
+    assert words[1] == "  x: mean result 12 at 1, 32 at 3"
     table["y"][4] = np.nan
     heat = heat_of(spec, "y", panel, table)
     assert heat is not None

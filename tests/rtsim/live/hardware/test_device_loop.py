@@ -115,7 +115,7 @@ def test_a_recording_is_run_again_by_its_own_config(tmp_path: Path) -> None:
     for words, arguments in (
         ("the recorded run has controller", ["ankle_spline"]),
         ("exchange.rate_hz = 500.0; allowed: exchange.rate_hz = 400.0", ["ankle", "--rate", "400"]),
-        ("a replayed recording has its own commands", ["ankle", "--arm"]),
+        ("in a replay, all commands to the device come from the recording", ["ankle", "--arm"]),
     ):
         with pytest.raises(ConfigError, match=words):
             cli.main(["hil", *arguments, "--again", str(one), *ANY], standalone_mode=False)

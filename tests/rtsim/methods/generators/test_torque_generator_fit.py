@@ -106,7 +106,7 @@ def test_what_is_stronger_than_its_emg_is_told():
     floors, caps = around(emg, 0.02)
     fit = fit_all(stronger, motion, FitSettings(caps=caps, floors=floors, co_contraction=both))[0]
     assert fit.before is not None
-    assert fit.before.words == "too stiff or too strong"
+    assert fit.before.words == "torque too large (generator too stiff or too strong)"
     assert "no parameters within the bounds allow the torque of this motion" in fit.fault
 
 
