@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import zmq
@@ -48,6 +48,10 @@ URGENCY = 50
 """Priority of libzmq's threads, the same as that of the loop: neither interrupts the other."""
 BUFFER = 1 << 20
 """Bytes that the system keeps for a client until libzmq reads them."""
+NOTHING = SendingLimit(part=1, burst=0, rate=0, unfinished=0, buffer=1)
+"""Limit at a socket to which nobody should connect."""
+# as a whole number: to look an enumeration's member up takes microseconds
+SRCFD = int(zmq.SRCFD)
 
 ZmqContext = zmq.Context[zmq.Socket[bytes]]
 ZmqSocket = zmq.Socket[bytes]
@@ -102,6 +106,22 @@ class BoundSocket:
         """Messages about the connections that the guard closed, newest last; take them with popleft."""
         return self.guard.sentences if self.guard is not None else deque()
 
+    def heard(self, part: zmq.Frame) -> None:
+        """Tell the guard that the owner of the socket has read a message; part : its first part, which knows
+        its connection.
+
+        The owner calls it for each message, whether it is of any use or not, or the guard takes what the
+        sender has sent for one message that does not end.
+        """
+        if self.guard is not None:
+            with suppress(zmq.ZMQError):  # libzmq's own message, of no connection
+                self.guard.heard.add(int(part.get(SRCFD)))
+
+    def drained(self) -> None:
+        """Tell the guard that the owner of the socket has found no message waiting."""
+        if self.guard is not None:
+            self.guard.n_drained += 1
+
     def _set_guard(self, allowance: SendingLimit) -> None:
         allow_enough_files()
         # A pipe that is full while its peer hangs up makes libzmq abort the process at the next heartbeat
@@ -150,7 +170,7 @@ def hasten(context: ZmqContext) -> None:
 def check_free(address: str, security: Security | None = None) -> None:
     """Raise StreamError if the address cannot be bound at the moment, as a check before slow work."""
     if not address.startswith("ipc://"):  # binding one takes it away from whoever holds it
-        BoundSocket(zmq.PAIR, address, security, SendingLimit(part=1, burst=0, rate=0, buffer=1)).close(0)
+        BoundSocket(zmq.PAIR, address, security, NOTHING).close(0)
 
 
 def client_socket(
