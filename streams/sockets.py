@@ -196,15 +196,15 @@ def connect(socket: ZmqSocket, address: str) -> None:
 
 
 def receive_rest(
-    socket: ZmqSocket, first: zmq.Frame, n_most: int = 3, cut: Callable[[], object] | None = None
+    socket: ZmqSocket, first: zmq.Frame, n_most: int = 3, cut: Callable[[zmq.Frame], object] | None = None
 ) -> list[bytes]:
     """Receive all remaining parts of a message whose first part was received, and return all parts.
 
     Parts beyond `n_most` are dropped, so that endless messages do not fill memory. If `n_most` is one more
     than the number of parts allowed, the caller can recognise a message with too many parts.
 
-    cut : function that closes the connection; it is called at MOST_PARTS parts, because libzmq would store
-        many more while these are read one by one
+    cut : function that closes the connection of the given first part; it is called beyond MOST_PARTS parts,
+        because libzmq would store many more while these are read one by one
     """
     parts, part, n = [first.bytes], first, 1
     while part.more:  # the socket's own `rcvmore` would be looked up by name, ten times as slow
@@ -212,8 +212,8 @@ def receive_rest(
         n += 1
         if len(parts) < n_most:
             parts.append(part.bytes)
-        elif n == MOST_PARTS and cut is not None:
-            cut()
+        elif n == MOST_PARTS + 1 and cut is not None:
+            cut(first)
     return parts
 
 
