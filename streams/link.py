@@ -92,13 +92,21 @@ class ClientLink:
         self._unfinished.heard(parts)
 
     def cut(self, first: zmq.Frame) -> None:
-        """Close the connection, because a message has more parts than any; the next `check` reports it.
+        """Close the connection, because a message has more parts than any; `of_cuts` reports it.
 
         first : the first part of the message
         """
         self._follow_events()
         with suppress(zmq.ZMQError):  # as of a transport without descriptors
             self._n_cut += self._unfinished.close(int(first.get(zmq.SRCFD)))
+
+    def of_cuts(self) -> str | None:
+        """Return a sentence on connections that were closed since the last one, at most one each second."""
+        now = now_ns()
+        if self._n_cut == self._n_cut_said or not is_over(self._cut_said_ns, PATIENCE_NS, now):
+            return None
+        self._cut_said_ns, self._n_cut_said = now, self._n_cut
+        return _ENDLESS.format(address=self.address, n_cut=self._n_cut)
 
     def check(self, over: bool = False) -> str | None:
         """Check the connection; return a sentence if something changed since the last call.
@@ -111,9 +119,8 @@ class ClientLink:
         self._follow_events()
         now = now_ns()
         self._n_cut += self._unfinished.cut()
-        if self._n_cut > self._n_cut_said and is_over(self._cut_said_ns, PATIENCE_NS, now):
-            self._cut_said_ns, self._n_cut_said = now, self._n_cut
-            return _ENDLESS.format(address=self.address, n_cut=self._n_cut)
+        if (sentence := self.of_cuts()) is not None:
+            return sentence
         if self._abandoned_ns is not None and is_over(self._abandoned_ns, ATTEMPT_NS, now):
             self._socket.disconnect(self.address)
             self._socket.connect(self.address)
