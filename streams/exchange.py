@@ -320,15 +320,16 @@ class ModelLink(Closing):
     def newest(self, timeout_ms: int) -> tuple[Output, int] | None:
         """Return the newest output and the time of its arrival [ns]; None if none arrives within this time
         [ms]."""
-        found = None
+        found, timeout_ms = None, self._link.wait_ms(timeout_ms)
         for _ in range(MOST_AT_ONCE if timeout_ms <= 0 or self._socket.poll(timeout_ms) else 0):
             try:
                 first = self._socket.recv(DONTWAIT, copy=False)
             except zmq.Again:
                 break
             t_arrived = now_ns()
-            output = self._intake.accept(receive_rest(self._socket, first), t_arrived)
-            self._link.heard()
+            parts = receive_rest(self._socket, first, cut=self._link.cut)
+            self._link.heard(parts)
+            output = self._intake.accept(parts, t_arrived)
             if output is not None:
                 found = (output, t_arrived)
         if found is None and is_over(self._looked_ns, 1_000_000 * self._link.wait_ms(LOOK_MS), now_ns()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 import zmq
@@ -28,8 +29,8 @@ _STATE_AFTER = {
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "mismatch",
 }
 _ENDLESS = (
-    "{address} sends messages that do not end or are longer than 1 MiB, {n_cut} so far; cut the connection "
-    "to make a new one."
+    "{address} sends messages that do not end, are longer than 1 MiB or have too many parts, {n_cut} so far; "
+    "cut the connection to make a new one."
 )
 _ATTEMPTS = (zmq.EVENT_CONNECT_DELAYED, zmq.EVENT_CONNECT_RETRIED)
 _SENTENCES = {
@@ -74,20 +75,37 @@ class ClientLink:
         self._start_ns = now_ns()
         self._abandoned_ns: int | None = None
         self._unfinished = Unfinished(address)
-        self._n_cut, self._cut_said_ns = 0, 0
+        self._n_cut = self._n_cut_said = self._cut_said_ns = 0
         self.n_ended = self.n_lost = 0
 
     def wait_ms(self, idle_ms: int) -> int:
         """Return how long to wait for a message before the next `check` [ms]: `idle_ms`, and less while an
         unfinished message grows, so that an endless one is stopped in time.
         """
-        if self._unfinished.doubtful:
+        count = self._unfinished
+        if count.doubtful and not count.blind:
             return 0
-        return min(FILLING_MS, idle_ms) if self._unfinished.grows else idle_ms
+        return min(FILLING_MS, idle_ms) if count.grows or count.doubtful else idle_ms
 
-    def heard(self) -> None:
-        """Record that a complete message was received."""
-        self._unfinished.heard()
+    def heard(self, parts: Sequence[bytes]) -> None:
+        """Record that a complete message was received, with these parts of it."""
+        self._unfinished.heard(parts)
+
+    def cut(self, first: zmq.Frame) -> None:
+        """Close the connection, because a message has more parts than any; `of_cuts` reports it.
+
+        first : the first part of the message
+        """
+        self._follow_events()
+        with suppress(zmq.ZMQError):  # as of a transport without descriptors
+            self._n_cut += self._unfinished.close(int(first.get(zmq.SRCFD)))
+
+    def of_cuts(self) -> str | None:
+        """Return a sentence on connections that were closed since the last one, at most one each second."""
+        if self._n_cut == self._n_cut_said or not is_over(self._cut_said_ns, PATIENCE_NS, now_ns()):
+            return None
+        self._cut_said_ns, self._n_cut_said = now_ns(), self._n_cut
+        return _ENDLESS.format(address=self.address, n_cut=self._n_cut)
 
     def check(self, over: bool = False) -> str | None:
         """Check the connection; return a sentence if something changed since the last call.
@@ -97,14 +115,11 @@ class ClientLink:
         over : whether the other side has ended its session; the end of the connection is then expected and
           not reported
         """
-        while self._monitor.poll(0):
-            self._follow(*EVENT_FORMAT.unpack(self._monitor.recv_multipart()[0]))
+        self._follow_events()
         now = now_ns()
-        if self._unfinished.cut():
-            self._n_cut += 1
-            if is_over(self._cut_said_ns, PATIENCE_NS, now):
-                self._cut_said_ns = now
-                return _ENDLESS.format(address=self.address, n_cut=self._n_cut)
+        self._n_cut += self._unfinished.cut()
+        if (sentence := self.of_cuts()) is not None:
+            return sentence
         if self._abandoned_ns is not None and is_over(self._abandoned_ns, ATTEMPT_NS, now):
             self._socket.disconnect(self.address)
             self._socket.connect(self.address)
@@ -120,7 +135,7 @@ class ClientLink:
 
     def trouble(self) -> str:
         """Return as a sentence why nothing can arrive over this connection; "" if data can arrive."""
-        self.check()
+        self._follow_events()
         return _SENTENCES[self._state].format(address=self.address) if self._state in _UNUSED else ""
 
     def close(self) -> None:
@@ -128,6 +143,10 @@ class ClientLink:
         with suppress(zmq.ZMQError):  # the context may be on its way down already
             self._socket.disable_monitor()
         self._monitor.close(0)
+
+    def _follow_events(self) -> None:
+        while self._monitor.poll(0):
+            self._follow(*EVENT_FORMAT.unpack(self._monitor.recv_multipart()[0]))
 
     def _follow(self, event: int, value: int) -> None:
         if event == zmq.EVENT_CONNECTED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,8 @@ HANDSHAKE_MS = 1000
 """A connection that is not ready for messages by then, or was not let in, is closed [ms]."""
 URGENCY = 50
 """Priority of libzmq's threads, the same as that of the loop: neither interrupts the other."""
+MOST_PARTS = 64
+"""A message of more parts is an attack on memory; those of the protocol have two."""
 BUFFER = 1 << 20
 """Bytes that the system keeps for a client until libzmq reads them."""
 NOTHING = SendingLimit(part=1, burst=0, rate=0, unfinished=0, buffer=1)
@@ -213,17 +215,25 @@ def connect(socket: ZmqSocket, address: str) -> None:
         ) from fault
 
 
-def receive_rest(socket: ZmqSocket, first: zmq.Frame, n_most: int = 3) -> list[bytes]:
+def receive_rest(
+    socket: ZmqSocket, first: zmq.Frame, n_most: int = 3, cut: Callable[[zmq.Frame], object] | None = None
+) -> list[bytes]:
     """Receive all remaining parts of a message whose first part was received, and return all parts.
 
     Parts beyond `n_most` are dropped, so that endless messages do not fill memory. If `n_most` is one more
     than the number of parts allowed, the caller can recognise a message with too many parts.
+
+    cut : function that closes the connection of the given first part; it is called beyond MOST_PARTS parts,
+        because libzmq would store many more while these are read one by one
     """
-    parts, part = [first.bytes], first
+    parts, part, n = [first.bytes], first, 1
     while part.more:  # the socket's own `rcvmore` would be looked up by name, ten times as slow
         part = socket.recv(copy=False)
+        n += 1
         if len(parts) < n_most:
             parts.append(part.bytes)
+        elif n == MOST_PARTS + 1 and cut is not None:
+            cut(first)
     return parts
 
 

@@ -20,13 +20,13 @@ EVENT_FORMAT = struct.Struct("=Hi")
 """First part of a message of libzmq's socket monitor: event, and value, which may be a file descriptor."""
 
 # Of struct tcp_info in linux/tcp.h: tcpi_state; tcpi_unacked; tcpi_bytes_acked, tcpi_bytes_received; and
-# tcpi_notsent_bytes, which kernels before 4.6 leave out.
+# tcpi_notsent_bytes and tcpi_data_segs_in, which kernels before 4.6 leave out.
 _STATE, _UNACKED, _BYTES, _UNSENT = (struct.Struct(kind) for kind in ("@B", "@I", "@QQ", "@I"))
-_STATE_AT, _UNACKED_AT, _BYTES_AT, _UNSENT_AT = 0, 24, 120, 144
+_STATE_AT, _UNACKED_AT, _BYTES_AT, _UNSENT_AT, _SEGMENTS_AT = 0, 24, 120, 144, 152
+_SEGMENTS = _UNSENT
 _ESTABLISHED = 1
-DISCARDED = 64 << 20
-"""More than can wait for a connection [bytes]: all of it is discarded in one step, as libzmq's thread would
-read what is left after a part of it as messages."""
+MOST_STEPS = 4
+"""Attempts to discard what waits for a connection: an urgent byte ends each."""
 ENOUGH_FILES = 4096
 """Open files that a program with four bound sockets may need: 256 connections to each, with two handles."""
 
@@ -78,17 +78,19 @@ class Traffic(NamedTuple):
     taken : sent bytes that the other side has confirmed
     waits : whether some sent bytes are not confirmed yet
     established : whether neither side has closed it
+    segments : segments with data that were received; 0 where the kernel does not count them
     """
 
     received: int = 0
     taken: int = 0
     waits: bool = False
     established: bool = False
+    segments: int = 0
 
 
 def traffic(wire: socket.socket) -> Traffic:
     """Return the system's traffic counts for a connection; zeros if the kernel (before 4.2) has none."""
-    info = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UNSENT_AT + _UNSENT.size)
+    info = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _SEGMENTS_AT + _SEGMENTS.size)
     established = len(info) > _STATE_AT and _STATE.unpack_from(info, _STATE_AT)[0] == _ESTABLISHED
     if len(info) < _BYTES_AT + _BYTES.size:
         return Traffic(established=established)
@@ -96,12 +98,9 @@ def traffic(wire: socket.socket) -> Traffic:
     waits = _UNACKED.unpack_from(info, _UNACKED_AT)[0] > 0
     if not waits and len(info) >= _UNSENT_AT + _UNSENT.size:
         waits = _UNSENT.unpack_from(info, _UNSENT_AT)[0] > 0
-    return Traffic(received, taken, waits, established)
-
-
-def n_received(wire: socket.socket) -> int:
-    """Return the number of bytes that have arrived since the connection was made."""
-    return traffic(wire).received
+    counted = len(info) >= _SEGMENTS_AT + _SEGMENTS.size
+    segments = _SEGMENTS.unpack_from(info, _SEGMENTS_AT)[0] if counted else 0
+    return Traffic(received, taken, waits, established, segments)
 
 
 def inode_of(fd: int) -> int:
@@ -135,13 +134,22 @@ def shut(wire: socket.socket, discard: bool) -> str:
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         wire.shutdown(socket.SHUT_RDWR)
         if discard:
-            with suppress(OSError):
-                wire.recv(DISCARDED, socket.MSG_DONTWAIT | socket.MSG_TRUNC)
+            _discard(wire)
     except OSError:
         return "a client that has disconnected"
     finally:
         wire.close()
     return f"{host}:{port}"
+
+
+def _discard(wire: socket.socket) -> None:
+    """Discard what waits for a connection that is shut down, to which nothing more comes. All of it goes in
+    one step, as libzmq's thread would read what is left after a part of it as messages.
+    """
+    with suppress(OSError, MemoryError):
+        for _ in range(MOST_STEPS):
+            if not wire.recv(n_unread(wire) + 4096, socket.MSG_DONTWAIT | socket.MSG_TRUNC):
+                return
 
 
 def turn_away(fd: int, local_port: int | None) -> bool:

@@ -330,7 +330,7 @@ def _answer(socket: ZmqSocket, link: ClientLink, command: Command, due_ns: int) 
             if again and link.n_lost > n_lost:
                 raise _LostError
             link.check()  # also for an endless answer
-        return read_answer(socket.recv_multipart(), link.address)
+        return read_answer(receive_rest(socket, socket.recv(copy=False), 4, link.cut), link.address)
 
     if command.name in WITHOUT_TICKET:
         return answer_to(command)

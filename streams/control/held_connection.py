@@ -24,7 +24,7 @@ from streams.control.tickets import TICKET, WITHOUT_TICKET, may_follow
 from streams.errors import DecodeError, StreamError
 from streams.link import ClientLink
 from streams.messages import Command, Telemetry
-from streams.sockets import ZmqContext, ZmqSocket, client_socket
+from streams.sockets import ZmqContext, ZmqSocket, client_socket, receive_rest
 
 LOOK_MS = 20
 """Longest wait for a message before looking at anything else [ms]."""
@@ -150,11 +150,12 @@ class HeldControl(Closing):
         """Read answers, which come in the order of the commands as long as the connection is the same."""
         while True:
             try:
-                parts: list[bytes] | None = self._socket.recv_multipart(zmq.DONTWAIT)
+                first = self._socket.recv(zmq.DONTWAIT, copy=False)
+                parts: list[bytes] | None = receive_rest(self._socket, first, 4, self._link.cut)
             except zmq.Again:
                 parts = None
             if parts is not None:
-                self._link.heard()
+                self._link.heard(parts)
             self._link.check()  # after the answer: it would tell of an end before it
             if self._link.n_ended > self._n_lost:
                 self._n_lost = self._link.n_ended

@@ -263,7 +263,7 @@ ENDS = {
 RETURNS = {
     "vanishes": ("vanishes and returns", vanishes),
     "giant_part": ("sends a message part of 3 MiB and returns", by_hand(lambda v: frame(bytes(3 << 20)))),
-    "endless_parts": ("sends a message without end", by_hand(lambda v: frame(b"", more=True) * 400_000)),
+    "endless_parts": ("sends a message without end", by_hand(lambda v: frame(b"", more=True) * 2_000_000)),
     "drips": ("sends an output that is armed byte by byte", by_hand(armed_output, 0.01)),
     "no_protocol": ("answers like a browser's server", by_hand(lambda v: b"HTTP/1.1 200 OK\r\n\r\n" * 50)),
 }

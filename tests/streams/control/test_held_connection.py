@@ -57,7 +57,8 @@ def test_commands_are_answered_in_their_order_over_one_connection() -> None:
 def test_answers_over_hours_are_no_endless_message(monkeypatch) -> None:
     """Protects a window that stays open: many short answers together may be longer than one message."""
     monkeypatch.setattr(unfinished, "MOST_UNFINISHED", 2000)
-    monkeypatch.setattr(unfinished, "HEARTBEAT_RATE", 0)
+    monkeypatch.setattr(unfinished, "BESIDE", 500)
+    monkeypatch.setattr(unfinished, "SAVED_S", 0.0)
     answers = Answers()
     with (
         ControlServer(LOCAL, lambda c: (True, "x" * 100), ("set",)) as server,

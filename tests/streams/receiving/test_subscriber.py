@@ -349,7 +349,7 @@ def test_a_fault_in_the_thread_reaches_the_reader(joined, monkeypatch):
     sender, subscriber = joined
     sender.frame(0)
     assert subscriber.wait(GUARD_S) is not None
-    monkeypatch.setattr("streams.receiving.subscriber.receive_rest", lambda socket, parts: 1 / 0)
+    monkeypatch.setattr("streams.receiving.subscriber.receive_rest", lambda *parts, **cut: 1 / 0)
     sender.frame(1)
     with pytest.raises(StreamError, match="division"):
         subscriber.wait(GUARD_S)
