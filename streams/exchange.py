@@ -204,11 +204,13 @@ class DevicePort(Closing):
                 self._drained_ns = now_ns()
                 self._bound.drained()
                 break
-            parts = receive_rest(self._socket, first, PARTS)
+            parts = receive_rest(self._socket, first, PARTS, self._bound.cut)
             t_arrived = now_ns()
             self._bound.heard(first)
             if not self._belongs(first, parts[0], t_arrived):
                 n_other += 1
+                if n_other == MOST_AT_ONCE:  # in a tick, where a second device sends a few
+                    self._bound.cut(first, f"sent {MOST_AT_ONCE} messages at once beside the device in use")
                 continue
             n_own += 1
             came.append((parts[1:], t_arrived))

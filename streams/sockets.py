@@ -48,6 +48,7 @@ URGENCY = 50
 """Priority of libzmq's threads, the same as that of the loop: neither interrupts the other."""
 MOST_PARTS = 64
 """A message of more parts is an attack on memory; those of the protocol have two."""
+MANY_PARTS = f"sent a message of more than {MOST_PARTS} parts"
 BUFFER = 1 << 20
 """Bytes that the system keeps for a client until libzmq reads them."""
 NOTHING = SendingLimit(part=1, burst=0, rate=0, unfinished=0, buffer=1)
@@ -118,6 +119,18 @@ class BoundSocket:
         if self.guard is not None:
             with suppress(zmq.ZMQError):  # libzmq's own message, of no connection
                 self.guard.heard.add(int(part.get(SRCFD)))
+
+    def cut(self, part: zmq.Frame, reason: str = MANY_PARTS) -> None:
+        """Have the connection closed over which a message came, for what it sends.
+
+        part : a part of the message; reason : what it did, as in "HOST:PORT, which sent ..."
+        """
+        connection = None
+        if self.guard is not None:
+            with suppress(zmq.ZMQError):  # as of a transport without descriptors
+                connection = self.guard.connection(int(part.get(SRCFD)))
+        if connection is not None:
+            connection.floods, connection.guilty = True, connection.guilty or reason
 
     def drained(self) -> None:
         """Tell the guard that the owner of the socket has found no message waiting."""

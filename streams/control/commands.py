@@ -156,7 +156,7 @@ class ControlServer(Closing):
                     if commands not in ready:
                         continue
                 first = commands.recv(copy=False)
-                envelope, body = _split(receive_rest(commands, first, MAX_PARTS))
+                envelope, body = _split(receive_rest(commands, first, MAX_PARTS, self._bound.cut))
                 self._note(first)
                 ok, text = self._answer(body, first, envelope[0])
                 sentences = Sentences()

@@ -85,6 +85,41 @@ def test_a_message_without_end_is_cut_off_although_its_rate_is_permitted(
         eventually(is_cut)
 
 
+@pytest.mark.parametrize("name", ["commands", "device"])
+def test_a_message_of_many_parts_is_cut_off(name, eventually):
+    """Protects loop and memory: a message of thousands of parts, which are read one by one, is the last of
+    its connection.
+    """
+    endpoint, kind = ENDPOINTS[name]
+    with endpoint() as (address, serve), contextlib.closing(wire(address, kind)) as peer:
+        peer.sendall(EMPTY * 4000 + frame(b""))
+        eventually(lambda: any("more than 64 parts" in sentence for sentence in serve()))
+
+
+def test_a_stranger_with_many_messages_at_once_beside_the_device_is_cut_off(eventually):
+    """Protects memory: messages of others are read 64 at a time, and would wait without limit."""
+    told: list[str] = []
+    with DevicePort(LOCAL) as port, ModelLink(port.address) as link:
+        numbers = iter(range(1_000_000))
+
+        def is_heard() -> bool:
+            link.send(measured(next(numbers)))
+            return port.poll(10) and port.receive()
+
+        eventually(is_heard)
+        port.keeps = True
+        with contextlib.closing(wire(port.address, b"DEALER")) as peer:
+            peer.sendall((frame(b"", more=True) + frame(b"")) * 4000)
+
+            def is_cut() -> bool:
+                is_heard()
+                told.extend(port.sentences())
+                return any("64 messages at once beside the device" in sentence for sentence in told)
+
+            eventually(is_cut)
+        eventually(is_heard)
+
+
 def measured(seq: int) -> Device:
     """A message of a device of one joint, of the usual size."""
     numbers = {"angle": [0.0], "speed": [0.0], "torque": [0.0]}
