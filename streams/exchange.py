@@ -29,7 +29,7 @@ from streams.messages import Device, Output
 from streams.receiving.checks import EventLog, OrderCheck
 from streams.sockets import BoundSocket, ZmqContext, client_socket, hasten, receive_rest
 
-DEVICES = SendingLimit(part=4096, burst=256 << 10, rate=2 << 20, buffer=64 << 10)
+DEVICES = SendingLimit(part=4096, burst=256 << 10, rate=2 << 20, unfinished=24 << 10, buffer=64 << 10)
 """Limit of what a device may send: 4000 messages of some 250 bytes a second are half of it."""
 QUEUE = 16
 """Outputs that wait for a device that does not read; further ones are dropped."""
@@ -202,11 +202,15 @@ class DevicePort(Closing):
                 first = self._socket.recv(DONTWAIT, copy=False)
             except zmq.Again:
                 self._drained_ns = now_ns()
+                self._bound.drained()
                 break
-            parts = receive_rest(self._socket, first, PARTS)
+            parts = receive_rest(self._socket, first, PARTS, self._bound.cut)
             t_arrived = now_ns()
+            self._bound.heard(first)
             if not self._belongs(first, parts[0], t_arrived):
                 n_other += 1
+                if n_other == MOST_AT_ONCE:  # in a tick, where a second device sends a few
+                    self._bound.cut(first, f"sent {MOST_AT_ONCE} messages at once beside the device in use")
                 continue
             n_own += 1
             came.append((parts[1:], t_arrived))

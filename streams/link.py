@@ -82,18 +82,30 @@ class ClientLink:
         """Return how long to wait for a message before the next `check` [ms]: `idle_ms`, and less while an
         unfinished message grows, so that an endless one is stopped in time.
         """
-        if self._unfinished.doubtful:
+        count = self._unfinished
+        if count.doubtful and not count.blind:
             return 0
-        return min(FILLING_MS, idle_ms) if self._unfinished.grows else idle_ms
+        return min(FILLING_MS, idle_ms) if count.grows or count.doubtful else idle_ms
 
     def heard(self, parts: Sequence[bytes]) -> None:
         """Record that a complete message was received, with these parts of it."""
         self._unfinished.heard(parts)
 
-    def cut(self) -> None:
-        """Close the connection, because a message has more parts than any; the next `check` reports it."""
+    def cut(self, first: zmq.Frame) -> None:
+        """Close the connection, because a message has more parts than any; `of_cuts` reports it.
+
+        first : the first part of the message
+        """
         self._follow_events()
-        self._n_cut += self._unfinished.close()
+        with suppress(zmq.ZMQError):  # as of a transport without descriptors
+            self._n_cut += self._unfinished.close(int(first.get(zmq.SRCFD)))
+
+    def of_cuts(self) -> str | None:
+        """Return a sentence on connections that were closed since the last one, at most one each second."""
+        if self._n_cut == self._n_cut_said or not is_over(self._cut_said_ns, PATIENCE_NS, now_ns()):
+            return None
+        self._cut_said_ns, self._n_cut_said = now_ns(), self._n_cut
+        return _ENDLESS.format(address=self.address, n_cut=self._n_cut)
 
     def check(self, over: bool = False) -> str | None:
         """Check the connection; return a sentence if something changed since the last call.
@@ -106,9 +118,8 @@ class ClientLink:
         self._follow_events()
         now = now_ns()
         self._n_cut += self._unfinished.cut()
-        if self._n_cut > self._n_cut_said and is_over(self._cut_said_ns, PATIENCE_NS, now):
-            self._cut_said_ns, self._n_cut_said = now, self._n_cut
-            return _ENDLESS.format(address=self.address, n_cut=self._n_cut)
+        if (sentence := self.of_cuts()) is not None:
+            return sentence
         if self._abandoned_ns is not None and is_over(self._abandoned_ns, ATTEMPT_NS, now):
             self._socket.disconnect(self.address)
             self._socket.connect(self.address)

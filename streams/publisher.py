@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ANNOUNCE_NS = 1_000_000_000
 """Interval at which the descriptor is repeated [ns]."""
-UPSTREAM = SendingLimit(part=1024, burst=8192, rate=256, buffer=1)
+UPSTREAM = SendingLimit(part=1024, burst=8192, rate=256, unfinished=12 << 10, buffer=1)
 """Limit of what a subscriber may send: a handshake, a few subscriptions, and a heartbeat now and then."""
 MOST_TOPICS = 32
 LONGEST_TOPIC = 64
@@ -159,7 +159,9 @@ class Publisher(Closing):
                 message = self._socket.recv(DONTWAIT, copy=False)
             except zmq.Again:
                 self._drained_ns, self._n_in_a_row = now_ns(), 0
+                self._bound.drained()
                 break
+            self._bound.heard(message)
             joined |= self._hear(message)
         if self._open and (joined or is_over(self._announced_ns, ANNOUNCE_NS, now_ns())):
             self._send_sessions()

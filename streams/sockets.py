@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import zmq
@@ -48,8 +48,13 @@ URGENCY = 50
 """Priority of libzmq's threads, the same as that of the loop: neither interrupts the other."""
 MOST_PARTS = 64
 """A message of more parts is an attack on memory; those of the protocol have two."""
+MANY_PARTS = f"sent a message of more than {MOST_PARTS} parts"
 BUFFER = 1 << 20
 """Bytes that the system keeps for a client until libzmq reads them."""
+NOTHING = SendingLimit(part=1, burst=0, rate=0, unfinished=0, buffer=1)
+"""Limit at a socket to which nobody should connect."""
+# as a whole number: to look an enumeration's member up takes microseconds
+SRCFD = int(zmq.SRCFD)
 
 ZmqContext = zmq.Context[zmq.Socket[bytes]]
 ZmqSocket = zmq.Socket[bytes]
@@ -104,6 +109,34 @@ class BoundSocket:
         """Messages about the connections that the guard closed, newest last; take them with popleft."""
         return self.guard.sentences if self.guard is not None else deque()
 
+    def heard(self, part: zmq.Frame) -> None:
+        """Tell the guard that the owner of the socket has read a message; part : its first part, which knows
+        its connection.
+
+        The owner calls it for each message, whether it is of any use or not, or the guard takes what the
+        sender has sent for one message that does not end.
+        """
+        if self.guard is not None:
+            with suppress(zmq.ZMQError):  # libzmq's own message, of no connection
+                self.guard.heard.add(int(part.get(SRCFD)))
+
+    def cut(self, part: zmq.Frame, reason: str = MANY_PARTS) -> None:
+        """Have the connection closed over which a message came, for what it sends.
+
+        part : a part of the message; reason : what it did, as in "HOST:PORT, which sent ..."
+        """
+        connection = None
+        if self.guard is not None:
+            with suppress(zmq.ZMQError):  # as of a transport without descriptors
+                connection = self.guard.connection(int(part.get(SRCFD)))
+        if connection is not None:
+            connection.floods, connection.guilty = True, connection.guilty or reason
+
+    def drained(self) -> None:
+        """Tell the guard that the owner of the socket has found no message waiting."""
+        if self.guard is not None:
+            self.guard.n_drained += 1
+
     def _set_guard(self, allowance: SendingLimit) -> None:
         allow_enough_files()
         # A pipe that is full while its peer hangs up makes libzmq abort the process at the next heartbeat
@@ -152,7 +185,7 @@ def hasten(context: ZmqContext) -> None:
 def check_free(address: str, security: Security | None = None) -> None:
     """Raise StreamError if the address cannot be bound at the moment, as a check before slow work."""
     if not address.startswith("ipc://"):  # binding one takes it away from whoever holds it
-        BoundSocket(zmq.PAIR, address, security, SendingLimit(part=1, burst=0, rate=0, buffer=1)).close(0)
+        BoundSocket(zmq.PAIR, address, security, NOTHING).close(0)
 
 
 def client_socket(
@@ -196,15 +229,15 @@ def connect(socket: ZmqSocket, address: str) -> None:
 
 
 def receive_rest(
-    socket: ZmqSocket, first: zmq.Frame, n_most: int = 3, cut: Callable[[], object] | None = None
+    socket: ZmqSocket, first: zmq.Frame, n_most: int = 3, cut: Callable[[zmq.Frame], object] | None = None
 ) -> list[bytes]:
     """Receive all remaining parts of a message whose first part was received, and return all parts.
 
     Parts beyond `n_most` are dropped, so that endless messages do not fill memory. If `n_most` is one more
     than the number of parts allowed, the caller can recognise a message with too many parts.
 
-    cut : function that closes the connection; it is called at MOST_PARTS parts, because libzmq would store
-        many more while these are read one by one
+    cut : function that closes the connection of the given first part; it is called beyond MOST_PARTS parts,
+        because libzmq would store many more while these are read one by one
     """
     parts, part, n = [first.bytes], first, 1
     while part.more:  # the socket's own `rcvmore` would be looked up by name, ten times as slow
@@ -212,8 +245,8 @@ def receive_rest(
         n += 1
         if len(parts) < n_most:
             parts.append(part.bytes)
-        elif n == MOST_PARTS and cut is not None:
-            cut()
+        elif n == MOST_PARTS + 1 and cut is not None:
+            cut(first)
     return parts
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Mapping
 
-from streams.access.wire import Traffic, inode_of, traffic
+from streams.access.wire import Traffic, inode_of, n_unread, traffic
 from streams.clock import now_ns
 
 PLACES = 64
@@ -27,6 +27,9 @@ MOST = 256
 MOMENT_NS = 300_000_000
 """Time for which a new connection is not closed for having sent nothing [ns]: a handshake and a command take
 some milliseconds."""
+HEARTBEAT_RATE = 64
+"""Heartbeats are no messages, and come as long as a connection lasts: some 10 bytes a second, with keys 45
+[bytes/s]."""
 TAKES_NOTHING_NS = 1_000_000_000
 """A subscriber does not read if data for it have waited this long and none were confirmed [ns]."""
 
@@ -45,6 +48,9 @@ class AcceptedConnection:
     Attributes
     ----------
     guilty : reason why it must be closed; written by any check that finds one
+    n_unheard : what it has sent since the owner last read a message from it, without heartbeats [bytes]
+    is_doubtful : whether that was too much of a message that is not complete, as far as could be told without
+        the owner
     floods : whether that reason is what it has sent
     heard_ns : time at which the owner read its last message, 0 before the first [ns]
     kept : whether newcomers must not displace it, as it is that of the device in use or of a subscriber
@@ -63,6 +69,8 @@ class AcceptedConnection:
         self.inode = inode_of(wire.fileno())
         self.since_ns = self._seen_ns = self._took_ns = now_ns()
         self.guilty, self.floods = "", False
+        self.n_unheard, self.is_doubtful = 0.0, False
+        self._n_enough: int | None = None  # `n_drained` from which on the doubt is guilt
         self.heard_ns = 0
         self.kept = False
         self.topics: set[bytes] = set()
@@ -99,8 +107,9 @@ class AcceptedConnection:
         now, before = now_ns(), self.traffic
         self.traffic = traffic(self.wire)
         n_new = self.traffic.received - before.received
-        self.left += 1e-9 * max(0, now - self._seen_ns) * rate  # a clock set back is nobody's guilt
-        self.left = min(self.left, burst) - n_new
+        span_s = 1e-9 * max(0, now - self._seen_ns)  # a clock set back is nobody's guilt
+        self.left = min(self.left + span_s * rate, burst) - n_new
+        self.n_unheard = max(0.0, self.n_unheard + n_new - span_s * HEARTBEAT_RATE)
         self._seen_ns = now
         if self.traffic.taken != before.taken or not self.traffic.waits:
             self._took_ns = now
@@ -110,6 +119,28 @@ class AcceptedConnection:
                 self.guilty or f"sent {self.traffic.received} bytes to connect, where a few hundred suffice"
             )
         return n_new > 0
+
+    def look_for_end(self, most: int, heard: bool, n_drained: int) -> None:
+        """Check whether the connection ends its messages, after `look`, and mark it for closing if it does
+        not.
+
+        Too many bytes without a message are a doubt only, as the owner of the socket may be busy. It is
+        certain if the owner then finds nothing to read twice: the first time may have begun before the doubt.
+
+        most : largest amount that libzmq may have read without a complete message in it [bytes]
+        heard : whether the owner has read a message from the connection between the last two calls
+        n_drained : how often the owner had found no message waiting, before `heard` was looked at
+        """
+        if heard:
+            self.n_unheard, self.is_doubtful, self._n_enough = 0.0, False, None
+        elif self._n_enough is not None:
+            if n_drained >= self._n_enough:
+                self.floods = True
+                self.guilty = self.guilty or f"sent {self.n_unheard:.0f} bytes without completing a message"
+        elif self.is_doubtful:
+            self._n_enough = n_drained + 2
+        elif self.n_unheard > most:
+            self.is_doubtful = self.n_unheard - n_unread(self.wire) > most
 
     def takes_nothing(self, now: int) -> bool:
         """Return whether the peer reads nothing: at the last check, data sent to it had waited too long for

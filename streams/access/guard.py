@@ -4,6 +4,10 @@ libzmq stores subscriptions, and parts of unfinished messages, without any limit
 the bytes that each connection has received: on Linux a thread checks these counts and shuts down connections
 beyond their limits, and those that must make room for new ones (streams/access/crowd.py). On other systems,
 and for endpoints other than tcp://, there is no such count and no check.
+
+An empty part is two bytes for the system and 64 in libzmq, so a rate alone bounds no message that does not
+end. Therefore the owner of the socket also reports what it reads (`heard`) and when nothing waits
+(`n_drained`): who has sent much of which the owner can read nothing has not ended its message.
 """
 
 from __future__ import annotations
@@ -38,6 +42,9 @@ class SendingLimit(NamedTuple):
 
     part : largest part of a message [bytes]; a larger one closes the connection
     burst, rate : largest amount at once [bytes], and long-term rate [bytes/s]
+    unfinished : largest amount that libzmq may have read without a complete message in it [bytes]. It must be
+        more than a message and one read of libzmq (8 KiB) together: libzmq passes on what one read has
+        completed before it reads again. In empty parts it takes 32 times as much memory.
     buffer : size of the operating system's receive buffer [bytes]; a small one slows the sender, so that
         little arrives between two checks of the guard (the smallest one still permitted 7 MB/s in a test)
     """
@@ -45,6 +52,7 @@ class SendingLimit(NamedTuple):
     part: int
     burst: int
     rate: int
+    unfinished: int
     buffer: int
 
 
@@ -61,6 +69,8 @@ class Guard:
     ----------
     n_cut : number of connections that were shut down
     sentences : sentences on what was done, newest last, at most one per second; take them with popleft
+    heard : file descriptors by which the owner has read a message since the last look; the owner adds them
+    n_drained : how often the owner has found no message waiting; the owner counts
     is_foreign : function that returns whether a connection belongs to another user; such connections are
       closed first
     ended : function that is called in the guard's thread when a connection is known to be closed
@@ -76,6 +86,8 @@ class Guard:
         self.n_cut = 0
         self._listed, self._n_taken = listed, 0 if listed is None else listed.listed.n_taken
         self.sentences: deque[str] = deque(maxlen=16)
+        self.heard: set[int] = set()
+        self.n_drained = 0
         self._socket, self._allowance, self._admission = socket, allowance, admission
         self.is_foreign: Callable[[AcceptedConnection], bool] = lambda connection: False
         self.ended: Callable[[], object] = lambda: None
@@ -253,11 +265,17 @@ class Guard:
 
     def _look(self) -> bool:
         """Check the traffic of every connection; return whether any has sent something or is new."""
-        busy = False
+        busy, limit = False, self._allowance
         if self._listed is not None:
             self._follow_list(self._listed)
-        for connection in list(self._connections.values()):
-            busy |= connection.look(self._allowance.burst, self._allowance.rate) or connection.is_new
+        for fd, connection in list(self._connections.items()):
+            # In this order: what the owner read before it drained the socket is in `heard`, and what is taken
+            # out of `heard` has been received by the time of the look.
+            n_drained, heard = self.n_drained, fd in self.heard
+            if heard:
+                self.heard.discard(fd)
+            busy |= connection.look(limit.burst, limit.rate) or connection.is_new
+            connection.look_for_end(limit.unfinished, heard, n_drained)
         if self._cut_guilty():
             self.pause()  # of floods only: who makes room is back at once, and may be
         condemn(self._connections, self.is_foreign)

@@ -25,9 +25,8 @@ _STATE, _UNACKED, _BYTES, _UNSENT = (struct.Struct(kind) for kind in ("@B", "@I"
 _STATE_AT, _UNACKED_AT, _BYTES_AT, _UNSENT_AT, _SEGMENTS_AT = 0, 24, 120, 144, 152
 _SEGMENTS = _UNSENT
 _ESTABLISHED = 1
-DISCARDED = 64 << 20
-"""More than can wait for a connection [bytes]: all of it is discarded in one step, as libzmq's thread would
-read what is left after a part of it as messages."""
+MOST_STEPS = 4
+"""Attempts to discard what waits for a connection: an urgent byte ends each."""
 ENOUGH_FILES = 4096
 """Open files that a program with four bound sockets may need: 256 connections to each, with two handles."""
 
@@ -135,13 +134,22 @@ def shut(wire: socket.socket, discard: bool) -> str:
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         wire.shutdown(socket.SHUT_RDWR)
         if discard:
-            with suppress(OSError):
-                wire.recv(DISCARDED, socket.MSG_DONTWAIT | socket.MSG_TRUNC)
+            _discard(wire)
     except OSError:
         return "a client that has disconnected"
     finally:
         wire.close()
     return f"{host}:{port}"
+
+
+def _discard(wire: socket.socket) -> None:
+    """Discard what waits for a connection that is shut down, to which nothing more comes. All of it goes in
+    one step, as libzmq's thread would read what is left after a part of it as messages.
+    """
+    with suppress(OSError, MemoryError):
+        for _ in range(MOST_STEPS):
+            if not wire.recv(n_unread(wire) + 4096, socket.MSG_DONTWAIT | socket.MSG_TRUNC):
+                return
 
 
 def turn_away(fd: int, local_port: int | None) -> bool:

@@ -31,7 +31,13 @@ from streams.sockets import BoundSocket, ZmqSocket, client_socket, receive_rest
 
 COMMAND_LIMIT = 8 << 10
 """Largest command [bytes]; a client that sends more is disconnected."""
-COMMANDS = SendingLimit(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_LIMIT, buffer=4096)
+COMMANDS = SendingLimit(
+    part=COMMAND_LIMIT,
+    burst=4 * COMMAND_LIMIT,
+    rate=COMMAND_LIMIT,
+    unfinished=3 * COMMAND_LIMIT,
+    buffer=4096,
+)
 """Limit of what a client may send: some hundred usual commands at once, and some eighty a second."""
 UNKNOWN_NS = 1_000_000_000
 """Time for which a command is repeated that is refused because its user is not known yet [ns]."""
@@ -144,6 +150,7 @@ class ControlServer(Closing):
             while not self._stop.is_set():
                 if not commands.poll(0):
                     self._drained_ns = now_ns()
+                    self._bound.drained()
                     self._tell()
                     ready = dict(poller.poll(IDLE_MS))
                     if self._woken.fileno() in ready:
@@ -151,7 +158,7 @@ class ControlServer(Closing):
                     if commands not in ready:
                         continue
                 first = commands.recv(copy=False)
-                envelope, body = _split(receive_rest(commands, first, MAX_PARTS))
+                envelope, body = _split(receive_rest(commands, first, MAX_PARTS, self._bound.cut))
                 self._note(first)
                 ok, text = self._answer(body, first, envelope[0])
                 sentences = Sentences()
@@ -185,6 +192,7 @@ class ControlServer(Closing):
         """Record that a client has sent a message, so that it keeps its place before silent clients; first :
         first part of the message, which knows its connection
         """
+        self._bound.heard(first)
         if self._bound.guard is not None:
             connection = self._bound.guard.connection(int(first.get(zmq.SRCFD)))
             if connection is not None:

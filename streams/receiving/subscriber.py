@@ -146,6 +146,8 @@ class Subscriber(Closing):
         t_arrived = now_ns()
         parts = receive_rest(self._socket, first, cut=self._link.cut)
         self._link.heard(parts)
+        if (sentence := self._link.of_cuts()) is not None:
+            events.say(sentence)
         try:
             self._intake.accept(parts, t_arrived)
         except Exception as fault:  # nothing that a stranger sends may end the receiving

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Sequence
 from contextlib import suppress
 
-from streams.access.wire import WATCHES, n_unread, open_wire, port_of, shut, traffic
+from streams.access.wire import WATCHES, Traffic, n_unread, open_wire, port_of, shut, traffic
 from streams.clock import now_ns
 from streams.codec import MAX_PAYLOAD
 
@@ -36,9 +36,11 @@ class Unfinished:
 
     Attributes
     ----------
-    grows : whether more than FAST bytes came between the last two calls of `cut`, or wait to be read
+    grows : whether more than FAST bytes that no message accounts for came between the last two calls of
+        `cut`, or wait to be read
     doubtful : whether there were too many bytes or segments at the last call of `cut`. If there is still
         nothing to read, the message is endless.
+    blind : whether that call could not look, as no more files may be opened
     """
 
     def __init__(self, address: str) -> None:
@@ -48,7 +50,7 @@ class Unfinished:
         self._mark = self._n = self._delivered = 0
         self._segment_mark = self._n_segment = 0
         self._looked_ns, self._saved_s = 0, 0.0
-        self.grows = self.doubtful = False
+        self.grows = self.doubtful = self.blind = False
 
     def connected(self, fd: int) -> None:
         """Record a new connection under this file descriptor.
@@ -62,15 +64,18 @@ class Unfinished:
     def gone(self) -> None:
         """Record that the connection is closed."""
         self._fd = None
+        self.grows = self.doubtful = self.blind = False
 
     def heard(self, parts: Sequence[bytes]) -> None:
         """Record that a complete message has come, with these parts of it."""
         self._heard = True
         self._delivered += FRAMING + sum(map(len, parts))
 
-    def close(self) -> bool:
-        """Close the connection for what it has sent; return whether there was one."""
-        wire = self._open()
+    def close(self, fd: int) -> bool:
+        """Close the connection for a message that came over the file descriptor `fd`; return whether it is
+        this one.
+        """
+        wire = self._open() if fd == self._fd else None
         if wire is None:
             return False
         shut(wire, discard=True)
@@ -91,14 +96,27 @@ class Unfinished:
         next call. One call is not enough: messages may be completed between the attempt to read and the call.
         """
         wire = self._open()
+        self.blind = wire is None
         if wire is None:
-            self.grows = False
+            if self._fd is None:  # and all that came over the last connection has been read
+                self.gone()
+                self._heard, self._delivered = False, 0
             return False
-        counts, n_waiting = traffic(wire), n_unread(wire)
-        n_before, self._n = self._n, counts.received - n_waiting
-        n_segment_before, self._n_segment = self._n_segment, counts.segments
+        with suppress(OSError):  # of a descriptor that is another file's by now
+            return self._judge(wire, traffic(wire), n_unread(wire))
+        wire.close()
+        return False
+
+    def _judge(self, wire: socket.socket, counts: Traffic, n_waiting: int) -> bool:
+        """Judge the counts of the connection for `cut`, and close the handle `wire`.
+
+        n_waiting : received bytes that libzmq has not read yet
+        """
+        n_before, self._n = self._n, max(self._n, counts.received - n_waiting)
+        n_segment_before, self._n_segment = self._n_segment, max(self._n_segment, counts.segments)
         since_ns, self._looked_ns = self._looked_ns, now_ns()
-        self._saved_s = min(SAVED_S, self._saved_s + 1e-9 * max(0, self._looked_ns - since_ns))
+        gap_s = 1e-9 * max(0, self._looked_ns - since_ns)
+        self._saved_s = max(gap_s, min(SAVED_S, self._saved_s + gap_s))
         doubtful, self.doubtful = self.doubtful, False
         if self._heard:
             # Much that came with messages may be theirs after all, as of other topics, which libzmq drops.
@@ -118,6 +136,8 @@ class Unfinished:
             self.doubtful = (
                 self._n - self._mark > MOST_UNFINISHED or self._n_segment - self._segment_mark > MOST_SEGMENTS
             )
-        self.grows = max(n_waiting, self._n - n_before, 4 * (self._n - self._mark) - MOST_UNFINISHED) > FAST
+        n_grown = self._n - max(n_before, self._mark)
+        much = 4 * (self._n - self._mark) > MOST_UNFINISHED
+        self.grows = max(n_waiting, n_grown) > FAST or (much and n_grown > 0)
         wire.close()
         return False

@@ -188,6 +188,8 @@ def _record_until(
         t_ns = now_ns()
         parts = receive_rest(socket, first, cut=link.cut)
         link.heard(parts)
+        if (told := link.of_cuts()) is not None:
+            say(told)
         if len(parts) != 2 or parts[0] not in TOPICS or len(parts[1]) > MAX_PAYLOAD:
             n_refused += 1
             continue

@@ -143,7 +143,9 @@ def test_a_new_connection_begins_without_doubt(ends, clock):
     count = watched(ends)
     brought(ends, MOST_UNFINISHED + 1)
     assert not count.cut()
+    assert count.doubtful
     count.gone()
+    assert [count.cut(), count.doubtful, count.grows] == [False, False, False]
     count.connected(ends[1].fileno())
     assert not count.cut()
 
@@ -170,10 +172,12 @@ def test_heartbeats_of_days_are_no_message(ends, clock):
 
 
 def test_a_rest_is_not_saved_up(ends, clock):
-    """Protects memory: who was silent for a day may send no more than who was silent for some seconds."""
+    """Protects memory: who was silent for a day, while it was looked at, may send no more than before."""
     count = watched(ends)
-    clock.ns += 86_400_000_000_000
-    assert not count.cut()
+    for _ in range(100):
+        clock.ns += 864_000_000_000
+        assert not count.cut()
+    clock.ns += 1_000_000
     brought(ends, MOST_UNFINISHED + int(HEARTBEAT_RATE * SAVED_S) + 1)
     assert [count.cut(), count.doubtful, count.cut()] == [False, True, True]
 
@@ -181,9 +185,13 @@ def test_a_rest_is_not_saved_up(ends, clock):
 def test_a_clock_that_is_set_back_cuts_nobody_off(ends, clock):
     """Protects honest connections: a time before the last look is no time, and no guilt."""
     count = watched(ends)
-    clock.ns -= 500_000_000
+    for _ in range(100):
+        clock.ns -= 500_000_000
+        assert not count.cut()
+    clock.ns += 1_000_000_000
     brought(ends, 45)
-    assert [count.cut(), count.cut(), count.doubtful] == [False, False, False]
+    assert not count.cut()
+    assert count._mark == count._n == 45
 
 
 def test_a_message_that_grows_is_looked_at_more_often(ends, clock):
@@ -237,5 +245,35 @@ def test_a_doubt_outlasts_a_look_without_descriptors(ends, clock, monkeypatch):
 
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr(unfinished, "open_wire", none_left)
-        assert [count.cut(), count.doubtful] == [False, True]
+        assert [count.cut(), count.doubtful, count.blind] == [False, True, True]
     assert count.cut()
+
+
+def test_a_receiver_that_did_not_look_for_hours_cuts_nobody(ends, clock):
+    """Protects connections behind a dialog or a debugger: heartbeats of the time without looks are theirs."""
+    count = watched(ends)
+    assert not count.cut()
+    clock.ns += 10 * 3600 * 1_000_000_000
+    brought(ends, MOST_UNFINISHED + 100_000)
+    assert [count.cut(), count.doubtful] == [False, False]
+
+
+def test_messages_do_not_make_the_reader_look_more_often(ends, clock):
+    """Protects the processor: frames that are whole are followed by no look a millisecond later."""
+    count = watched(ends)
+    for _ in range(3):
+        brought(ends, 10 * FAST)
+        count.heard([bytes(10 * FAST)])
+        assert not count.cut()
+        assert not count.grows
+
+
+def test_what_one_connection_brought_is_no_allowance_of_the_next(ends, clock):
+    """Protects memory: messages of a connection that is gone do not account for what a new one sends."""
+    count = watched(ends)
+    count.heard([bytes(MOST_UNFINISHED)])
+    count.gone()
+    assert not count.cut()
+    count.connected(ends[1].fileno())
+    brought(ends, MOST_UNFINISHED + 1)
+    assert [count.cut(), count.doubtful, count.cut()] == [False, True, True]
