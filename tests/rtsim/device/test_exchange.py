@@ -61,7 +61,7 @@ FAULTS = {
     "speed": ("deg/s", lambda m: replace(m, speed=[90.0])),
     "torque": ("N m, more than", lambda m: replace(m, torque=[70.0])),
     "actuator": ("N m, more than", lambda m: replace(m, actuator=[-70.0])),
-    "weakness": ("applies 5 N m at the most", lambda m: replace(m, torque_max=[5.0])),
+    "weakness": ("can apply 5 N m at most", lambda m: replace(m, torque_max=[5.0])),
     "joints": ("2 joints", lambda m: replace(m, angle=[0.0] * 2, speed=[0.0] * 2, torque=[0.0] * 2)),
     "fall": ("ending its torque by itself (too hot)", lambda m: replace(m, state="falling", fault="too hot")),
     "disobedience": ("was commanded to arm", lambda m: replace(m, state="disarmed")),
