@@ -1,8 +1,6 @@
 """Benchmarks of whole runs: sessions over sockets, recordings, devices, damaged markers.
 
-`rtsim bench monitor --frozen` suspends the process of a monitor window that receives results, and measures
-how the memory of window and sender grows. With --replay the window shows hours of a walk that is played
-faster than it was recorded.
+`rtsim bench monitor --frozen` measures the memory of a suspended window and of its sender.
 """
 
 from __future__ import annotations
