@@ -16,6 +16,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from mcap.data_stream import RecordBuilder
 from mcap.opcode import Opcode
@@ -85,6 +86,36 @@ class _OpenChunk:
         self.first_ns, self.last_ns = min(self.first_ns, t_ns), max(self.last_ns, t_ns)
 
 
+class StoredIndex:
+    """Index of the chunks as it will stand in the file, kept in a temporary file: of a recording that lasts
+    for days it would fill memory, by about 0.7 MB in an hour.
+
+    folder : folder in which the temporary file is created, on the disk of the recording
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115 - until close
+        self._n = 0
+
+    def add(self, record: bytes) -> None:
+        """Append a record; OSError if writing fails, and then nothing has been added."""
+        self._file.seek(self._n)
+        rest = memoryview(record)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+        self._n += len(record)
+
+    def read(self) -> bytes:
+        """Return all records."""
+        self._file.seek(0)
+        return self._file.read(self._n)
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        with suppress(OSError):
+            self._file.close()
+
+
 class ChunkedFile:
     """A new MCAP file.
 
@@ -104,12 +135,18 @@ class ChunkedFile:
     def __init__(self, path: Path, metadata: Mapping[str, Mapping[str, str]]) -> None:
         self.file = open_new(path)
         self._identity = _identity(os.fstat(self.file.fileno()))
+        try:
+            self._chunks = StoredIndex(path.parent)
+        except OSError:
+            self.file.close()
+            self.remove(path)
+            raise
         self.n_message = 0
         self._at = self._crc = 0
         self._channels: dict[str, Channel] = {}
         self._schemas: list[Schema] = []
         self._chunk: _OpenChunk | None = None
-        self._chunks, self._n_chunk = bytearray(), 0  # their index as in the file: an hour takes about 1 MB
+        self._n_chunk = 0
         self._metadata: list[MetadataIndex] = []
         self._counts: dict[int, int] = {}
         self._first_ns = self._last_ns = 0
@@ -183,6 +220,7 @@ class ChunkedFile:
 
     def abandon(self) -> None:
         """Close the file without checksum and index."""
+        self._chunks.close()
         with suppress(OSError):
             self.file.close()
 
@@ -191,6 +229,7 @@ class ChunkedFile:
         self._end_chunk()
         data_end = packed(DataEnd(data_section_crc=self._crc))
         self._write([(self._at, data_end + self._summary(self._at + len(data_end)))])
+        self._chunks.close()
         self.file.close()
 
     def _begin_channel(self, topic: str) -> Channel:
@@ -237,10 +276,10 @@ class ChunkedFile:
             uncompressed_size=len(chunk.records),
         )  # fmt: skip
         self._write([(self._at, indexes)])
+        self._chunks.add(packed(whole))
         for part in (chunk.head(b"", chunk.last_ns), chunk.records, indexes):
             self._crc = zlib.crc32(part, self._crc)
         self._at += len(indexes)
-        self._chunks += packed(whole)
         self._n_chunk += 1
         self._chunk = None
 
@@ -273,9 +312,9 @@ class ChunkedFile:
             message_start_time=self._first_ns, message_end_time=self._last_ns,
             channel_message_counts=self._counts,
         )  # fmt: skip
-        groups: list[tuple[Opcode, bytes | bytearray]] = [
+        groups: list[tuple[Opcode, bytes]] = [
             (Opcode.SCHEMA, all_packed(self._schemas)), (Opcode.CHANNEL, all_packed(self._channels.values())),
-            (Opcode.STATISTICS, packed(statistics)), (Opcode.CHUNK_INDEX, self._chunks),
+            (Opcode.STATISTICS, packed(statistics)), (Opcode.CHUNK_INDEX, self._chunks.read()),
             (Opcode.METADATA_INDEX, all_packed(self._metadata)),
         ]  # fmt: skip
         text, offsets = b"", []
