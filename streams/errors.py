@@ -25,5 +25,9 @@ class DecodeError(StreamError):
         self.reason: DecodeReason = reason
 
 
+class ManyPartsError(StreamError):
+    """Raised for a message of more parts than its receiver reads; the socket must not be read any more."""
+
+
 class AddressInUseError(StreamError):
     """Raised for an address that another program uses."""

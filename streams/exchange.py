@@ -23,11 +23,11 @@ from streams.addresses import is_here
 from streams.clock import is_over, now_ns
 from streams.closing import Closing
 from streams.codec import decode, encode
-from streams.errors import DecodeError, StreamError
+from streams.errors import DecodeError, ManyPartsError, StreamError
 from streams.link import ClientLink
 from streams.messages import Device, Output
 from streams.receiving.checks import EventLog, OrderCheck
-from streams.sockets import BoundSocket, ZmqContext, client_socket, hasten, receive_rest
+from streams.sockets import BoundSocket, ZmqContext, client_socket, hasten, receive_few, receive_rest
 
 DEVICES = SendingLimit(part=4096, burst=256 << 10, rate=2 << 20, unfinished=24 << 10, buffer=64 << 10)
 """Limit of what a device may send: 4000 messages of some 250 bytes a second are half of it."""
@@ -92,6 +92,10 @@ class ExchangeIntake(Generic[Kind]):
         self.counters["lost"] += self._order.n_lost
         self.counters["received"] += 1
         return message
+
+    def refuse(self, why: str, t_arrived: int) -> None:
+        """Count and report a message that could not be read."""
+        self._refuse("malformed", why, t_arrived)
 
     def begin(self) -> None:
         """Prepare for another sender, whose message numbers begin at 0 again."""
@@ -302,14 +306,11 @@ class ModelLink(Closing):
         self._context: ZmqContext = zmq.Context()
         if urgent:
             hasten(self._context)
-        self._socket = client_socket(self._context, zmq.DEALER, address, security)
-        self._socket.immediate = True
-        self._socket.sndhwm = QUEUE
-        self._socket.reconnect_ivl, self._socket.reconnect_ivl_max = 50, 500
+        self._address, self._security = address, security
         self._intake = OutputIntake(one_clock=self.one_clock)
         self._looked_ns = 0
         try:
-            self._link = ClientLink(self._socket, address)
+            self._connect()
         except StreamError:
             self._context.term()
             raise
@@ -329,7 +330,14 @@ class ModelLink(Closing):
             except zmq.Again:
                 break
             t_arrived = now_ns()
-            parts = receive_rest(self._socket, first, cut=self._link.cut)
+            try:
+                parts = receive_few(self._socket, first)
+            except ManyPartsError as fault:
+                self._intake.refuse(str(fault), t_arrived)
+                self._link.close()
+                self._socket.close(0)
+                self._connect()
+                return found
             self._link.heard(parts)
             output = self._intake.accept(parts, t_arrived)
             if output is not None:
@@ -347,6 +355,13 @@ class ModelLink(Closing):
             self._socket.send_multipart(encode(device), DONTWAIT)
         except zmq.Again:
             return
+
+    def _connect(self) -> None:
+        self._socket = client_socket(self._context, zmq.DEALER, self._address, self._security)
+        self._socket.immediate = True
+        self._socket.sndhwm = QUEUE
+        self._socket.reconnect_ivl, self._socket.reconnect_ivl_max = 50, 500
+        self._link = ClientLink(self._socket, self._address)
 
     def close(self) -> None:
         """Close the link at once; unread messages are outdated."""

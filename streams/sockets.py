@@ -16,7 +16,7 @@ from streams.access.guard import Guard, SendingLimit
 from streams.access.security import ZAP_DOMAIN, Security, check_bind, secure_client, secure_server
 from streams.access.wire import WATCHES, allow_enough_files
 from streams.addresses import check_address
-from streams.errors import AddressInUseError, StreamError
+from streams.errors import AddressInUseError, ManyPartsError, StreamError
 
 if TYPE_CHECKING:
     from zmq.auth.thread import ThreadAuthenticator
@@ -247,6 +247,22 @@ def receive_rest(
             parts.append(part.bytes)
         elif n == MOST_PARTS + 1 and cut is not None:
             cut(first)
+    return parts
+
+
+def receive_few(socket: ZmqSocket, first: zmq.Frame, n_most: int = 4) -> list[bytes]:
+    """Receive all remaining parts of a message whose first part was received, and return all parts.
+
+    For sockets with the option `immediate`: libzmq ends the process if such a connection is closed while a
+    message is read that has so many parts that libzmq looks after its connections in between. Raises
+    ManyPartsError for more than `n_most` parts; the socket must then be closed without further reading.
+    """
+    parts, part = [first.bytes], first
+    while part.more:
+        if len(parts) == n_most:
+            raise ManyPartsError(f"a message has more than {n_most} parts")
+        part = socket.recv(copy=False)
+        parts.append(part.bytes)
     return parts
 
 

@@ -107,7 +107,7 @@ def by_place(pose, body, row, slopes, out):
 def by_radius(patch, constants, grown, row, Q, V, changes, out):
     """Add the derivative of a contact's wrench with respect to a radius of its ellipsoid to out.
 
-    patch : tuple - 1 if there is rolling resistance, 1 if there is spinning friction, the friction law, the
+    patch : (4,) - 1 if there is rolling resistance, 1 if there is spinning friction, the friction law, the
         product a b c of the radii [m^3], and False (the exact derivative of friction is taken, not a secant)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     grown : (dh/dr [1], r [m], 2 r (u . n) [m], u) - radius r with its axis u; h is the ellipsoid's half
@@ -143,7 +143,7 @@ def by_pressure(law, patch, constants, row, Q, V, change, out):
     out[BY_STIFFNESS] and out[BY_DAMPING].
 
     law : int - the pressure law, as numbered in kernels/contact/pressure
-    patch : tuple - 1 if there is rolling resistance, 1 if there is spinning friction, the friction law, the
+    patch : (4,) - 1 if there is rolling resistance, 1 if there is spinning friction, the friction law, the
         product a b c of the radii [m^3], and False (the exact derivative of friction is taken, not a secant)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -175,7 +175,7 @@ def add_scaled_rolling(patch, constants, column, row, Q, V, change, out):
     """Add the derivative of the torque of rolling resistance with respect to stiffness or damping to out; the
     torque is proportional to both.
 
-    patch : tuple - 1 if there is rolling resistance, 0 (spinning friction is left out), the friction law, and
+    patch : (4,) - 1 if there is rolling resistance, 0 (spinning friction is left out), the friction law, and
         the product a b c of the radii [m^3]
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     column : int - column of the parameter, STIFFNESS or DAMPING
@@ -201,7 +201,7 @@ def by_friction(patch, friction, spin_friction, row, V, dry, out):
 
     Every law of friction is linear in both coefficients.
 
-    patch : tuple - 1 if there is rolling resistance, 1 if there is spinning friction, the friction law, the
+    patch : (4,) - 1 if there is rolling resistance, 1 if there is spinning friction, the friction law, the
         product a b c of the radii [m^3], and False (the exact derivative of friction is taken, not a secant)
     friction : (N_FRICTION,) - parameters of friction
     spin_friction : (N_FRICTION,) - parameters of spinning friction

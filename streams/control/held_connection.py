@@ -21,10 +21,10 @@ from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import decode, encode
 from streams.control.tickets import TICKET, WITHOUT_TICKET, may_follow
-from streams.errors import DecodeError, StreamError
+from streams.errors import DecodeError, ManyPartsError, StreamError
 from streams.link import ClientLink
 from streams.messages import Command, Telemetry
-from streams.sockets import ZmqContext, ZmqSocket, client_socket, receive_rest
+from streams.sockets import ZmqContext, ZmqSocket, client_socket, receive_few
 
 LOOK_MS = 20
 """Longest wait for a message before looking at anything else [ms]."""
@@ -151,9 +151,15 @@ class HeldControl(Closing):
         while True:
             try:
                 first = self._socket.recv(zmq.DONTWAIT, copy=False)
-                parts: list[bytes] | None = receive_rest(self._socket, first, 4, self._link.cut)
+                parts: list[bytes] | None = receive_few(self._socket, first)
             except zmq.Again:
                 parts = None
+            except ManyPartsError:  # no answer has so many
+                for asked in self._taken():
+                    asked.then(False, LOST.format(self.address, asked.name))
+                self._hang_up()
+                self._connect()
+                return
             if parts is not None:
                 self._link.heard(parts)
             self._link.check()  # after the answer: it would tell of an end before it

@@ -116,13 +116,18 @@ def test_messages_go_both_ways_and_the_newest_counts():
         assert taken[-1][0].torque == [4.0]
 
 
-@pytest.mark.parametrize("size", [3 << 20, 20 << 20])
-def test_a_device_is_back_after_a_part_that_is_too_large(size):
-    """Protects the connection: libzmq cuts it off at such a part and makes no new one by itself."""
+TOO_MUCH = {"3 MiB": [bytes(3 << 20)], "20 MiB": [bytes(20 << 20)], "300 parts": [b"x"] * 300}
+
+
+@pytest.mark.parametrize("rest", TOO_MUCH.values(), ids=TOO_MUCH)
+def test_a_device_is_back_after_a_part_that_is_too_large_and_after_too_many(rest):
+    """Protects the connection: libzmq cuts it off at a large part and makes no new one by itself. It ends the
+    process where a connection closes within a message of many parts, so that the device reads no further.
+    """
     with DevicePort(LOCAL) as port, ModelLink(port.address) as link:
         numbers = iter(range(1_000_000))
         until(lambda: link.send(measured(next(numbers))) or (port.poll(10) and port.receive()))
-        port._socket.send_multipart([port._identity, b"output", bytes(size)], zmq.DONTWAIT)
+        port._socket.send_multipart([port._identity, b"output", *rest], zmq.DONTWAIT)
 
         def is_back() -> bool:
             link.send(measured(next(numbers)))

@@ -36,7 +36,7 @@ STORAGE = "results\nnRows=2\nnColumns=3\ninDegrees=yes\nendheader\ntime\ta\tb\n0
         (trc(more="A" * 3_000_000), "characters in one line"),
         (trc(start="1e300"), "the times are from 1e+300 to 1e+300 s"),
         (trc(start="99999999.0"), "the times are from 1e+08 to"),
-        (trc() + "4\t0.03\t1\t950" + "\t" * 3_000_000 + "\n", "line 10: 3000012 characters in one line"),
+        (trc() + "4\t0.03\t1\t950" + "\t" * 3_000_000 + "\n", "line 10: there are 3000012 characters"),
         (trc(more="A\t\t\t" * 30_000) + "5\n" * 100_000, "30002 marker names are given for the columns"),
         (trc(rate="1e300", start="x"), "'x' in column Time is not a number"),
         (trc(rate="1e300", start="nan\t"), "the frame rate is 1e+300 Hz"),

@@ -56,7 +56,7 @@ def test_a_command_of_another_run_is_told(here, start) -> None:
 def test_a_figure_is_blamed_by_its_own_option(refused, option: str, value: str) -> None:
     """Protects commands with several figures: the option that is wrong is named."""
     said = refused("fit", "torque-generators", "lift.mcap", option, value)
-    assert said.startswith(f"rtsim: {option}: 'a.jpg' is not a known kind of figure")
+    assert said.startswith(f"rtsim: {option}: a figure cannot be saved as 'a.jpg'")
 
 
 @pytest.mark.parametrize(

@@ -137,9 +137,7 @@ def test_a_new_target_takes_the_new_time_from_where_it_is() -> None:
 def test_no_change_is_a_leap() -> None:
     """Protects the wearer from over_s = 0: a change takes the least time, and the answer says so."""
     tuning = made()
-    assert "this time was extended to 0.05 s" in tuning.apply(
-        "set", {"stiffness": 0.0, "over_s": 0.0}
-    )
+    assert "this time was extended to 0.05 s" in tuning.apply("set", {"stiffness": 0.0, "over_s": 0.0})
     tuning.tick(0.01)
     assert tuning.values["stiffness"] == pytest.approx(24.0)
     for _ in range(4):

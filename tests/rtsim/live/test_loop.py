@@ -280,7 +280,7 @@ def test_the_run_ends_when_its_time_is_up(start, trial, make_session):
     run.source.send(trial.positions[0])
     seen = run.finish()
     assert statuses(seen) == [0]
-    assert any("ended after" in said and "time" in said for said in run.results.events)
+    assert any("ended after" in said and "duration is over" in said for said in run.results.events)
 
 
 def test_stop_ends_the_run(start, trial, make_session):

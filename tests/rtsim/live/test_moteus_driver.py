@@ -177,7 +177,7 @@ def test_a_driver_that_is_too_weak_is_not_armed(servo: Servo, tmp_path: Path) ->
         rig.start_model()
         driver = subprocess.Popen([*started(servo, "--torque-max", "5"), rig.address])
         try:
-            until(lambda: "5 N m at the most" in rig.ask("arm")[1])
+            until(lambda: "can apply 5 N m at most" in rig.ask("arm")[1])
             assert not rig.ask("arm")[0]
             assert not any(output.armed for output in rig.outputs)
         finally:

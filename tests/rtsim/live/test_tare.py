@@ -171,7 +171,7 @@ def test_a_running_estimator_takes_the_zero_off_by_command():
             ok, text = asked(live.control, "tare", **wrong)
             assert not ok
             assert "0.1 to 60" in text
-        assert asked(live.control, "tare", s="1") == (False, "tare accepts only seconds, not s.")
+        assert asked(live.control, "tare", s="1") == (False, "The command tare accepts only seconds, not s.")
         ok, text = asked(live.control, "tare", seconds="1.2")  # longer than a cycle: right is loaded, too
         assert ok, text
         assert "right, second, third is measured during the next 1.2 s" in text

@@ -38,7 +38,7 @@ def test_a_second_fit_begins_where_the_first_ended():
     assert extensor.changed
     assert extensor.x[4] > first[0].fit[4] + 0.1
     assert extensor.objective == pytest.approx(((extensor.x - first[0].fit) ** 2).sum())
-    assert "distance from the parameters of the base set" in "\n".join(story(extensor))
+    assert "distance of the fitted parameters from the parameters of" in "\n".join(story(extensor))
     before, whole = (
         panels_of_fit(extensor)[0],
         panels_of_fit(fit_all(pair(KNEE), harder, FitSettings())[0])[0],

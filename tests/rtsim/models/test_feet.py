@@ -34,7 +34,7 @@ def test_feet_are_the_low_ends_of_limbs(tmp_path: Path) -> None:
     assert (lines[:, 1, 0] > lines[:, 0, 0] + 0.2).all()
     assert lines[0, 0, 2] > 0.0 > lines[1, 0, 2]
     told = in_words(model, feet)
-    assert "right sole_r, from sole_r.0" in told
+    assert "right sole_r, heel at sole_r.0" in told
     assert told.endswith("plates act on sole_r, sole_l")
 
 

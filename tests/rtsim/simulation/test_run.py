@@ -95,7 +95,7 @@ def test_a_run_is_judged(build):
         ModelError, match=r"no solution at 0\.01 s; shorten the step .* or simulation\.step_ms"
     ):
         check_run(SimulatedRun(**{**vars(good), "status": SINGULAR}), simulator)
-    with pytest.raises(ModelError, match=r"no longer a finite number at 0\.01 s; .* without end; kept$"):
+    with pytest.raises(ModelError, match=r"no longer a finite number at 0\.01 s; .* without limit; kept$"):
         check_run(SimulatedRun(**{**vars(good), "status": NON_FINITE}), simulator, "; kept")
 
 

@@ -255,7 +255,7 @@ def test_what_is_held_is_told(two, person, trial):
     told(solving, trial, others_missing(person, "right", trial.positions)[:5])
     counters, sentences = solving.kinematics.collect()
     assert counters["held_frames"] == 5
-    (sentence,) = [text for text in sentences if "near the last one" in text]
+    (sentence,) = [text for text in sentences if "near its last pose" in text]
     assert "thigh_l, shank_l, foot_l" in sentence
 
 

@@ -375,7 +375,11 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
             'coordinate = "ankle"\nprescribed = ["shank_tilt"]',
             "shank_tilt: the prescribed motion is missing",
         ),
-        ('coordinate = "ankle"', 'coordinate = "ankle"\nmotion = "walk.c3d"', "walk.c3d contains no motion"),
+        (
+            'coordinate = "ankle"',
+            'coordinate = "ankle"\nmotion = "walk.c3d"',
+            "motion cannot be read from walk.c3d",
+        ),
         (
             "[limits]",
             BESIDE.format(cuff="0.0, 0.0, 50.0"),

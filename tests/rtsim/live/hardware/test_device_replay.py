@@ -158,7 +158,7 @@ def test_a_command_without_its_tick_is_left_out(args: dict, unarmed: Messages, t
     command = Command(session="", name="arm", args=args)
     repeated, notes = again(written(tmp_path / "run.mcap", beside(unarmed, command)))
     assert outputs(repeated) == outputs(unarmed)
-    assert "1 message left out, commands without the time step" in notes[0]
+    assert "1 message left out, because they are commands without the time step" in notes[0]
 
 
 @pytest.mark.parametrize(
@@ -301,4 +301,4 @@ def test_the_command_line_says_what_it_left_out(unarmed: Messages, tmp_path: Pat
     said = capsys.readouterr().err
     assert over.value.code == 0
     assert "message 71 to the device does not follow message 69: the run ends there" in said
-    assert "1 message left out, commands without the time step" in said
+    assert "1 message left out, because they are commands without the time step" in said

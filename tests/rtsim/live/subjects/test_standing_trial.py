@@ -133,4 +133,4 @@ def test_a_width_that_nobody_gave_is_told_with_the_first_frame(side: str) -> Non
 @pytest.mark.parametrize(("seconds", "words"), [(0.96, "0.9 s"), (0.3, "0.3 s"), (1.0, "1.0 s")])
 def test_no_more_time_is_told_than_counts(seconds, words):
     """Protects who stands there: a second that is told is a second that suffices."""
-    assert StandingSoFar(seconds, n_wanted=4).in_words.endswith(f", {words} counted")
+    assert StandingSoFar(seconds, n_wanted=4).in_words.endswith(f", {words} counted as standing still")

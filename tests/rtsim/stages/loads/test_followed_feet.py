@@ -128,5 +128,8 @@ def test_what_a_static_trial_lends_is_judged():
     moved = places.copy()
     moved[names.index("R.MT5")] += [0.06, 0.0, 0.0]
     right, left = found(feet, MarkerTrial(names, np.zeros(1), moved[None], 100.0, "static"))
-    assert "check the static trial: in static the markers on foot_r lie differently" in right.notes[0]
+    assert (
+        "check the static trial: in static the distances between the markers on foot_r differ"
+        in right.notes[0]
+    )
     assert left.notes == ()

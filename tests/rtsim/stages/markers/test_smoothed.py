@@ -21,7 +21,7 @@ def test_a_segment_smoothed_at_2_hz_is_told(make_solving, make_frame, session, t
     for k, x in enumerate(positions):
         solving.solve(make_frame(session, x, k))
     assert solving.kinematics.counters[SMOOTHED] > 0
-    assert f"The markers of {name} move less" in " ".join(solving.kinematics.collect()[1])
+    assert f"The markers of {name} move more smoothly" in " ".join(solving.kinematics.collect()[1])
     solving.kinematics.begin(session, True)
     assert not solving.kinematics.odd.smoothed.off.any()
 

@@ -78,7 +78,7 @@ def test_markers_that_do_not_calibrate_are_named(person: Person) -> None:
     """Protects the sentence on frames that are left out: which marker, and on how many."""
     trial = shifted(person(n_frame=30), "R.Heel", slice(0, 10))
     (told,) = subject_for(trial, side="right").notes
-    assert told.startswith("10 of 30 frames left out")
+    assert told.startswith("10 of 30 frames were left out")
     assert "is elsewhere on its segment than in most frames (R.Heel on 10 frames)" in told
 
 
