@@ -17,7 +17,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Mapping
 
-from streams.access.wire import Traffic, inode_of, n_unread, traffic
+from streams.access.wire import HEARTBEAT_RATE, Traffic, inode_of, n_unread, traffic
 from streams.clock import now_ns
 
 PLACES = 64
@@ -27,9 +27,6 @@ MOST = 256
 MOMENT_NS = 300_000_000
 """Time for which a new connection is not closed for having sent nothing [ns]: a handshake and a command take
 some milliseconds."""
-HEARTBEAT_RATE = 64
-"""Heartbeats are no messages, and come as long as a connection lasts: some 10 bytes a second, with keys 45
-[bytes/s]."""
 TAKES_NOTHING_NS = 1_000_000_000
 """A subscriber does not read if data for it have waited this long and none were confirmed [ns]."""
 

@@ -25,6 +25,9 @@ _STATE, _UNACKED, _BYTES, _UNSENT = (struct.Struct(kind) for kind in ("@B", "@I"
 _STATE_AT, _UNACKED_AT, _BYTES_AT, _UNSENT_AT, _SEGMENTS_AT = 0, 24, 120, 144, 152
 _SEGMENTS = _UNSENT
 _ESTABLISHED = 1
+HEARTBEAT_RATE = 64
+"""Heartbeats of libzmq are no messages, and come as long as a connection lasts: some 10 bytes a second, with
+keys 45; more than they need [bytes/s]."""
 MOST_STEPS = 4
 """Attempts to discard what waits for a connection: an urgent byte ends each."""
 ENOUGH_FILES = 4096

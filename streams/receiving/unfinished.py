@@ -11,7 +11,7 @@ import socket
 from collections.abc import Sequence
 from contextlib import suppress
 
-from streams.access.wire import WATCHES, Traffic, n_unread, open_wire, port_of, shut, traffic
+from streams.access.wire import HEARTBEAT_RATE, WATCHES, Traffic, n_unread, open_wire, port_of, shut, traffic
 from streams.clock import now_ns
 from streams.codec import MAX_PAYLOAD
 
@@ -21,9 +21,9 @@ one read has completed before it reads again, so a message that ended within the
 MOST_SEGMENTS = 2500
 """More segments than such a message comes in, which are 2000 of 536 bytes. libzmq keeps its buffer of 8 KiB
 for a small part that came alone, so that segments take more memory than bytes [1]."""
-HEARTBEAT_RATE, HEARTBEAT_SEGMENTS, SAVED_S = 128, 4, 8.0
-"""Heartbeats are no messages, and come while nothing is sent; more than they need [bytes/s, 1/s], and for how
-long what was not needed may be made up for [s]."""
+HEARTBEAT_SEGMENTS, SAVED_S = 4, 8.0
+"""More segments than heartbeats come in [1/s], and for how long what they did not need may be made up for
+[s]."""
 FRAMING, BESIDE = 256, 64 << 10
 """Bytes of a complete message beside those of its parts, at most; and bytes that may have come with the
 messages between two looks: the handshake, and the beginning of the next message."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -64,6 +65,19 @@ ENDPOINTS = {
 }
 
 
+def is_over(peer: socket.socket) -> bool:
+    """Whether the other side has ended the connection: what it sent before is read, heartbeats are late."""
+    peer.settimeout(0.5)
+    try:
+        while peer.recv(1 << 16):
+            pass
+        return True
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
 @pytest.mark.parametrize(("endpoint", "kind"), ENDPOINTS.values(), ids=ENDPOINTS)
 def test_a_message_without_end_is_cut_off_although_its_rate_is_permitted(
     endpoint, kind, monkeypatch, eventually
@@ -83,6 +97,7 @@ def test_a_message_without_end_is_cut_off_although_its_rate_is_permitted(
             return any("without completing a message" in sentence for sentence in serve())
 
         eventually(is_cut)
+        assert is_over(peer)
 
 
 @pytest.mark.parametrize("name", ["commands", "device"])
@@ -94,6 +109,7 @@ def test_a_message_of_many_parts_is_cut_off(name, eventually):
     with endpoint() as (address, serve), contextlib.closing(wire(address, kind)) as peer:
         peer.sendall(EMPTY * 4000 + frame(b""))
         eventually(lambda: any("more than 64 parts" in sentence for sentence in serve()))
+        assert is_over(peer)
 
 
 def test_a_stranger_with_many_messages_at_once_beside_the_device_is_cut_off(eventually):
@@ -117,7 +133,10 @@ def test_a_stranger_with_many_messages_at_once_beside_the_device_is_cut_off(even
                 return any("64 messages at once beside the device" in sentence for sentence in told)
 
             eventually(is_cut)
+            assert is_over(peer)
+        before = port._identity
         eventually(is_heard)
+        assert port._identity == before
 
 
 def measured(seq: int) -> Device:
