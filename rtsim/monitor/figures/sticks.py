@@ -36,9 +36,8 @@ def save_sticks(
     view : name of the direction of view, as in the monitor window
     names : whether the names of joints are written
 
-    The view is relative to the direction that the person faces, or to the room if that direction is not
-    known; the title states which.
-    ConfigError if the recording has no joints and no markers at any of the instants.
+    The view is relative to the direction that the person faces, or to the room if that is not known; the
+    title states which. ConfigError if the recording has no joints and no markers at any of the instants.
     """
     ready_to_draw()
     from PySide6.QtCore import QRectF, Qt
