@@ -98,8 +98,8 @@ def angle_plane(fit: FittedGenerator, x: Array, when: str) -> FigurePanel:
     most = max(MOST_SHOWN, float(fit.demand.max()) / strength)
     passive = strength * np.where(still[:, 2] <= most, still[:, 2], np.nan)
     on_grid = {
-        "active plus passive torque at speed 0": strength * still[:, 0] * still[:, 1] + passive,
-        f"active plus passive torque while {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
+        "active plus passive, speed 0": strength * still[:, 0] * still[:, 1] + passive,
+        f"active plus passive, {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
         "passive": passive,
     }
     of_joint = np.degrees(fit.placed.joint.flexion_of(grid))
@@ -132,7 +132,7 @@ def speed_plane(fit: FittedGenerator, x: Array, when: str) -> FigurePanel:
     along, curves = side_by_side(
         of_joint,
         of_motion,
-        {"greatest active torque, at the optimal angle": able[:, 0] * able[:, 1]},
+        {"greatest torque, at the optimal angle": able[:, 0] * able[:, 1]},
         {"motion": active},
     )
     title = f"active torque {when} the fit"

@@ -44,7 +44,7 @@ def test_a_second_fit_begins_where_the_first_ended():
         panels_of_fit(fit_all(pair(KNEE), harder, FitSettings())[0])[0],
     )
     most, of_fresh = (
-        np.nanmax(panel.curves["active plus passive torque at speed 0"]) for panel in (before, whole)
+        np.nanmax(panel.curves["active plus passive, speed 0"]) for panel in (before, whole)
     )
     assert most == pytest.approx(first[0].fit[4] * of_fresh, rel=1e-6)
     easier = fit_all(first, made_up(activation=0.4), FitSettings())[0]
