@@ -120,7 +120,7 @@ TOO_MUCH = {"3 MiB": [bytes(3 << 20)], "20 MiB": [bytes(20 << 20)], "300 parts":
 
 
 @pytest.mark.parametrize("rest", TOO_MUCH.values(), ids=TOO_MUCH)
-def test_a_device_is_back_after_a_part_that_is_too_large_and_after_too_many(rest):
+def test_a_device_is_back_after_a_part_that_is_too_large(rest):
     """Protects the connection: libzmq cuts it off at a large part and makes no new one by itself. It ends the
     process where a connection closes within a message of many parts, so that the device reads no further.
     """
