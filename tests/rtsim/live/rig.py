@@ -226,7 +226,7 @@ class Rig:
         def armed() -> bool:
             nonlocal asked
             said = list(self.said)
-            if any("-> fault" in text for text in said):
+            if any("-> fault" in text or "Device: not armed" in text for text in said):
                 self.said.clear()
                 asked = False
             elif any("ramping -> armed" in text for text in said):
