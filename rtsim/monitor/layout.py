@@ -25,6 +25,7 @@ from rtsim.monitor.panels import (
     told_apart,
     zeros_of,
 )
+from rtsim.monitor.pose.force_arrows import FORCES
 from rtsim.monitor.words import NAME_MOST, printable
 from rtsim.units import ON_SCREEN
 from streams.account import bounded
@@ -52,6 +53,7 @@ FIGURE_FIELDS: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(POINTS, (3,)),
     "segment_rotations": (3, 3),
     **dict.fromkeys(LINES, (2, 3)),
+    **{field: (3,) for fields in FORCES.values() for field in fields},
     "marker_residuals": (),
     "marker_weights": (),
     "marker_gap_age": (),

@@ -1,4 +1,4 @@
-"""Loads drawn in a saved stick figure: muscles along their paths, forces as arrows, the joint of a device."""
+"""Muscles along their paths and the joint of a device, drawn in a saved stick figure."""
 
 from __future__ import annotations
 
@@ -18,17 +18,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 MUSCLE, DEVICE = "muscle", "device"
-PLATE, FOOT = "plate force (arrow of 1 m: 1 kN)", "foot contact force (arrow of 1 m: 1 kN)"
-"""Names of the loads in the key of the figure."""
-ARROWS = (
-    (PLATE, "plate_centres", "plate_forces"),
-    (FOOT, "foot_contact_centres", "foot_contact_forces"),
-)
-"""Entry of the key, field of the points of application [m] and field of the forces [N], in ground axes."""
-M_PER_N = 1e-3
-LEAST_N = 10.0
-"""Smaller forces are not drawn, as unloaded force plates do not measure exactly zero [N]."""
-THIN, THICK, ARROW, HEAD, DEVICE_RADIUS = 1.0, 4.0, 2.2, 8.0, 11.0  # px
+THIN, THICK, DEVICE_WIDTH, DEVICE_RADIUS = 1.0, 4.0, 2.2, 11.0  # px
 """A muscle is as thick as it is active; THIN where no activation is known."""
 
 
@@ -45,7 +35,7 @@ class PointLine(NamedTuple):
 
 
 class PoseLoads:
-    """Muscles, external forces and the joint of a device in recorded results, drawn frame by frame."""
+    """Muscles and the joint of a device in recorded results, drawn frame by frame."""
 
     def __init__(self, results: Results) -> None:
         self._fields = results.fields
@@ -55,9 +45,6 @@ class PoseLoads:
         self.muscles = muscle_lines(results.session.meta.get("muscle_points"), segments) if placed else []
         activation = specs.get("muscle_activations")
         self._active = {name: k for k, name in enumerate(activation.labels)} if activation else {}
-        self.arrows = [row for row in ARROWS if all(
-            name in specs and len(specs[name].shape) == 2 and specs[name].shape[1] == 3 for name in row[1:]
-        )]  # fmt: skip
         device = results.session.meta.get("device")
         place = device.get("place") if isinstance(device, Mapping) else None
         self.device = point_line("device", [place], segments) if placed else None
@@ -65,12 +52,13 @@ class PoseLoads:
     def signs(self) -> tuple[str, ...]:
         """Return the entries of the key for the loads that are drawn."""
         there = {MUSCLE: bool(self.muscles), DEVICE: self.device is not None}
-        return (*(name for name, one in there.items() if one), *(row[0] for row in self.arrows))
+        return tuple(name for name, one in there.items() if one)
 
     def points(self, k: int) -> Array:
-        """Return the positions of all known loads of frame k, (n, 3) [m], which the picture must contain."""
+        """Return the known points of all muscle paths in frame k, (n, 3) [m], which the picture must
+        contain.
+        """
         parts = [self.line_at(line, k) for line in self.muscles]
-        parts += [end for row in self.arrows for end in self._arrow(row, k)]
         points = np.concatenate(parts) if parts else np.empty((0, 3))
         return points[np.isfinite(points).all(axis=1)]
 
@@ -80,22 +68,10 @@ class PoseLoads:
         moved = np.einsum("nij,nj->ni", rotations[line.segments], line.points) + positions[line.segments]
         return np.where((line.segments < 0)[:, None], line.points, moved)
 
-    def _arrow(self, row: tuple[str, str, str], k: int) -> tuple[Array, Array]:
-        """Return begin and end (n, 3) of the arrows of one kind of load in frame k [m]; NaN where there is
-        none.
-
-        row : name of the kind, and the fields with points of application and with forces
-        """
-        _, places, forces = row
-        begin, force = self._fields[places][k].copy(), self._fields[forces][k]
-        with np.errstate(invalid="ignore"):
-            begin[~(np.linalg.norm(force, axis=1) > LEAST_N)] = np.nan
-        return begin, begin + M_PER_N * force
-
     def paint(self, painter: QPainter, scene: DrawnFrame, k: int) -> None:
-        """Draw the muscles, the forces and the joint of the device in frame k."""
-        from PySide6.QtCore import QPointF, Qt
-        from PySide6.QtGui import QColor, QPen, QPolygonF
+        """Draw the muscles and the joint of the device in frame k."""
+        from PySide6.QtCore import Qt
+        from PySide6.QtGui import QColor, QPen
 
         from rtsim.monitor.pose.scene import dots, lines
         from rtsim.monitor.theme import COLOURS
@@ -109,18 +85,8 @@ class PoseLoads:
             painter.setPen(QPen(QColor(getattr(theme, COLOURS[MUSCLE])), theme.scale * wide))
             at = scene.pixels(self.line_at(line, k))
             painter.drawLines(lines(at[:-1], at[1:]))
-        for row in self.arrows:
-            colour = QColor(getattr(theme, COLOURS[row[0]]))
-            begin, end = (scene.pixels(points) for points in self._arrow(row, k))
-            painter.setPen(QPen(colour, theme.scale * ARROW))
-            painter.drawLines(lines(begin, end))
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(colour)
-            for head in arrow_heads(begin, end, theme.scale * HEAD):
-                painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in head.tolist()]))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
         if self.device is not None:
-            painter.setPen(QPen(QColor(getattr(theme, COLOURS[DEVICE])), theme.scale * ARROW))
+            painter.setPen(QPen(QColor(getattr(theme, COLOURS[DEVICE])), theme.scale * DEVICE_WIDTH))
             dots(painter, scene.pixels(self.line_at(self.device, k)), theme.scale * DEVICE_RADIUS)
 
 
@@ -156,19 +122,3 @@ def _is_point(row: object, segments: tuple[str, ...]) -> bool:
     if not isinstance(row, (list, tuple)) or len(row) != 4 or row[0] not in ("", *segments):
         return False
     return all(isinstance(x, (int, float)) and abs(x) < math.inf for x in row[1:])
-
-
-def arrow_heads(begin: Array, end: Array, size: float) -> list[Array]:
-    """Return the corners (3, 2) of the heads of arrows from begin to end (n, 3) [px]; arrows that are unknown
-    or short have none.
-    """
-    heads = []
-    for first, last in zip(begin[:, :2], end[:, :2], strict=True):
-        way = last - first
-        length = float(np.hypot(*way))
-        if length > size:  # False of NaN
-            along, across = size / length * way, 0.4 * size / length * np.array([-way[1], way[0]])
-            heads.append(
-                np.array([last + 0.5 * along, last - 0.5 * along + across, last - 0.5 * along - across])
-            )
-    return heads

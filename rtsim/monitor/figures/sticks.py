@@ -47,6 +47,7 @@ def save_sticks(
     from rtsim.monitor.figures.pose_loads import PoseLoads
     from rtsim.monitor.figures.stack import title_size
     from rtsim.monitor.layout import layout_of
+    from rtsim.monitor.pose.force_arrows import force_points
     from rtsim.monitor.pose.legend import paint_key, signs
     from rtsim.monitor.pose.projection import ASPECT, VIEWS, across
     from rtsim.monitor.pose.scene import DrawnFrame
@@ -63,7 +64,8 @@ def save_sticks(
         title += " relative to the laboratory, because no segment shows which way the person faces"
         faced = []
     clouds = [
-        np.concatenate([points_of(data), loads.points(k)]) for k, data in zip(frames, shown, strict=True)
+        np.concatenate([points_of(data), force_points(data), loads.points(k)])
+        for k, data in zip(frames, shown, strict=True)
     ]
     cameras, width = cameras_for(clouds, view, height, faced)
     width += BESIDE if names else 0.0

@@ -12,6 +12,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from rtsim.files.tables.legs import SIDES
+from rtsim.monitor.pose.force_arrows import FORCES
 from rtsim.monitor.theme import COLOURS, DASHES, Theme
 from rtsim.stages.markers.fault_words import SHORT
 
@@ -49,9 +50,10 @@ def signs(fields: Collection[str], sides: Collection[str] = ()) -> tuple[str, ..
     sides : sides (right, left or "") of its joints
     """
     markers = ("measured", "model", "occluded") if {"markers_measured", "markers_model"} & set(fields) else ()
-    forces = (("ligament", "ligament_ends"), ("spring", "spring_ends"), ("contact", "contact_places"))
+    inner = (("ligament", "ligament_ends"), ("spring", "spring_ends"), ("contact", "contact_places"))
     legs = tuple(side for side in SIDES if side in sides)
-    return (*legs, *markers, *(sign for sign, field in forces if field in fields))
+    arrows = tuple(sign for sign, both in FORCES.items() if set(both) <= set(fields))
+    return (*legs, *markers, *(sign for sign, field in inner if field in fields), *arrows)
 
 
 def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: Collection[str]) -> None:

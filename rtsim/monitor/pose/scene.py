@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from rtsim.files.tables.legs import SIDES
 from rtsim.monitor.layout import LINES
 from rtsim.monitor.plots.scaling import nice_step
+from rtsim.monitor.pose.force_arrows import FORCES, arrow_ends, arrow_heads
 from rtsim.monitor.pose.legend import side_pen
 from rtsim.monitor.pose.projection import Camera, floor_grid
 from rtsim.monitor.theme import COLOURS, Theme
@@ -23,7 +24,7 @@ PIXEL_MOST = 1e5  # what lies farther off is not drawn: painters may not bear su
 FRAME_LENGTH = 0.09  # m; drawn length of the axes of a segment frame
 GRID_STEP, GRID_REACH = 0.25, 1.5  # m, for figures of about the size of a person
 GRID_SPANS = (0.8, 4.0)  # m; in smaller and larger views the grid is finer and coarser
-STICK_WIDTH, LIGAMENT_WIDTH = 5.0, 1.6  # px
+STICK_WIDTH, LIGAMENT_WIDTH, ARROW_WIDTH, ARROW_HEAD = 5.0, 1.6, 2.2, 8.0  # px
 MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS, CONTACT_RADIUS = 2.6, 4.5, 3.5, 4.0  # px
 
 
@@ -49,6 +50,7 @@ class DrawnFrame(NamedTuple):
         self.paint_segments(painter, frames_shown)
         self.paint_forces(painter)
         self.paint_markers(painter)
+        self.paint_arrows(painter)
 
     def pixels(self, points: Array) -> Array:
         """Return the pixels of positions (n, 3), as from `Camera.project`; NaN if they cannot be drawn."""
@@ -110,6 +112,20 @@ class DrawnFrame(NamedTuple):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(getattr(self.theme, COLOURS["contact"])))
             dots(painter, self.pixels(places), self.theme.scale * CONTACT_RADIUS)
+
+    def paint_arrows(self, painter: QPainter) -> None:
+        """Draw the forces of plates and of the foot's contact as arrows."""
+        scale = self.theme.scale
+        for sign in FORCES:
+            begin, end = (self.pixels(points) for points in arrow_ends(self.data, sign))
+            colour = QColor(getattr(self.theme, COLOURS[sign]))
+            painter.setPen(QPen(colour, scale * ARROW_WIDTH))
+            painter.drawLines(lines(begin, end))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colour)
+            for head in arrow_heads(begin, end, scale * ARROW_HEAD):
+                painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in head.tolist()]))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def paint_markers(self, painter: QPainter) -> None:
         """Draw measured and modelled markers, lines between them, and crosses at missing ones."""

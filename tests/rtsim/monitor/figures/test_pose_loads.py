@@ -1,4 +1,4 @@
-"""Pictures of poses with what acts in them: muscles at their points, arrows of forces, the device's joint."""
+"""Pictures of poses with what acts in them: muscles at their points, the device's joint."""
 
 from __future__ import annotations
 
@@ -12,16 +12,7 @@ pytest.importorskip("pyqtgraph")
 
 from rtsim.cli.main import main
 from rtsim.files.recording import Results, read_results
-from rtsim.monitor.figures.pose_loads import (
-    DEVICE,
-    FOOT,
-    M_PER_N,
-    MUSCLE,
-    PLATE,
-    PoseLoads,
-    arrow_heads,
-    muscle_lines,
-)
+from rtsim.monitor.figures.pose_loads import DEVICE, MUSCLE, PoseLoads, muscle_lines
 from streams.messages import FieldSpec, Session
 
 
@@ -62,43 +53,31 @@ def test_muscles_of_a_lone_left_leg_are_on_its_side(tmp_path: Path, shared: Path
 
 
 def pose(**meta: object) -> Results:
-    """One frame of a thigh turned by a quarter about Z, two plates, one at rest, a foot's contact."""
+    """One frame of a thigh turned by a quarter about Z."""
     specs = (
         FieldSpec("segment_positions", (1, 3), "m", ("thigh",)),
         FieldSpec("segment_rotations", (1, 3, 3), "1", ("thigh",)),
-        FieldSpec("plate_centres", (2, 3), "m", ("a", "b")),
-        FieldSpec("plate_forces", (2, 3), "N", ("a", "b")),
-        FieldSpec("foot_contact_centres", (1, 3), "m", ("right",)),
-        FieldSpec("foot_contact_forces", (1, 3), "N", ("right",)),
-    )  # fmt: skip
+    )
     turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     fields = {
         "segment_positions": np.array([[[0.1, 0.9, 0.0]]]), "segment_rotations": turned[None, None],
-        "plate_centres": np.array([[[0.2, 0.0, 0.1], [0.5, 0.0, 0.1]]]),
-        "plate_forces": np.array([[[0.0, 700.0, 0.0], [0.0, 2.0, 0.0]]]),
-        "foot_contact_centres": np.array([[[0.3, 0.0, 0.1]]]),
-        "foot_contact_forces": np.full((1, 1, 3), np.nan),
     }  # fmt: skip
     session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=specs, meta=meta)
     return Results(session, fields, np.zeros(1), np.zeros(1, np.int64))
 
 
-def test_arrows_points_and_signs() -> None:
-    """Protects arrows: from the centre along the force at the stated scale; plates at rest have none."""
+def test_points_and_signs() -> None:
+    """Protects muscles and the device: at the places that the descriptor states, and in the key."""
     loads = PoseLoads(pose(
         muscle_points={"vasti": [["thigh", 0.2, 0.0, 0.0], ["", 0.0, 0.5, 0.0]]},
         device={"coordinate": "knee", "place": ["thigh", 0.0, 0.4, 0.0]},
     ))  # fmt: skip
-    assert loads.signs() == (MUSCLE, DEVICE, PLATE, FOOT)
+    assert loads.signs() == (MUSCLE, DEVICE)
     np.testing.assert_allclose(loads.line_at(loads.muscles[0], 0), [[0.1, 1.1, 0.0], [0.0, 0.5, 0.0]])
     assert loads.device is not None
     np.testing.assert_allclose(loads.line_at(loads.device, 0), [[-0.3, 0.9, 0.0]])
-    np.testing.assert_allclose(
-        loads.points(0), [[0.1, 1.1, 0.0], [0.0, 0.5, 0.0], [0.2, 0.0, 0.1], [0.2, 700.0 * M_PER_N, 0.1]]
-    )
-    assert PoseLoads(pose()).signs() == (PLATE, FOOT)
-    (head,) = arrow_heads(np.zeros((2, 3)), np.array([[0.0, 40.0, 0.0], [math.nan] * 3]), 8.0)
-    np.testing.assert_allclose(head.mean(axis=0), [0.0, 40.0 - 4.0 / 3.0], atol=1e-12)
+    np.testing.assert_allclose(loads.points(0), [[0.1, 1.1, 0.0], [0.0, 0.5, 0.0]])
+    assert PoseLoads(pose()).signs() == ()
 
 
 @pytest.mark.parametrize(
