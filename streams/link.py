@@ -92,9 +92,9 @@ class ClientLink:
         self._unfinished.heard(parts)
 
     def cut(self, first: zmq.Frame) -> None:
-        """Close the connection, because a message has more parts than any; `of_cuts` reports it.
+        """Close the connection, because a message has more parts than any valid one; `of_cuts` reports it.
 
-        first : the first part of the message
+        first : the first part of the message, which states its connection
         """
         self._follow_events()
         with suppress(zmq.ZMQError):  # as of a transport without descriptors

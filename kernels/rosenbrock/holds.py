@@ -286,14 +286,14 @@ def press(holds, pose, own):
 
 @inlined
 def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
-    """Express constraint rows and their derivatives in the independent coordinates, without followers.
+    """Express constraint rows and their derivatives in coordinates that are no functions of others.
 
     holds : Holds - None where the simulation has no constraints
     couplers : Couplers - coordinates that are functions of others
-    own : ReductionWork - after follow
+    own : ReductionWork - after `follow`
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
-    held : HoldWork - its folded, by_q, by_v and by_time are written
+    held : HoldWork - its folded (rows) and by_q, by_v, by_time (their derivatives) are written
     """
     if holds is None:
         return

@@ -74,7 +74,10 @@ def story(fit: FittedGenerator) -> list[str]:
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
     origin = "the default parameters" if fit.placed.fit == UNFITTED else "the parameters of the base set"
-    said.append(f"distance of the fitted parameters from {origin}: {away}; limited by: {held}")
+    said.append(
+        f"change of the fitted parameters from {origin} (root of the sum of squares): {away}; it cannot be "
+        f"smaller because of: {held}"
+    )
     if len(fit.basins) > 1:
         others = ", ".join(f"{basin.objective:.4f} ({basin.n_start} starts)" for basin in fit.basins[1:])
         where = (

@@ -83,7 +83,7 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) ->
     prefix : beginning of their names; spec : the mandible, with triangle meshes or with ellipsoids
     motions : the filtered markers of each task
     """
-    say(f"fdk: compiling the kernels for {prefix or 'triangles'}")
+    say(f"fdk: compiling the kernels for contact of {prefix.rstrip('.') or 'triangle meshes'}")
     jaw = mandible(spec, tolerance_N=0.1)
     pressed = jaw.model.forces.contacts.meshes is not None
     by_task = {}

@@ -13,7 +13,7 @@ from rtsim.files.markers.landmarks import plain_name, thin
 RIGHT = re.compile(r"r(asis?|ias)")
 LEFT = re.compile(r"l(asis?|ias)")
 BACK = re.compile(r"[rl](psis?|ips)|v?sacr(um|al)?|s[12]")
-EITHER = "exchanged, or the axes of the file are left-handed"
+EITHER = "either the labels of right and left are exchanged, or the axes of the file are left-handed"
 """Part of every message on labels of right and left that contradict the body."""
 EXCHANGED = -0.5  # cosine between "towards the right label" and the right of the body that is no accident
 
@@ -41,7 +41,4 @@ def doubt_sides(names: Sequence[str], positions: NDArray[np.float64]) -> str | N
     cosine = (to_right * across).sum(axis=1)[known] / length[known]
     if cosine.size == 0 or np.median(cosine) > EXCHANGED:
         return None
-    return (
-        "check the sides: the right ASIS lies on the left of the pelvis, so either the labels R and L are "
-        f"{EITHER}; nothing was changed"
-    )
+    return f"check the sides: the right ASIS lies on the left of the pelvis, so {EITHER}; nothing was changed"

@@ -229,8 +229,8 @@ class MultibodyEstimator:
         return float(self.health.waited[0])
 
     def turned_meanwhile(self) -> Array:
-        """Return how far each joint may have rotated since the repeated frame at its last speed, (n_body,)
-        [rad]; 0 for bodies without a parent.
+        """Return how far each joint may have rotated at its last speed while the sender repeated a frame,
+        (n_body,) [rad]; 0 for bodies without a parent.
         """
         tree, speed = self._now.model.tree, self._now.state.track.speed
         turns = (tree.dof_rotates != TRANSLATES) & (tree.parent[tree.dof_body] >= 0)

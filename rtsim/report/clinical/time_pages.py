@@ -55,8 +55,10 @@ def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
                 kinetic_words(page, [trial])
             if not any(curve.source.field == "joint_moments" for curve in loads):
                 room = room_of(len(loads), ROWS)
-                why = UNLOADED if _unloaded(loads) else "they could not be computed at any time."
-                told = f"There are no moments and powers: {why}"
+                told = (
+                    f"There are no moments and powers: {UNLOADED}" if _unloaded(loads)
+                    else "The moments and powers of the joints could not be computed in any frame."
+                )  # fmt: skip
                 page.text(room.x + 12.0, room.y + 60.0, told, 26.0, SOFT, room=WIDTH - MARGIN - room.x)
             pages += kinetic
         others = others_of(trial)

@@ -93,8 +93,8 @@ def conventional_legs(
 
 
 def side_of_labels(subject: Subject, table: LabSide) -> str:
-    """Return the side of the body (right or left) of the markers that a table of a marker map names; ""
-    if the subject does not have that leg.
+    """Return the side of the body (right or left) on which the markers of one leg in a marker map are: not
+    the side that the labels state if they are exchanged; "" if the subject does not have that leg.
     """
     wanted = (*table.tracking.shank, *table.tracking.foot)
     for name, segment in subject.segments.items():

@@ -41,9 +41,9 @@ STILL = 0.06
 class Source(NamedTuple):
     """Trials of a leg from which its offsets are computed.
 
-    walk : the walking trial; static : the trial from which the anatomy is calibrated, which may be the same
-    table : table of the labelled side in the marker map; side : side of the body; label_side : side
-        according to the labels
+    walk : the walking trial; static : the trial from which the anatomy is calibrated, which may be `walk`
+    table : the marker map's names of the leg's markers; side : side of the body on which they are;
+        label_side : side that their labels state, which differs if right and left are exchanged
     """
 
     walk: MarkerTrial

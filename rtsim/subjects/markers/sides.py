@@ -90,8 +90,8 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
     return Side(
         actual,
         (
-            f"the markers labelled {labelled} stand on the {actual} of the body: either the labels are "
-            f"{EITHER}; the leg labelled {labelled} {TAKEN} {actual} leg",
+            f"the markers labelled {labelled} stand on the {actual} of the body: {EITHER}; "
+            f"the leg labelled {labelled} {TAKEN} {actual} leg",
         ),
     )
 

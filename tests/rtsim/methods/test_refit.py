@@ -38,14 +38,12 @@ def test_a_second_fit_begins_where_the_first_ended():
     assert extensor.changed
     assert extensor.x[4] > first[0].fit[4] + 0.1
     assert extensor.objective == pytest.approx(((extensor.x - first[0].fit) ** 2).sum())
-    assert "distance of the fitted parameters from the parameters of" in "\n".join(story(extensor))
+    assert "change of the fitted parameters from the parameters of" in "\n".join(story(extensor))
     before, whole = (
         panels_of_fit(extensor)[0],
         panels_of_fit(fit_all(pair(KNEE), harder, FitSettings())[0])[0],
     )
-    most, of_fresh = (
-        np.nanmax(panel.curves["active plus passive, speed 0"]) for panel in (before, whole)
-    )
+    most, of_fresh = (np.nanmax(panel.curves["active plus passive, speed 0"]) for panel in (before, whole))
     assert most == pytest.approx(first[0].fit[4] * of_fresh, rel=1e-6)
     easier = fit_all(first, made_up(activation=0.4), FitSettings())[0]
     assert not easier.changed
