@@ -16,6 +16,7 @@ from rtsim.files.c3d_bytes.section import (
     Section,
     decoded,
 )  # fmt: skip
+from rtsim.files.c3d_bytes.words import Words
 from rtsim.files.gait.events import OFF, STRIKE, GaitEvent
 from rtsim.files.markers.trial import count_of
 
@@ -43,10 +44,12 @@ class AnalysisValue(NamedTuple):
     description: str = ""
 
 
-def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> list[str]:
-    """Append gait events to those of the file; return notes on events that could not be added.
+def put_events(section: Section, events: Sequence[GaitEvent], subject: str, shift: float = 0.0) -> list[str]:
+    """Append gait events to those of the file; return notes for the user, also on events that could not be
+    added.
 
     subject : name of the person, as in the group SUBJECTS
+    shift : time that is added to the file's own events, as they count from its first frame [s]
     """
     if not events:
         return []
@@ -66,7 +69,14 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
     new = list(events)[:room]
     words = section.words
     old_times = before.data[: 8 * n_used] if before is not None else b""
-    times = b"".join(words.from_floats((e.time // SECONDS_A_MINUTE, e.time % SECONDS_A_MINUTE)) for e in new)
+    if shift and n_used:
+        old = words.floats(old_times).astype(float).reshape(-1, 2)
+        old_times = _minutes_and_seconds(words, (SECONDS_A_MINUTE * old[:, 0] + old[:, 1] + shift).tolist())
+        notes.append(
+            f"the times of the {count_of(n_used, 'gait event')} of the file count from its first frame, and "
+            f"{shift:.3f} s were added to them, so that all events have one clock"
+        )
+    times = _minutes_and_seconds(words, [e.time for e in new])
     n_event = n_used + len(new)
     section.put("EVENT", "TIMES", C3dParameter(REAL, (2, n_event), old_times + times))
     for name, texts in (
@@ -81,6 +91,11 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
     section.put_number("EVENT", "USED", n_event)
     _put_contexts(section)
     return notes
+
+
+def _minutes_and_seconds(words: Words, times: Sequence[float]) -> bytes:
+    """Return times [s] as the numbers of EVENT:TIMES: minutes and seconds of each."""
+    return b"".join(words.from_floats((t // SECONDS_A_MINUTE, t % SECONDS_A_MINUTE)) for t in times)
 
 
 def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str) -> list[str]:

@@ -15,7 +15,7 @@ from rtsim.files.c3d_bytes.append import NewPoint, widened_file
 from rtsim.files.c3d_bytes.marks import AnalysisValue, put_analysis, put_events, put_units, subject_of
 from rtsim.files.c3d_bytes.model_outputs import outputs_of
 from rtsim.files.c3d_bytes.source import SUFFIX, C3dSource
-from rtsim.files.gait.events import GaitEvent
+from rtsim.files.gait.events import GaitEvent, events_of
 from rtsim.files.markers.c3d import whole_content
 from rtsim.files.output import whole
 from rtsim.files.recording import Results
@@ -68,7 +68,8 @@ def write_c3d(
     asked = str(results.session.meta.get("person") or "")
     person = subject_of(section, source.prefix_of(asked).rstrip(":") or asked)
     put_units(section, {**outputs.units, "MODELED_MARKER_UNITS": _length_unit(source)})
-    notes = [*source.notes, *outputs.notes, *put_events(section, events, person)]
+    shift = events_of(source.content, source.data).shift
+    notes = [*source.notes, *outputs.notes, *put_events(section, events, person, shift)]
     notes += put_analysis(section, values, person)
     if source.layout.is_integer:
         notes.append(

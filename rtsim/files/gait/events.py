@@ -14,6 +14,7 @@ from rtsim.files.c3d_bytes.section import HEAD, decoded
 from rtsim.files.c3d_bytes.words import MIPS, Words
 from rtsim.files.markers.c3d import whole_content
 from rtsim.files.markers.c3d_check import BLOCK
+from rtsim.files.markers.c3d_process import Content
 from rtsim.files.markers.trial import count_of, name_some
 
 STRIKE, OFF = "foot strike", "foot off"
@@ -25,6 +26,8 @@ AT_COUNT, AT_TIMES, AT_LABELS = 300, 304, 396
 labels of four letters.
 """
 LATEST_S = 1e7
+SAME_S = 0.006
+"""Largest difference of the times of one event in the header and in the group EVENT, both rounded [s]."""
 STRIKES = re.compile(
     r"(foot|heel|initial)[ _-]?(strike|contact|down|on)|[lr]?(hs|fs|ic|fc|fd)", re.IGNORECASE
 )
@@ -55,10 +58,14 @@ class GaitEvent(NamedTuple):
 
 
 class ToldEvents(NamedTuple):
-    """The gait events of a file in the order of time, and notes on irregular events."""
+    """The gait events of a file in the order of time, and notes on irregular events.
+
+    shift : time that was added to the times in the file, as they count from its first frame [s]
+    """
 
     events: tuple[GaitEvent, ...]
     notes: tuple[str, ...] = ()
+    shift: float = 0.0
 
 
 def read_events(path: str | Path, person: str = "") -> ToldEvents:
@@ -69,20 +76,44 @@ def read_events(path: str | Path, person: str = "") -> ToldEvents:
     """
     path = Path(path)
     content, _ = whole_content(path)
+    return events_of(content, read_all(path), person)
+
+
+def events_of(content: Content, data: bytes, person: str = "") -> ToldEvents:
+    """Return the gait events of a C3D file that was read; data : its bytes. See `read_events`.
+
+    The header states no persons and keeps events that were moved or removed later. So it counts only for
+    those sides and kinds of events of which the group EVENT has none, of whatever person.
+    """
     n_frame = len(content.points)
     span = (content.first / content.rate, (content.first + n_frame - 1) / content.rate)
-    told, notes = of_groups(content.parameters, person)
-    head = header_events(read_all(path))
-    known = {(round(event.time, 2), event.side, event.kind) for event in told}
-    told += [e for e in head if (round(e.time, 2), e.side, e.kind) not in known]
-    return settled(told, span, notes)
+    own, others, notes = of_groups(content.parameters, person)
+    kinds = {(event.side, event.kind) for event in (*own, *others)}
+    head = header_events(data)
+    differing = [
+        event for event in head if (event.side, event.kind) in kinds and not _is_among(event, own + others)
+    ]
+    if differing:
+        notes.append(
+            f"{count_of(len(differing), 'gait event')} in the header left out, because the group EVENT has "
+            "events of this side and kind, but at other times"
+        )
+    return settled([*own, *(e for e in head if (e.side, e.kind) not in kinds)], span, notes)
+
+
+def _is_among(event: GaitEvent, others: Sequence[GaitEvent]) -> bool:
+    """Return whether an event is one of others, whose times may be rounded otherwise."""
+    return any(
+        (event.side, event.kind) == (other.side, other.kind) and abs(event.time - other.time) <= SAME_S
+        for other in others
+    )
 
 
 def of_groups(
     parameters: Mapping[str, Mapping[str, Sequence[Any]]], person: str = ""
-) -> tuple[list[GaitEvent], list[str]]:
-    """Return the gait events in the group EVENT of a C3D file, and notes for the user; in a file with several
-    subjects, events of other subjects than `person` are left out.
+) -> tuple[list[GaitEvent], list[GaitEvent], list[str]]:
+    """Return the gait events in the group EVENT of a C3D file, those of other persons than `person` in a file
+    with several persons, which are left out, and notes for the user.
     """
     group = parameters.get("EVENT", {})
     times = [x for x in group.get("TIMES", ()) if not isinstance(x, str)]
@@ -95,20 +126,20 @@ def of_groups(
     notes = (
         [] if used == n_told else [f"EVENT:USED states {used} gait events, but EVENT:TIMES contains {n_told}"]
     )
-    names = [str(x).strip() for x in parameters.get("SUBJECTS", {}).get("NAMES", ())]
-    found, others = [], []
+    names = {str(x).strip().casefold() for x in parameters.get("SUBJECTS", {}).get("NAMES", ())} - {""}
+    stated = {subject.casefold() for subject in columns["SUBJECTS"]} - {""}
+    several = len(names) > 1 or (len(stated) > 1 and person.casefold() in stated)
+    found: list[GaitEvent] = []
+    others: list[GaitEvent] = []
     for k in range(min(max(used, 0), n_told)):
         label, context, subject = (values[k] if k < len(values) else "" for values in columns.values())
-        if person and subject and len(names) > 1 and subject.casefold() != person.casefold():
-            others.append(subject)
-            continue
-        found.append(event_of(60.0 * times[2 * k] + times[2 * k + 1], label, context, subject))
+        event = event_of(60.0 * times[2 * k] + times[2 * k + 1], label, context, subject)
+        elsewhere = person and subject and several and subject.casefold() != person.casefold()
+        (others if elsewhere else found).append(event)
     if others:
-        notes.append(
-            f"{count_of(len(others), 'gait event')} of other persons ({name_some(sorted(set(others)))}) left "
-            "out"
-        )
-    return found, notes
+        whose = name_some(sorted({event.subject for event in others}))
+        notes.append(f"{count_of(len(others), 'gait event')} of other persons ({whose}) left out")
+    return found, others, notes
 
 
 def event_of(time: float, label: str, context: str = "", subject: str = "") -> GaitEvent:
@@ -148,7 +179,7 @@ def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Seque
     span : first and last time of the trial [s]. If all events are earlier than the first frame, their times
         are taken as counted from that frame, provided that they then lie within the trial
     """
-    said = list(notes)
+    said, shift = list(notes), 0.0
     sound = [event for event in events if math.isfinite(event.time) and abs(event.time) <= LATEST_S]
     if len(sound) < len(events):
         said.append(f"{count_of(len(events) - len(sound), 'gait event')} at impossible times left out")
@@ -162,10 +193,11 @@ def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Seque
             f"all gait events are earlier than the first frame, whose time is {first:.3f} s, so their times "
             "were taken as counted from that frame"
         )
-        sound = [event._replace(time=event.time + first) for event in sound]
+        shift = first
+        sound = [event._replace(time=event.time + shift) for event in sound]
     outside = sum(not first - 1e-3 <= event.time <= last + 1e-3 for event in sound)
     if outside:
         said.append(
             f"number of gait events outside the time of the file ({first:.2f} to {last:.2f} s): {outside}"
         )
-    return ToldEvents(tuple(sorted(sound, key=lambda event: event.time)), tuple(said))
+    return ToldEvents(tuple(sorted(sound, key=lambda event: event.time)), tuple(said), shift)

@@ -16,7 +16,7 @@ from rtsim.files.c3d_bytes.marks import put_analysis
 from rtsim.files.c3d_bytes.source import open_source
 from rtsim.files.c3d_bytes.words import DEC, INTEL, MIPS
 from rtsim.files.c3d_bytes.write import check_source, write_c3d
-from rtsim.files.gait.events import FILE, OFF, STRIKE, read_events
+from rtsim.files.gait.events import FILE, MARKERS, OFF, STRIKE, GaitEvent, read_events
 from rtsim.files.markers.c3d import read_c3d
 from streams.messages import FieldSpec
 from tests.rtsim.files.c3d_bytes.results import (
@@ -65,6 +65,21 @@ def test_both_readers_find_the_source_and_the_results(tmp_path: Path, code: int,
     np.testing.assert_allclose(reader.get("ANALYSIS:VALUES").float_array, [110.5, 0.61], rtol=1e-6)
     times = new["parameters"]["EVENT"]["TIMES"]["value"]
     np.testing.assert_allclose(times, [[0.0, 1.0, 0.0], [0.52, 1.25, 0.53]], rtol=1e-6)
+
+
+def test_all_events_of_the_copy_have_one_clock(tmp_path: Path) -> None:
+    """Protects the strikes of a cut file, whose own events count from its first frame: they are moved."""
+    group = {
+        "USED": 2, "TIMES": np.array([[0.0, 0.0], [0.02, 0.1]]), "CONTEXTS": ["Right", "Right"],
+        "LABELS": ["Foot Strike", "Foot Off"],
+    }  # fmt: skip
+    source = source_file(tmp_path, more={"EVENT": group})
+    found = GaitEvent(0.55, "left", OFF, "", MARKERS)
+    out, _, notes = written(tmp_path, source, [found])
+    times = [round(event.time, 3) for event in read_events(out).events]
+    assert times == [0.52, 0.55, 0.6]
+    assert [round(event.time, 3) for event in read_events(source).events] == [0.52, 0.6]
+    assert any("0.500 s were added" in note for note in notes)
 
 
 def test_units_and_kinds_are_told(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rtsim.files.c3d_bytes.processor import for_processor
-from rtsim.files.gait.events import FILE, OFF, STRIKE, GaitEvent, event_of, read_events, settled
+from rtsim.files.gait.events import FILE, OFF, STRIKE, GaitEvent, event_of, of_groups, read_events, settled
 from tests.rtsim.files.conftest import c3d_bytes
 
 SHARED = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "gait_mcgill"
@@ -82,6 +82,36 @@ def test_events_of_the_header(tmp_path: Path, code: int) -> None:
     assert [(e.time, e.side, e.kind) for e in told] == [(1.25, "right", STRIKE), (1.75, "left", OFF)]
 
 
+@pytest.mark.parametrize("time", [1.25, 65.005, 1.20])
+def test_an_event_is_not_doubled_by_the_header(tmp_path: Path, time: float) -> None:
+    """Protects strides: the header rounds otherwise, and keeps events as they were before they were moved."""
+    minutes, seconds = divmod(time, 60.0)
+    header = struct.pack("<HH18f", 1, 0, 1.25 if time == 1.20 else time, *[0.0] * 17) + bytes(20) + b"RHS "
+    group = event_group([(minutes, seconds)], CONTEXTS=["Right"], LABELS=["Foot Strike"])
+    told = read_events(file_with(tmp_path, group, header))
+    assert [(round(e.time, 3), e.label) for e in told.events] == [(time, "Foot Strike")]
+    assert any("in the header left out" in note for note in told.notes) == (time == 1.20)
+
+
+def test_the_header_gives_nobody_the_events_of_another(tmp_path: Path) -> None:
+    """Protects one person's strides: the header has the events of all, and names nobody."""
+    header = struct.pack("<HH18f", 2, 0, 1.2, 1.4, *[0.0] * 16) + bytes(20) + b"LHS LHS "
+    group = event_group(
+        [(0.0, 1.2), (0.0, 1.4)], CONTEXTS=["Left"] * 2, LABELS=["Foot Strike"] * 2, SUBJECTS=["Anna", "Bob"]
+    )
+    told = read_events(file_with(tmp_path, group, header), "Anna")
+    assert [round(e.time, 3) for e in told.events] == [1.2]
+    assert len(told.notes) == 1
+
+
+@pytest.mark.parametrize(("person", "n_event"), [("anna", 1), ("Clara", 2), ("", 2)])
+def test_persons_of_events_suffice(person: str, n_event: int) -> None:
+    """Protects one person's events in files without the group SUBJECTS; an unknown person keeps all."""
+    group = {"TIMES": [0.0, 1.2, 0.0, 1.4], "LABELS": ["Foot Strike"] * 2, "SUBJECTS": ["Anna", "Bob"]}
+    own, others, _ = of_groups({"EVENT": group}, person)
+    assert (len(own), len(others)) == (n_event, 2 - n_event)
+
+
 def test_of_several_persons_one(tmp_path: Path) -> None:
     """Protects one person's events from another's; who is not asked for keeps all."""
     group = event_group(
@@ -110,6 +140,7 @@ def test_times_from_the_first_frame_of_a_cut_file_are_moved() -> None:
     told = settled(events, (2.0, 4.0))
     assert [e.time for e in told.events] == [2.5, 3.0]
     assert "counted from that frame" in told.notes[0]
+    assert told.shift == 2.0
     kept = settled(events, (0.8, 2.8))
     assert [e.time for e in kept.events] == [0.5, 1.0]
 
