@@ -16,7 +16,7 @@ from rtsim.files.forces.force_places import unit_by_markers
 from rtsim.files.forces.force_trial import THRESHOLD, ForceTrial, RawForces, force_trial, levels
 from rtsim.files.forces.force_units import moment_unit, newton_metres_per_unit
 from rtsim.files.markers.axes import AXIS_NAMES, ROTATIONS, parse_up
-from rtsim.files.markers.timing import SELDOM, SMALLER, settle_times
+from rtsim.files.markers.timing import SELDOM, SMALLER, settle_times, without_repeated_rows
 from rtsim.files.markers.trial import MarkerTrial, name_some
 from rtsim.files.osim.external_loads import ForceColumns, read_external_loads
 from rtsim.files.tables.storage import Table, read_storage
@@ -75,11 +75,17 @@ def read_storage_forces(
     ConfigError for a file without such columns."""
     path = Path(path)
     table = read_storage(path)
+    kept, repeated = without_repeated_rows(table.data)
+    table = table._replace(data=table.data[kept])
     plates = _named(table.columns, named, str(path)) if named else _plates(table.columns, str(path))
     clock, told = _in_seconds(table.data[:, 0].copy(), markers)
     times, rate, said = settle_times(clock, 0.0, str(path))
     # The header of a storage file has no rate, so that measuring it is nothing to be told.
-    notes = [*table.notes, *(note for note in said if not note.startswith("the header gives no frame rate"))]
+    notes = [
+        *table.notes,
+        *repeated,
+        *(note for note in said if not note.startswith("the header gives no frame rate")),
+    ]
     notes = [note for note in notes if "inDegrees" not in note and "divide them by 1000" not in note]
     force, point = _stack(table, [p.force for p in plates]), _stack(table, [p.point for p in plates])
     torque = np.zeros_like(force)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import count_of
 
 MAX_DECIMALS = 6  # files that print more decimals than this are taken at their word
 TOLD = 1e-5  # [s] a change of a time smaller than this is not worth a sentence
@@ -51,11 +52,32 @@ def settle_times(
     return settled, rate, [*told, *notes]
 
 
+def without_repeated_rows(table: NDArray[np.float64]) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return which rows (n,) of a table to keep, and notes: rows that repeat the row before, with its time,
+    are left out, if the times of the others increase.
+
+    table : (n, n_column), the times first; NaN = empty
+    """
+    kept = np.ones(len(table), bool)
+    alike = (table[1:] == table[:-1]) | (np.isnan(table[1:]) & np.isnan(table[:-1]))
+    kept[1:] = ~(alike.all(axis=1) & np.isfinite(table[1:, 0]))
+    n_left_out = int((~kept).sum())
+    if not n_left_out or not (np.diff(table[kept, 0]) > 0.0).all():
+        return np.ones(len(table), bool), []
+    return kept, [f"{count_of(n_left_out, 'row')} with the time and values of the row before left out"]
+
+
 def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.float64], list[str]]:
     """Convert times to seconds, with notes, if their steps are those of the header's rate in milli- or
     microseconds, or are slower than any recording of markers or plates while the header says otherwise.
     """
     typical = float(np.median(np.diff(times)))
+    if rate > 0.0 and abs(rate - 1.0) > SAME_RATE and (np.diff(times) == 1.0).all():
+        first = min(times[0], 1.0)  # frames are counted from 0 or from 1
+        return (times - first) / rate, [
+            f"the times increase by 1 from row to row, so they were read as frame numbers at {rate:g} Hz, "
+            "the rate of the header"
+        ]
     if rate > 0.0 and (mixed := _some_in_milliseconds(times, rate)) is not None:
         n = int((mixed != times).sum())
         return mixed, [

@@ -11,7 +11,7 @@ import numpy as np
 
 from rtsim.errors import ConfigError
 from rtsim.files.markers.ground import to_ground
-from rtsim.files.markers.timing import settle_times
+from rtsim.files.markers.timing import settle_times, without_repeated_rows
 from rtsim.files.markers.trial import MarkerTrial, RawTrial, count_of, name_some, samples_seen, unique_names
 from rtsim.files.output import write_text
 from rtsim.files.tables.grid import parse_rows, read_lines, table_lines, with_tabs
@@ -104,8 +104,10 @@ def _read_raw(path: Path) -> RawTrial:
     notes += _tell_counts(header, len(written), n_on_axes, len(rows))
     data, said = parse_rows(rows, n_column, str(path), lambda column: _column(column, written), step=3)
     notes += said
+    kept, said = without_repeated_rows(data[:, 1:])
+    data, notes = data[kept], [*notes, *said]
     times, rate, said = settle_times(data[:, 1].copy(), header.rate, str(path))
-    positions = data[:, 2:].reshape(len(rows), len(written), 3)
+    positions = data[:, 2:].reshape(len(data), len(written), 3)
     names, renamed = unique_names(written, samples_seen(positions))
     notes += [*told, *said, *renamed]
     empty = [name for index, name in enumerate(names) if np.isnan(positions[:, index]).all()]

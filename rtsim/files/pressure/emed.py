@@ -17,6 +17,7 @@ from rtsim.files.pressure.pressure_trial import (
     FloatArray,
     PressureTrial,
     check_cells,
+    frame_step,
     pressure_trial,
 )
 from rtsim.files.tables.grid import read_lines
@@ -34,11 +35,13 @@ FORCE_OFF = 0.02
 class PlatformPart(NamedTuple):
     """The part of the platform on one page of a file.
 
+    number : number of the page's picture (frame)
     rows, columns : numbers of the platform's rows and columns, from 1
     values : (n_row, n_column) float64 pressures [kPa]
     force : force stated on the page [N], NaN = none
     """
 
+    number: int
     rows: list[int]
     columns: list[int]
     values: FloatArray
@@ -62,6 +65,8 @@ def read_emed(path: str | Path) -> PressureTrial:
     pictures, notes = _pictures(lines, (int(matrix[2][:6]), int(matrix[1][:6])), path)
     if not pictures:
         raise ConfigError("the file contains no picture", where=str(path), remedy=REMEDY)
+    apart, said_apart = frame_step([picture.number for picture in pictures], str(path))
+    notes += said_apart
     rows = sorted({number for picture in pictures for number in picture.rows})
     columns = sorted({number for picture in pictures for number in picture.columns})
     n_row, n_column = rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1
@@ -82,7 +87,7 @@ def read_emed(path: str | Path) -> PressureTrial:
         notes.append(
             f"the pressures sum to a force of {found:.4g} N, but the forces in the file to {stated:.4g} N"
         )
-    return pressure_trial(str(path), 1e3 / float(step[1]), cell, pressure, origin, notes)
+    return pressure_trial(str(path), 1e3 / (apart * float(step[1])), cell, pressure, origin, notes)
 
 
 def _pictures(
@@ -92,9 +97,11 @@ def _pictures(
 
     platform : number of rows and columns of the platform
     """
-    begins = [k for k, line in enumerate(lines) if PICTURE.match(line)]
+    headings = [(k, int(m[1][:9])) for k, line in enumerate(lines) if (m := PICTURE.match(line))]
+    begins = [k for k, _ in headings]
     pictures: list[PlatformPart] = []
-    for first, last in zip(begins, [*begins[1:], len(lines)][: len(begins)], strict=True):
+    ends_of = [*begins[1:], len(lines)][: len(begins)]
+    for (first, number), last in zip(headings, ends_of, strict=True):
         rows = [k for k in range(first + 1, last) if "\t" in lines[k]]
         ends = next((n for n, k in enumerate(rows) if lines[k].startswith("Force")), None)
         if ends is None:
@@ -102,14 +109,14 @@ def _pictures(
                 return pictures, [f"the last picture (line {first + 1}) is incomplete and was left out"]
             raise ConfigError("a picture (frame) lacks the line Force with its total force",
                               where=f"{path}, line {first + 1}", remedy=REMEDY)  # fmt: skip
-        pictures.append(_picture(lines, rows[: ends + 1], platform, path))
+        pictures.append(_picture(lines, number, rows[: ends + 1], platform, path))
     return pictures, []
 
 
 def _picture(
-    lines: Sequence[str], rows: Sequence[int], platform: tuple[int, int], path: Path
+    lines: Sequence[str], number: int, rows: Sequence[int], platform: tuple[int, int], path: Path
 ) -> PlatformPart:
-    """Read one frame: its column numbers, its rows, and its forces.
+    """Read the frame with a number: its column numbers, its rows, and its forces.
 
     rows : indices of the lines of the rows
     platform : number of rows and columns of the platform
@@ -134,4 +141,4 @@ def _picture(
             raise ConfigError("rows or columns are outside the platform, or are given twice",
                               where=f"{path}, line {rows[0] + 1}", allowed=f"1 to {most}",
                               remedy=REMEDY)  # fmt: skip
-    return PlatformPart(numbers, columns, table, force)
+    return PlatformPart(number, numbers, columns, table, force)

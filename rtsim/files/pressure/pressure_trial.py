@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -90,6 +91,24 @@ def metres_per_cell_unit(unit: str, where: str) -> float:
         raise ConfigError(f"{unit.strip()!r} is not a unit of length", where=where,
                           allowed=", ".join(METRES), remedy="correct the header")  # fmt: skip
     return METRES[unit.strip().lower()]
+
+
+def frame_step(numbers: Sequence[int], where: str) -> tuple[int, list[str]]:
+    """Return by how much the frame numbers in a file increase from frame to frame, and a note if it is more
+    than 1; ConfigError naming `where` if they do not increase evenly, as the times are then unknown.
+    """
+    steps = {after - before for before, after in pairwise(numbers)}
+    step = min(steps, default=1)
+    if len(steps) > 1 or step < 1:
+        raise ConfigError(
+            "the numbers of the frames do not increase evenly, so the times of the frames are unknown",
+            where=where, allowed="numbers such as 1, 2, 3 or 1, 3, 5",
+            remedy="export all frames of the trial",
+        )  # fmt: skip
+    told = (
+        f"the numbers of the frames increase by {step}, so the frames are {step} times as far apart in time"
+    )
+    return step, [told] if step > 1 else []
 
 
 def pressure_trial(

@@ -14,6 +14,7 @@ from rtsim.files.pressure.pressure_trial import (
     FloatArray,
     PressureTrial,
     check_cells,
+    frame_step,
     metres_per_cell_unit,
     pascals_per_unit,
     pressure_trial,
@@ -47,10 +48,12 @@ def read_tekscan(path: str | Path) -> PressureTrial:
     if step <= 0.0:
         raise ConfigError("SECONDS_PER_FRAME is 0", where=str(path), remedy=REMEDY)
     scale = pascals_per_unit(head.get("UNITS", ""), f"{path}: UNITS")
-    frames, notes = _frames(lines, start + 1, n_row, n_column, path)
+    frames, numbers, notes = _frames(lines, start + 1, n_row, n_column, path)
+    apart, told = frame_step(numbers, str(path))
+    notes += told
     if "END_FRAME" in head and "START_FRAME" in head:
         n_said = int(_number(head, "END_FRAME", path)[0] - _number(head, "START_FRAME", path)[0]) + 1
-        if n_said != len(frames):
+        if n_said != apart * (len(frames) - 1) + 1:
             notes.append(
                 f"the header states {n_said} frames, but the file contains {len(frames)}; these were read"
             )
@@ -63,14 +66,17 @@ def read_tekscan(path: str | Path) -> PressureTrial:
                 f"{count_of(int(full.sum()), 'cell')} at the limit of the sensor, so the true "
                 "pressure is higher than measured"
             )
-    return pressure_trial(str(path), 1.0 / step, cell, pressure, (0.0, 0.0), notes)
+    return pressure_trial(str(path), 1.0 / (apart * step), cell, pressure, (0.0, 0.0), notes)
 
 
 def _frames(
     lines: Sequence[str], start: int, n_row: int, n_column: int, path: Path
-) -> tuple[FloatArray, list[str]]:
-    """Return frames (n, n_row, n_column) in the unit of the file; NaN = no cell."""
-    begins = [k for k in range(start, len(lines)) if FRAME.match(lines[k])]
+) -> tuple[FloatArray, list[int], list[str]]:
+    """Return frames (n, n_row, n_column) in the unit of the file, NaN = no cell, the number that the file
+    gives each of them, and notes.
+    """
+    headings = [(k, m) for k in range(start, len(lines)) if (m := FRAME.match(lines[k]))]
+    begins = [k for k, _ in headings]
     check_cells(max(1, len(begins)), n_row, n_column, str(path))
     ends = [*begins[1:], len(lines)][: len(begins)]
     frames, notes = [], []
@@ -87,7 +93,8 @@ def _frames(
                 remedy=REMEDY,
             )
         frames.append([_cells(lines[k], n_column, f"{path}, line {k + 1}") for k in rows])
-    return np.array(frames, float).reshape(len(frames), n_row, n_column), notes
+    numbers = [int(m[1][:9]) for _, m in headings[: len(frames)]]
+    return np.array(frames, float).reshape(len(frames), n_row, n_column), numbers, notes
 
 
 def _cells(line: str, n_column: int, where: str) -> list[float]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.markers.timing import settle_times
+from rtsim.files.markers.timing import settle_times, without_repeated_rows
 
 
 @pytest.mark.parametrize(
@@ -104,3 +104,32 @@ def test_no_rows_is_one_sentence():
     for rate in (0.0, 100.0):
         with pytest.raises(ConfigError, match="no rows below the header"):
             settle_times(np.empty(0), rate, "f")
+
+
+def test_frame_numbers_are_no_milliseconds():
+    """Protects speeds of files whose time column counts frames: the header's rate says how long each is."""
+    for first in (0.0, 1.0):
+        times, rate, notes = settle_times(first + np.arange(50.0), 100.0, "f")
+        np.testing.assert_allclose(times, 0.01 * np.arange(50), atol=1e-12)
+        assert rate == 100.0
+        assert "read as frame numbers at 100 Hz" in notes[0]
+    assert settle_times(np.arange(50.0), 1000.0, "f")[1] == 1000.0
+    assert settle_times(np.arange(50.0), 1.0, "f")[2] == []
+
+
+def test_rows_that_repeat_the_row_before_are_left_out():
+    """Protects the times behind a row that was written twice, and gaps in time elsewhere in the file."""
+    time = [0.0, 0.01, 0.02, 0.02, 0.03, 0.04, 0.05, 0.09, 0.10, 0.11]
+    table = np.column_stack([time, [1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], [np.nan] * 10])
+    kept, notes = without_repeated_rows(table)
+    assert kept.tolist() == [True] * 3 + [False] + [True] * 6
+    assert notes == ["1 row with the time and values of the row before left out"]
+    times, _, said = settle_times(table[kept, 0], 100.0, "f")
+    np.testing.assert_allclose(times, table[kept, 0])
+    assert "irregular" in said[0]
+    other = table.copy()
+    other[3, 1] = 3.5  # another frame with the same time
+    for whole in (other, table[:0], table[kept]):
+        kept, notes = without_repeated_rows(whole)
+        assert kept.all()
+        assert notes == []

@@ -104,6 +104,19 @@ def test_tekscan(put):
     assert trial.notes == ("1 cell at the limit of the sensor, so the true pressure is higher than measured",)
 
 
+def test_every_second_frame_has_its_time(put):
+    """Protects contact times: frames of which every second one was exported are twice as far apart."""
+    sparse = {
+        ".asf": ASF.replace("END_FRAME 2", "END_FRAME 3").replace("Frame 2", "Frame 3"),
+        ".lst": LST.replace("Pict-No.: 2", "Pict-No.: 3"),
+    }
+    for suffix, step in ((".asf", 0.04), (".lst", 0.02)):
+        trial = read_pressure(put(sparse[suffix], suffix))
+        assert trial.times.tolist() == pytest.approx([0.0, step])
+        assert sum("increase by 2" in note for note in trial.notes) == 1
+        assert not any("header states" in note for note in trial.notes)
+
+
 def test_emed_shows_parts_of_one_platform(put):
     """Protects that pictures of different parts lie on one grid, at the platform's numbers."""
     trial = read_pressure(put(LST, ".lst"))
@@ -134,6 +147,8 @@ def test_zebris_is_a_picture_of_peaks(put):
 @pytest.mark.parametrize(
     ("suffix", "old", "new", "said"),
     [
+        (".asf", "Frame 2", "Frame 1", "the numbers of the frames do not increase evenly"),
+        (".lst", "Pict-No.: 2", "Pict-No.: 1", "the numbers of the frames do not increase evenly"),
         (".asf", "UNITS KPa", "UNITS Raw", "pressure in 'Raw' cannot be converted to pascals"),
         (".asf", "ASCII_DATA", "DATA", "this is not a Tekscan ASCII file"),
         (".asf", "B,30,0", "B,30", "2 cells in a row; allowed: 3"),
