@@ -83,6 +83,8 @@ def command(
     now = trials_of(sources, options, anyway)
     check_person(now, anyway)
     then = trials_of(before, options, anyway)
+    check_person(then, anyway)
+    check_names((*now, *then), anyway)
     earlier = ReportSession(BEFORE, then) if then else None
     report = make_report(
         ReportSession(NOW, now), earlier, norms, str(norms_path or ""), person=name or person_of(now),
@@ -122,17 +124,33 @@ def check_once(sources: tuple[str, ...]) -> None:
 
 
 def check_person(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
-    """Raise ConfigError for trials of one session whose persons differ in size; with --anyway, only print a
-    warning.
+    """Raise ConfigError for trials of one session whose persons differ in name or size; with --anyway, only
+    print a warning.
     """
-    from rtsim.report.clinical.person_size import size_difference
+    from rtsim.report.clinical.person_size import name_difference, size_difference
 
-    words = size_difference(trials)
+    words = name_difference(trials) or size_difference(trials)
     if words and not anyway:
         raise ConfigError(
             words, where="SOURCES", allowed="trials of one person in one session, because they are averaged",
             remedy="report each person separately, compare with an earlier session with --before, or add "
                 "--anyway",
+        )  # fmt: skip
+    if words:
+        tell(words)
+
+
+def check_names(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
+    """Raise ConfigError for trials of two sessions that name different persons; with --anyway, only print a
+    warning.
+    """
+    from rtsim.report.clinical.person_size import name_difference
+
+    words = name_difference(trials)
+    if words and not anyway:
+        raise ConfigError(
+            words, where="--before", allowed="an earlier session of the same person",
+            remedy="give an earlier session of this person, or add --anyway",
         )  # fmt: skip
     if words:
         tell(words)

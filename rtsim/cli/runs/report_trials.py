@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from rtsim.cli.terminal.lines import tell
 from rtsim.errors import ConfigError
 from streams.addresses import is_stream
@@ -18,14 +20,19 @@ N_TOLD = 10
 
 
 def label_trials(sources: Sequence[str]) -> list[str]:
-    """Return labels of trials from their file names; files of the same name are labelled with their
-    folders.
+    """Return labels of trials from their file names; files of the same name are labelled with as many of
+    their folders as tell all of them apart.
     """
-    names = [Path(source).name for source in sources]
-    return [
-        name if names.count(name) == 1 else f"{Path(source).parent.name}/{name}"
-        for name, source in zip(names, sources, strict=True)
-    ]
+    paths = [Path(source) for source in sources]
+    labels = [path.name for path in paths]
+    for n_part in range(2, max((len(path.parts) for path in paths), default=0) + 1):
+        if len(set(labels)) == len(labels):
+            break
+        labels = [
+            label if labels.count(label) == 1 else "/".join(path.parts[-n_part:])
+            for label, path in zip(labels, paths, strict=True)
+        ]
+    return labels
 
 
 def solved_results(
@@ -47,11 +54,31 @@ def solved_results(
         )  # fmt: skip
     if Path(source).suffix.lower() == RECORDING and not any(options.values()):
         try:
-            return read_results(source)
+            return with_own_source(read_results(source))
         except ConfigError as error:
             if "no results" not in error.what:
                 raise
     return solve_anew(source, options, anyway, quiet)
+
+
+def with_own_source(results: Results) -> Results:
+    """Return recorded results; without the path of the C3D file that was solved if the present file of that
+    path is another one, such as that of another person in another folder, whose events would be taken.
+    """
+    from rtsim.files.c3d_bytes.source import open_source
+    from rtsim.files.c3d_bytes.write import check_alike
+
+    meta = results.session.meta
+    path = str(meta.get("source") or "")
+    if Path(path).suffix.lower() != ".c3d" or not Path(path).is_file():
+        return results
+    try:
+        check_alike(results, open_source(path, None, None, str(meta.get("person") or "")), path)
+    except ConfigError as error:
+        note = f"the file {path} was not used for gait events and date: {error.what}"
+        session = structs.replace(results.session, meta={**meta, "source": ""})
+        return results._replace(session=session, notes=(*results.notes, note))
+    return results
 
 
 def solve_anew(source: str, options: dict[str, Any], anyway: bool, quiet: bool) -> Results:

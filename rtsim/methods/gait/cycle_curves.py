@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,10 @@ TURN_RAD = math.radians(20.0)
 ACROSS_RAD = math.radians(45.0)
 """Angle of the pelvis to the direction of walking above which the person has turned a corner, so that angles
 relative to this direction are meaningless."""
+FILTERED = "; filtered"
+"""End of the meaning of fields that passed the run's filter of speeds, and are late by its delay."""
+DELAY_MOST_S = 1.0
+"""Largest delay of that filter that is believed of a recording [s]."""
 ROOT, DIRECTED, ROTATION = "pelvis", "pelvis_angles", "pelvis_rotation"
 
 
@@ -134,7 +138,7 @@ def curves_over(
     lone = str(results.session.meta.get("side") or "")
     labels = [label or spec.name for label in (spec.labels or ("",))]
     values = scale * results.fields[spec.name].reshape(len(results.times), -1)
-    unsound = Sound(results).unsound(spec)
+    unsound, instants = Sound(results).unsound(spec), instants_of(results, spec)
     found = []
     for group in groups_of(labels, lone if lone in SIDES else ""):
         for label_side, label in group.of.items():
@@ -142,7 +146,7 @@ def curves_over(
             for side in (label_side,) if label_side else SIDES:
                 own = [cycle for cycle in cycles if cycle.side == side]
                 if own:
-                    rows, sound = strides_of(results.times, values[:, column], unsound[:, column], own)
+                    rows, sound = strides_of(instants, values[:, column], unsound[:, column], own)
                     curve = CycleCurves(
                         field=spec.name, name=group.name or spec.name, unit=spec.unit, side=side,
                         values=rows, sound=sound,
@@ -151,12 +155,25 @@ def curves_over(
     return found
 
 
+def instants_of(results: Results, spec: FieldSpec) -> FloatArray:
+    """Return the instants (n,) that the values of a field belong to [s]: the times of the frames, minus the
+    delay that the results state of the filter of speeds, if the field passed it, as joint moments do.
+    """
+    rates = results.session.meta.get("rates")
+    delays = rates.get("delay_s") if isinstance(rates, Mapping) else None
+    delay = delays[0] if isinstance(delays, (list, tuple)) and delays else 0.0
+    if not spec.meaning.endswith(FILTERED) or not isinstance(delay, (int, float)):
+        return results.times
+    return results.times - delay if 0.0 <= delay <= DELAY_MOST_S else results.times
+
+
 def strides_of(
     times: FloatArray, values: FloatArray, unsound: BoolArray, cycles: Sequence[GaitCycle]
 ) -> tuple[FloatArray, BoolArray]:
     """Return the values (n,) of a quantity over gait cycles, (n_stride, 101), and whether the frames on both
     sides of each point are free of flagged faults, (n_stride, 101).
 
+    times : (n,) instants that the values belong to, as of `instants_of` [s]
     unsound : (n,) whether a frame is flagged
     """
     rows = [over_cycle(times, values, cycle.strike, cycle.end) for cycle in cycles]

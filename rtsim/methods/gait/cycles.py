@@ -112,11 +112,16 @@ def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, 
 def cycle_values(cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatArray) -> dict[str, float]:
     """Return the spatio-temporal values of one cycle by name, such as "Stride Length"; NaN = not known.
 
+    Single and double support are those of walking: the other foot leaves the ground before it strikes it, and
+    this foot leaves it afterwards. In running, and where events are in another order, they are NaN.
+
     feet : side -> (n, 2) origin of the foot segment along X and Z of ground [m]; times : (n,) [s]
     """
     lasts = cycle.end - cycle.strike
     stride, step, width = _lengths(cycle, feet, times)
-    first_double = cycle.opposite_off - cycle.strike
+    walks = cycle.strike <= cycle.opposite_off <= cycle.opposite_strike
+    first_double = cycle.opposite_off - cycle.strike if walks else math.nan
+    both = first_double + cycle.off - cycle.opposite_strike
     return {
         "Cadence": 120.0 / lasts,
         "Walking Speed": stride / lasts,
@@ -125,8 +130,8 @@ def cycle_values(cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatA
         "Opposite Foot Off": 100.0 * first_double / lasts,
         "Opposite Foot Contact": 100.0 * (cycle.opposite_strike - cycle.strike) / lasts,
         "Foot Off": 100.0 * (cycle.off - cycle.strike) / lasts,
-        "Single Support": cycle.opposite_strike - cycle.opposite_off,
-        "Double Support": first_double + cycle.off - cycle.opposite_strike,
+        "Single Support": cycle.opposite_strike - cycle.opposite_off if walks else math.nan,
+        "Double Support": both if cycle.off >= cycle.opposite_strike else math.nan,
         "Stride Length": stride,
         "Step Length": step,
         "Step Width": width,

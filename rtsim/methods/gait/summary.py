@@ -18,7 +18,8 @@ from rtsim.methods.gait.cycles import UNITS, GaitCycle, cycles_of, feet_of, movi
 from rtsim.methods.gait.found_events import SAME_S, found_events, nearest
 
 MOST_RECORDED = 2000
-"""Events of each kind that a recording's descriptor keeps."""
+"""Events from the file, and found ones, that a recording's descriptor keeps; of more it keeps none, so that
+readers find all of them anew instead of the first ones only."""
 C3D = ".c3d"
 
 
@@ -57,20 +58,18 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
     Each event is taken from the plate forces if these are usable and show it, else from the file, else from
     the markers. Marker events are left out if the events from plates and file already form cycles, because
     the user chose the strides in the file. If events were stored with the results, they take the place of
-    newly detected ones.
+    newly detected ones, and of those of a file that cannot be read or is not known.
 
     source : the recording of the run; person : whose events are read, if it has several persons
     with_plates : whether the plate forces may be used
     """
-    told = ToldEvents(())
+    told = ToldEvents(recorded_events(results, (FILE,)))
     if Path(source).suffix.lower() == C3D:
         try:
             told = read_events(source, person)
         except ConfigError as error:  # the results may be older than the file, or elsewhere
-            known = recorded_events(results, (FILE,))
-            told = ToldEvents(
-                known, () if known else (f"the gait events of the recording were not read: {error.what}",)
-            )
+            if not told.events:
+                told = ToldEvents((), (f"the gait events of the recording were not read: {error.what}",))
     found = recorded_events(results) or found_events(results, with_plates)
     used = used_of(told.events, found)
     cycles, still = moving(results, cycles_of(used))
@@ -214,7 +213,8 @@ def recorded_with(results: Results, gait: RunGait) -> Results:
     rows = [
         [e.time, e.side, e.kind or e.label, e.by]
         for events in (gait.told, gait.found)
-        for e in events[:MOST_RECORDED]
+        if len(events) <= MOST_RECORDED
+        for e in events
     ]
     if not rows:
         return results

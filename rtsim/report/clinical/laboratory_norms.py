@@ -85,5 +85,12 @@ def norms_of_trials(
 
 
 def _person(trial: ReportTrial) -> str:
+    """Return the person of a trial: the name in its results, else the file of the subject without suffix, of
+    which several persons' may be called subject.toml, each in a folder, else the name of the trial.
+    """
     meta = trial.results.session.meta
-    return Path(str(meta.get("person") or meta.get("subject") or trial.name)).stem
+    if person := str(meta.get("person") or ""):
+        return person
+    subject = Path(str(meta.get("subject") or ""))
+    name = subject.name.removesuffix(".toml")
+    return f"{subject.parent.name}/{name}" if name == "subject" else name or Path(trial.name).stem

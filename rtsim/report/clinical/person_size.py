@@ -1,4 +1,4 @@
-"""A check by mass and stature whether the trials of a session can belong to one person."""
+"""A check by name, mass and stature whether the trials of a report can belong to one person."""
 
 from __future__ import annotations
 
@@ -10,6 +10,26 @@ STATURE_SHARE = 0.04
 """Part of the stature by which static trials of one person and session may differ: posture, markers."""
 MASS_SHARE = 0.1
 """Part of the mass by which weighings of one person and session may differ: plates, shoes."""
+
+
+NAMES = ("subject_name", "person")
+"""Entries of a descriptor's `meta` that name the person: as its file states, and as labels of markers do."""
+
+
+def name_difference(trials: Sequence[ReportTrial]) -> str:
+    """Return a sentence on trials whose results name different persons; "" if none do. Trials without a name
+    are not compared.
+    """
+    for key in NAMES:
+        named = {}
+        for trial in trials:
+            name = str(trial.results.session.meta.get(key) or "").strip()
+            named.setdefault(name.casefold(), (name, trial.name))
+        named.pop("", None)
+        if len(named) > 1:
+            (one, first), (other, second) = list(named.values())[:2]
+            return f"the trials are not of one person: {first} names {one}, {second} names {other}"
+    return ""
 
 
 def size_difference(trials: Sequence[ReportTrial]) -> str:

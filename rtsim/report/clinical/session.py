@@ -15,7 +15,7 @@ from rtsim.files.recording import Results
 from rtsim.files.tables.legs import SIDES, groups_of
 from rtsim.files.tables.sound import Sound
 from rtsim.files.tables.tables import labels_of
-from rtsim.methods.gait.cycle_curves import averaged, deviation_of, mean_of, strides_of
+from rtsim.methods.gait.cycle_curves import averaged, deviation_of, instants_of, mean_of, strides_of
 from rtsim.methods.gait.cycles import GaitCycle
 from rtsim.methods.gait.summary import RunGait, gait_of, without_stride
 from rtsim.units import DEGREES
@@ -173,10 +173,12 @@ def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[Float
     """Return by side the values of a quantity over the strides of a trial, (n_stride, 101), and whether they
     are reliable, as no adjacent frame is flagged; {} if the trial does not have the quantity."""
     found = {}
+    spec = next((spec for spec in trial.results.session.fields if spec.name == source.field), None)
+    instants = trial.results.times if spec is None else instants_of(trial.results, spec)
     for side, (row, unsound) in rows_in(trial, source).items():
         cycles = [cycle for cycle in trial.cycles if cycle.side == side]
         if cycles:
-            found[side] = strides_of(trial.results.times, row, unsound, cycles)
+            found[side] = strides_of(instants, row, unsound, cycles)
     return found
 
 

@@ -8,17 +8,29 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rtsim.cli.commands.norms import trials_in
+from rtsim.cli.runs.report_trials import label_trials, with_own_source
 from rtsim.errors import ConfigError
+from rtsim.files.markers.c3d import read_c3d
 from rtsim.files.norms.norm_set import read_norms, write_norms
+from rtsim.files.recording import Results
 from rtsim.files.tables.recorded import write_results
 from rtsim.methods.gait.summary import gait_of, recorded_with
 from rtsim.report.clinical.session import ReportSession, trial_of
+from streams.messages import FieldSpec, Session
+from tests.rtsim.files.conftest import c3d_bytes
 from tests.rtsim.report.clinical.made_up import gait_results, norms_of
 
 ROOT = Path(__file__).resolve().parents[3]
+PARAMETERS = {
+    "POINT": {
+        "UNITS": ["mm"], "RATE": 100.0, "USED": 3, "SCALE": -0.1, "FRAMES": 200, "Y_SCREEN": ["+Z"],
+        "LABELS": ["RASI", "RKNE", "RHEE"],
+    }
+}  # fmt: skip
 
 
 def recording(path, seed: int = 0, **meta: object):
@@ -134,6 +146,66 @@ def test_trials_of_persons_of_other_sizes_are_not_averaged(run, tmp_path):
         assert "--before" in run.err
     assert run("report", "a.mcap", "c.mcap", "--force", "--anyway") == 0
     assert "not of one person" in run.err
+
+
+def test_trials_of_persons_of_other_names_need_a_word(run, tmp_path):
+    """Protects a person's curves from those of another of the same size, in one session or the earlier."""
+    for name in ("anna", "bob"):
+        recording(tmp_path / f"{name}.mcap", subject_name=name.capitalize())
+    for words in (("anna.mcap", "bob.mcap"), ("anna.mcap", "--before", "bob.mcap")):
+        assert run("report", *words, "--force") == 1
+        assert "anna.mcap names Anna, bob.mcap names Bob" in run.err
+        assert run("report", *words, "--anyway", "--force") == 0
+        assert "not of one person" in run.err
+
+
+def test_events_and_date_are_not_those_of_another_file_of_this_name(run, tmp_path, monkeypatch):
+    """Protects a report that is made in another folder: its walk.c3d may be of another person."""
+    for name, height in (("a", 900.0), ("b", 1000.0)):
+        (tmp_path / name).mkdir()
+        points = np.full((200, 3, 3), 500.0)
+        points[..., 2] = np.array([height, 0.5 * height, 0.1 * height])
+        points[..., 0] += 5.0 * np.arange(200)[:, None]
+        (tmp_path / name / "walk.c3d").write_bytes(c3d_bytes(points, None, 100.0, 100, PARAMETERS, "<"))
+    trial = read_c3d(tmp_path / "a" / "walk.c3d")
+    spec = FieldSpec("markers_measured", trial.positions.shape[1:], "m", trial.names, frame="ground")
+    meta = {"source": "walk.c3d"}
+    session = Session(
+        session="s", stream="result", t_start=0, rate=100.0, fields=(spec,), meta={**meta, "up": "Y"}
+    )
+    status = np.zeros(200, np.int64)
+    results = Results(session, {"markers_measured": trial.positions}, trial.times, status)
+    monkeypatch.chdir(tmp_path / "a")
+    assert with_own_source(results) is results
+    monkeypatch.chdir(tmp_path / "b")
+    elsewhere = with_own_source(results)
+    assert elsewhere.session.meta["source"] == ""
+    assert "the file walk.c3d was not used for gait events and date" in elsewhere.notes[0]
+    monkeypatch.chdir(tmp_path)
+    assert with_own_source(results) is results
+
+
+@pytest.mark.parametrize(
+    ("paths", "labels"),
+    [
+        (("x/a.c3d", "y/b.c3d"), ["a.c3d", "b.c3d"]),
+        (("x/w.c3d", "y/w.c3d", "y/v.c3d"), ["x/w.c3d", "y/w.c3d", "v.c3d"]),
+        (("A/s1/w.c3d", "B/s1/w.c3d"), ["A/s1/w.c3d", "B/s1/w.c3d"]),
+        (("w.c3d", "s/w.c3d"), ["w.c3d", "s/w.c3d"]),
+    ],
+)
+def test_labels_tell_trials_apart(paths, labels):
+    """Protects tables of trials: files of one name have as much of their folders as makes them distinct."""
+    assert label_trials(paths) == labels
+
+
+def test_folders_of_norms_are_persons(run, tmp_path):
+    """Protects norms from persons who are merged because the folders of their sessions are called alike."""
+    for k, name in enumerate(("anna/one", "anna/two", "bob/one", "bob/two")):
+        (tmp_path / "walks" / name).mkdir(parents=True)
+        recording(tmp_path / "walks" / name / "walk.mcap", seed=k)
+    assert run("norms", "make", tmp_path / "walks", "--out", tmp_path / "lab.toml") == 0
+    assert read_norms(tmp_path / "lab.toml").n_person == 2
 
 
 def test_no_picture_is_written_over_and_each_is_told(run, trial, tmp_path):

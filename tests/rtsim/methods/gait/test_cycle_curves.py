@@ -49,6 +49,26 @@ def test_a_curve_over_a_cycle_is_that_of_a_slow_twin() -> None:
     assert np.isfinite(outside[-1])
 
 
+def test_filtered_values_are_read_where_they_belong() -> None:
+    """Protects moments and powers over the cycle: the delay of the run's filter is taken off, and nothing
+    else is moved, nor anything by a delay that nobody can mean."""
+    results, spec = with_angles("knee_flexion_r")
+    late = structs.replace(spec, name="joint_moments", meaning="joint moments; filtered")
+    fields = {**results.fields, "joint_moments": results.fields["joint_angles"] - 0.04}
+
+    def first(delay_s: object, of: FieldSpec) -> float:
+        meta = {**results.session.meta, "rates": {"delay_s": delay_s}}
+        session = structs.replace(results.session, fields=(*results.session.fields, late), meta=meta)
+        told = results._replace(session=session, fields=fields)
+        (curve,) = curves_over(told, of, [GaitCycle("right", 1.0, 2.0)])
+        return float(curve.values[0, 0])
+
+    assert first([0.04] * 3, late) == pytest.approx(1.0)
+    assert first([0.04] * 3, spec) == pytest.approx(1.0)
+    for odd in (None, [], "0.04", [float("nan")], [-1.0], [1e9], ["x"]):
+        assert first(odd, late) == pytest.approx(0.96)
+
+
 def test_a_frame_at_a_point_needs_no_neighbour() -> None:
     """Protects the ends of a cycle: a value beside an unknown one is known where a frame lies."""
     times = np.arange(5.0)

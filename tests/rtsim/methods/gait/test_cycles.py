@@ -10,7 +10,8 @@ from msgspec import structs
 
 from rtsim.files.gait.events import FILE, MARKERS, OFF, PLATES, STRIKE, GaitEvent
 from rtsim.files.recording import Results
-from rtsim.methods.gait.cycles import cycles_of, spatio_temporal
+from rtsim.methods.gait import summary
+from rtsim.methods.gait.cycles import cycle_values, cycles_of, spatio_temporal
 from rtsim.methods.gait.found_events import by_markers, by_plates, found_events
 from rtsim.methods.gait.summary import gait_of, in_sentences, recorded_with, used_of
 from streams.messages import FieldSpec, Session, new_session_id
@@ -211,3 +212,37 @@ def test_events_of_a_file_that_is_gone_are_those_that_were_recorded(tmp_path) ->
     again = gait_of(recorded_with(results, gait), tmp_path / "gone.c3d")
     assert [(e.time, e.side, e.kind) for e in again.told] == [(e.time, e.side, e.kind) for e in told]
     assert again.notes == ()
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        {"right_strike": [0.0, 0.7], "right_off": [0.25], "left_strike": [0.35], "left_off": [0.60]},
+        {"right_strike": [1.0, 2.0], "right_off": [1.6], "left_strike": [1.5], "left_off": [0.99, 1.99]},
+    ],
+)
+def test_supports_are_those_of_walking(events: dict[str, list[float]]) -> None:
+    """Protects from negative supports: in running, and where a foot off is marked before the strike."""
+    cycle = next(c for c in cycles_of(events_at(**events)) if c.side == "right")
+    values = cycle_values(cycle, {}, np.arange(3.0))
+    for name in ("Single Support", "Double Support", "Opposite Foot Off"):
+        assert math.isnan(values[name])
+    assert values["Foot Off"] == pytest.approx(
+        100.0 * (cycle.off - cycle.strike) / (cycle.end - cycle.strike)
+    )
+
+
+def test_of_very_many_events_none_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects long trials: readers find all events anew, instead of the first ones only."""
+    results = walk()
+    gait = gait_of(results, "walker")
+    monkeypatch.setattr(summary, "MOST_RECORDED", len(gait.found) - 1)
+    assert "gait_events" not in recorded_with(results, gait).session.meta
+    assert gait_of(recorded_with(results, gait), "walker") == gait
+
+
+def test_recorded_events_of_the_file_need_no_file() -> None:
+    """Protects results whose file is not known: the strikes that somebody marked are still there."""
+    results, told = walk(), tuple(events_at(right_strike=[1.0, 2.1]))
+    kept = recorded_with(results, gait_of(results, "walker")._replace(told=told))
+    assert [e.time for e in gait_of(kept, "").told] == [1.0, 2.1]

@@ -12,12 +12,15 @@ import pytest
 from msgspec import structs
 
 from rtsim.errors import ConfigError
+from rtsim.files.markers.sides import EITHER
 from rtsim.files.norms.norm_set import NormSet
 from rtsim.report.clinical.document import html_of, pages_of
 from rtsim.report.clinical.laboratory_norms import norms_of_trials
 from rtsim.report.clinical.letters import folded, width_of
+from rtsim.report.clinical.person_size import name_difference
 from rtsim.report.clinical.report import make_report
 from rtsim.report.clinical.session import ReportSession, trial_of
+from rtsim.report.clinical.side_warning import side_warning
 from rtsim.report.clinical.steps_page import asymmetry, step_values
 from rtsim.report.clinical.tables import tables_of
 from streams.messages import Curves, FieldSpec, Status
@@ -263,6 +266,41 @@ def test_norms_are_made_of_persons() -> None:
     assert any("not those of a population" in note for note in told)
     with pytest.raises(ConfigError, match="no trial contains a full stride"):
         norms_of_trials([("A", trials[0][1]._replace(cycles=()))], "folder", "", "lab", "", "")
+
+
+def test_persons_of_norms_are_those_of_the_results() -> None:
+    """Protects the number of persons: names with a dot, and subject files that are all called alike."""
+    for key, names in (
+        ("person", ("P.01", "P.02")), ("subject", ("M.Smith.toml", "M.Jones.toml")),
+        ("subject", ("anna/subject.toml", "bob/subject.toml")),
+    ):  # fmt: skip
+        trials = [
+            ("", trial_of(gait_results(seed=k, **{key: name}), "walk.mcap")) for k, name in enumerate(names)
+        ]
+        assert norms_of_trials(trials, "folder", "", "lab", "", "")[0].n_person == 2
+
+
+def test_trials_of_two_persons_are_told_by_their_names() -> None:
+    """Protects from averages over two persons of one size; a trial without a name may be anybody's."""
+    trials = [trial_of(gait_results(**meta), f"{k}.c3d") for k, meta in enumerate(
+        ({"person": "Anna"}, {}, {"person": "anna"}, {"person": "Bob"})
+    )]  # fmt: skip
+    assert name_difference(trials[:3]) == ""
+    assert name_difference(trials) == "the trials are not of one person: 0.c3d names Anna, 3.c3d names Bob"
+
+
+def test_the_warning_of_exchanged_sides_names_session_and_trial() -> None:
+    """Protects the warning where trials of both sessions have one name, whichever of them it is about."""
+    doubted, sound = gait_results(notes=[f"check the sides: {EITHER}"]), gait_results(seed=1)
+    for now, then, session in ((doubted, sound, "now"), (sound, doubted, "before")):
+        report = report_of(now, before=then)
+        alike = [
+            s._replace(trials=tuple(t._replace(name="w.c3d") for t in s.trials)) for s in report.sessions
+        ]
+        words = side_warning(report._replace(now=alike[0], before=alike[1]))
+        assert f"w.c3d ({session})" in words
+        assert words.count("w.c3d") == 1
+    assert side_warning(report_of(sound, before=sound)) == ""
 
 
 def test_long_words_are_folded() -> None:
