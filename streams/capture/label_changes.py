@@ -120,4 +120,10 @@ def words_of_change(before: CaptureDescription, after: CaptureDescription) -> st
         words.append(
             f"there are {len(after.plates)} force plates" if after.plates else "there are no force plates"
         )
-    return ", ".join(words) or "the unit or the axes have changed"
+    if after.up != before.up:
+        words.append(f"{after.up} points up" if after.up else "the upward axis is no longer stated")
+    if after.unit != before.unit:
+        words.append(f"positions are in {after.unit}" if after.unit else "the unit is no longer stated")
+    if after.labelled != before.labelled:
+        words.append(f"names are {'those of markers' if after.labelled else 'mere numbers'}")
+    return ", ".join(words)

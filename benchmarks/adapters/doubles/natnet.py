@@ -48,7 +48,8 @@ class NatNetDouble:
     version : version of NatNet; multicast : whether frames are sent to the multicast group, not to connected
         clients; person : name of the marker set
     flags_changes : whether a changed list is flagged in the next frame
-    answers : whether text requests are answered; requests : kinds of received messages, for tests
+    answers : whether text requests are answered; up : answer to UpAxis, 0 to 2 for X to Z
+    requests : kinds of received messages, for tests
     clock : clock of the server, for echoes; latency_ns : latency from exposure to sending in the stamps [ns]
     """
 
@@ -56,7 +57,7 @@ class NatNetDouble:
         self.names, self.rate, self.plates = list(names), rate, list(plates)
         self.version: Version = (4, 1)
         self.multicast, self.flags_changes, self.answers = False, True, True
-        self.person = "Anna"
+        self.person, self.up = "Anna", 1
         self.requests: list[int] = []
         self.clock = ServerClock()
         self.latency_ns = 0
@@ -199,7 +200,7 @@ class NatNetDouble:
         per_frame = round(self.plates[0].rate / self.rate) if self.plates else 1
         answers = {
             b"FrameRate": struct.pack("<f", self.rate),
-            b"UpAxis": struct.pack("<i", 1),
+            b"UpAxis": struct.pack("<i", self.up),
             b"UnitsToMillimeters": struct.pack("<f", 1000.0),
             b"AnalogSamplesPerMocapFrame": struct.pack("<i", per_frame),
         }

@@ -102,6 +102,7 @@ def feed_natnet(data: bytes) -> None:
                 check_description(rows.names, plates.descriptions(questions.plate_rate), rate)
             elif kind == RESPONSE:
                 questions.answer(packet)
+                questions.next()
                 require(0.0 <= questions.rate < 1e6, f"a rate of {questions.rate}")
             elif kind == FRAME:
                 frame = decode_frame(packet, version)

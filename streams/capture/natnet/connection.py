@@ -355,7 +355,7 @@ class NatNetConnection:
                 number=frame.number,
                 age_ns=age_ns if self._ticking else 0,
                 unnamed=unnamed_markers(frame),
-                forces=self._plates.samples(frame, stamp_ns, self._period_ns),
+                forces=self._plates.samples(frame, stamp_ns, self._stamps.frame_ns(self._questions.rate)),
             )
         )
 
@@ -378,17 +378,14 @@ class NatNetConnection:
         if not (0 < stamp_ns < LATEST_STAMP_NS and self._stamps.believed(stamp_ns, arrived_ns)):
             self._counters["frames_without_stamp"] += 1
             stamp_ns = None
+        if told := self._stamps.contradiction(self._questions.rate, arrived_ns):
+            self._sentences.append(told)
         if leap_ns := self._stamps.leap_ns:
             self._fault = CaptureError(
                 "closed",
                 f"{self._address.text} was restarted: its clock has leapt by {leap_ns * 1e-9:g} s",
             )
         return stamp_ns
-
-    @property
-    def _period_ns(self) -> int:
-        rate = self._questions.rate
-        return round(1e9 / rate) if rate else self._stamps.period_ns
 
     @property
     def _ticking(self) -> bool:

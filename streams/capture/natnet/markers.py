@@ -13,6 +13,8 @@ from streams.capture.natnet.messages import Definitions, MarkerSet
 
 SAME = 1e-3
 """Distance within which a labelled marker and one of a set are the same marker [m]."""
+MOST_COMPARED = 16
+"""Markers of a set that are looked for among labelled markers with other numbers."""
 
 
 class NamedRows:
@@ -24,9 +26,11 @@ class NamedRows:
     Motive sends most markers twice: in their marker set, without a flag, and in a list of labelled markers,
     each with a number and a flag for occlusion. Positions are taken from the marker sets, in the order of
     their names. Marker k of a set (from 1) belongs to the labelled marker with the number `asset << 16 | k`.
-    It is NaN if that labelled marker is flagged as occluded, or is missing although some labelled markers of
-    the set have been seen. If the two have different positions, the numbers do not correspond. Then the flags
-    are not used for this set, `disagreeing` counts the set, and only the position 0, 0, 0 means an occlusion.
+    It is NaN if that labelled marker is flagged as occluded, or is missing although the server has sent
+    labelled markers; so a set whose markers have not been seen yet is NaN as a whole. If the two have
+    different positions, or the set's markers are seen under other numbers, the numbers do not correspond.
+    Then the flags are not used for this set, `disagreeing` counts the set, and only the position 0, 0, 0
+    means an occlusion.
     """
 
     def __init__(self, definitions: Definitions) -> None:
@@ -46,7 +50,7 @@ class NamedRows:
         """
         return sum(one.numbering is False for one in self._sets)
 
-    @np.errstate(invalid="ignore")  # a NaN that signals, as only a stranger sends it
+    @np.errstate(invalid="ignore", over="ignore")  # numbers that only a stranger sends
     def positions(self, frame: NatNetFrame) -> NDArray[np.float64] | None:
         """Return (n_marker, 3) [m], NaN = occluded; None where a set has another number of markers than
         defined."""
@@ -67,7 +71,7 @@ class NamedRows:
 
 class _SetRows:
     """Assignment of one marker set to its rows of the published array; it also knows whether the numbers of
-    the labelled markers correspond to the markers of the set.
+    the labelled markers correspond to the markers of the set (`numbering`; None = not known yet).
     """
 
     def __init__(self, one: MarkerSet, rows: slice) -> None:
@@ -79,6 +83,7 @@ class _SetRows:
         self._ids = (one.asset << 16 | np.arange(1, len(one.markers) + 1)).astype(np.int32)
         self._at = np.zeros(len(one.markers), np.intp)
         self._there = np.zeros(len(one.markers), np.bool_)
+        self._listed = False  # whether the server has sent labelled markers, of this set or another one
 
     def look_up(self, numbers: NDArray[np.int32], order: NDArray[np.intp]) -> None:
         """Find the markers of this set among the labelled markers of a frame, by their numbers, and store the
@@ -107,14 +112,33 @@ class _SetRows:
         rows[:] = points
         if np.count_nonzero(points) < points.size:
             rows[~points.any(axis=1)] = np.nan
-        if self.asset < 0 or self.numbering is False or not len(frame.labelled):
-            return True
-        seen = self._there & ((frame.labelled["params"][self._at] & OCCLUDED) == 0)
-        if self.numbering is None:
-            self.numbering = _agree(points, frame.labelled["position"][self._at], seen)
-        if self.numbering and not seen.all():
-            rows[~seen] = np.nan
+        if self.asset >= 0 and self.numbering is not False:
+            self._hide_occluded(rows, points, frame.labelled)
         return True
+
+    def _hide_occluded(
+        self, rows: NDArray[np.float64], points: NDArray[np.float32], labelled: NDArray[Any]
+    ) -> None:
+        """Set the rows to NaN whose labelled marker is occluded or missing, unless the numbers of labelled
+        markers turn out to be others.
+
+        rows, points : (n, 3) the set's positions, as published and as sent [m]; labelled : (m,) labelled
+            markers
+        """
+        if not self._listed:
+            self._listed = bool(((labelled["params"] & UNLABELLED) == 0).any())
+            if not self._listed:
+                return  # where Motive does not stream labelled markers, nothing is known of occlusions
+        seen = self._there.copy()
+        if seen.any():
+            seen &= (labelled["params"][self._at] & OCCLUDED) == 0
+        if self.numbering is None:
+            if seen.any():
+                self.numbering = _agree(points, labelled["position"][self._at], seen)
+            elif _elsewhere(points, labelled):
+                self.numbering = False
+        if self.numbering is not False and not seen.all():
+            rows[~seen] = np.nan
 
     def _fill_from_asset(self, rows: NDArray[np.float64], frame: NatNetFrame) -> bool:
         marks = frame.assets.get(self.asset)
@@ -130,16 +154,25 @@ class _SetRows:
 
 def _agree(points: NDArray[Any], labelled: NDArray[Any], seen: NDArray[np.bool_]) -> bool | None:
     """Return whether labelled markers have the same positions as the markers of the set with the same
-    numbers; None if no marker is visible.
+    numbers; None if no visible marker has a position.
 
     points, labelled : (n, 3) positions [m]; seen : (n,) whether a marker is visible
     """
-    if not seen.any():
-        return None
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(points[seen] - labelled[seen]).max(axis=1)
+    apart = np.abs(points[seen] - labelled[seen]).max(axis=1)
     apart = apart[np.isfinite(apart)]
     return bool(np.median(apart) <= SAME) if len(apart) else None
+
+
+def _elsewhere(points: NDArray[Any], labelled: NDArray[Any]) -> bool:
+    """Return whether at least half of a set's markers are at the positions of visible labelled markers,
+    whatever the numbers of these; positions that the server only repeats are not.
+
+    points : (n, 3) positions of the set's markers [m]; labelled : (m,) labelled markers
+    """
+    sent = points[np.isfinite(points).all(axis=1) & points.any(axis=1)][:MOST_COMPARED]
+    visible = labelled["position"][(labelled["params"] & (OCCLUDED | UNLABELLED)) == 0]
+    same = (np.abs(sent[:, None] - visible[None]) <= SAME).all(axis=2).any(axis=1)
+    return len(sent) > 0 and bool(2 * np.count_nonzero(same) >= len(sent))
 
 
 def unnamed_markers(frame: NatNetFrame) -> NDArray[np.float64]:

@@ -70,7 +70,7 @@ class QtmConnection:
         self._news: deque[CaptureFrame | CaptureDescription] = deque()
         self._held: deque[tuple[DataPacket, int]] = deque(maxlen=MOST_HELD)
         self._fault: CaptureError | None = None
-        self._asking = self._told_beside = False
+        self._asking = self._told_beside = self._told_without_point = False
         self._asked_ns = self._last_data_ns = 0
         self._socket = QtmSocket(address.host, address.port)
         try:
@@ -276,7 +276,11 @@ class QtmConnection:
             self._socket.send(STREAM)
 
     def counters(self) -> Mapping[str, int]:
-        counts = {"unknown_plate_samples": self._forces.n_unknown, "samples_beside": self._forces.n_beside}
+        counts = {
+            "unknown_plate_samples": self._forces.n_unknown,
+            "samples_beside": self._forces.n_beside,
+            "samples_without_point": self._forces.n_without_point,
+        }
         return {**self._counters, **{name: n for name, n in counts.items() if n}}
 
     def gauges(self) -> Mapping[str, float]:
@@ -289,6 +293,13 @@ class QtmConnection:
                 "Forces act outside the surfaces of their plates: they are not used. In QTM's project "
                 "options, Force data, choose the coordinate system of the laboratory, "
                 "and check the plates' corners."
+            )
+        if self._forces.n_without_point and not self._told_without_point:
+            self._told_without_point = True
+            self._said.say(
+                "QTM sends forces above 20 N without an application point, and their moments do not show "
+                "where they act: they are not used. In QTM's project options, Force data, check the "
+                "settings of the center of pressure."
             )
         return self._said.take()
 

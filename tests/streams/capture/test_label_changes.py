@@ -152,3 +152,13 @@ def test_words_of_a_long_list_are_few():
     words = words_of_change(many, many._replace(names=tuple(f"N{k}" for k in range(4000))))
     assert words.startswith("N0, N1")
     assert len(words) < 120
+
+
+def test_a_changed_axis_is_told_beside_a_changed_rate():
+    """Protects who reads why a session began: what turned all positions is never left out."""
+    before = CaptureDescription(("A",), "m", "+Y", 120.0)
+    words = words_of_change(before, before._replace(up="+Z", rate=240.0))
+    assert words == "the rate is 240 Hz, +Z points up"
+    assert words_of_change(before, before._replace(unit="mm")) == "positions are in mm"
+    assert words_of_change(before, before._replace(up="")) == "the upward axis is no longer stated"
+    assert words_of_change(before, before._replace(labelled=False)) == "names are mere numbers"

@@ -20,7 +20,7 @@ def test_damaged_stamps_are_not_believed_and_end_nothing(leap):
         stamp = 5000 * SECOND + k * STEP + damaged * (leap + (-1) ** k * 7 * k * SECOND)
         assert check.believed(stamp, k * STEP) == (not damaged)
     assert check.leap_ns == 0
-    assert check.period_ns in (STEP, 2 * STEP)
+    assert check.frame_ns(0.0) in (STEP, 2 * STEP)
 
 
 @pytest.mark.parametrize("leap_s", [-4000, 3600])
@@ -55,3 +55,50 @@ def test_a_damaged_stamp_costs_no_connection():
             assert [frame[1] for frame in run.frames] == list(range(30))
     finally:
         double.stop()
+
+
+def seen(check: StampCheck, steps_ns: list[int], rate: float, began: int = 5000 * SECOND) -> list[str]:
+    """Frames with these steps between their stamps, which arrive at once; what is told of the rate."""
+    stamp, told = began, []
+    for step in steps_ns:
+        stamp += step
+        assert check.believed(stamp, stamp)
+        if sentence := check.contradiction(rate, stamp):
+            told.append(sentence)
+    return told
+
+
+def test_force_samples_of_a_faster_rate_do_not_overlap_the_next_frame():
+    """Protects force samples between a change of Motive's rate and its answer to the next question: the
+    period of a frame is that of the stamps."""
+    check = StampCheck()
+    seen(check, [SECOND // 120] * 30, 120.0)
+    assert check.frame_ns(120.0) == round(1e9 / 120.0)
+    seen(check, [SECOND // 240] * 30, 120.0, began=5001 * SECOND)
+    assert check.frame_ns(120.0) == SECOND // 240
+    assert check.frame_ns(0.0) == SECOND // 240
+
+
+@pytest.mark.parametrize(
+    "steps_ns",
+    [[STEP] * 24 + [9 * STEP], [STEP, STEP, 2 * STEP], [2 * STEP], [STEP // 10, 2 * STEP - STEP // 10]],
+    ids=["lost", "every fourth lost", "every other one", "in pairs"],
+)
+def test_lost_and_late_frames_do_not_change_the_period_of_a_frame(steps_ns):
+    """Protects force samples, which belong to one frame of the cameras, whichever of them are sent."""
+    check = StampCheck()
+    seen(check, steps_ns * 30, 200.0)
+    assert check.frame_ns(200.0) == STEP
+
+
+@pytest.mark.parametrize(("rate", "words"), [(100.0, "by the stamps"), (400.0, "by the stated rate")])
+def test_a_rate_that_the_stamps_contradict_is_told_once(rate, words):
+    """Protects from a rate that the server states wrongly: it is told after three seconds, and once."""
+    check = StampCheck()
+    assert seen(check, [STEP] * 500, rate) == []
+    (sentence,) = seen(check, [STEP] * 1000, rate, began=5003 * SECOND)
+    assert f"states {rate:g} frames per second" in sentence
+    assert "its stamps show 200:" in sentence
+    assert words in sentence
+    assert seen(check, [STEP] * 100, 200.0, began=5010 * SECOND) == []
+    assert len(seen(check, [STEP] * 1500, rate, began=5011 * SECOND)) == 1
