@@ -67,7 +67,6 @@ class ViconConnection:
         self._rows, self._plates = ViconRows(()), ViconPlates(self._stream.statics)
         self._n_change = self._n_refused = 0
         self._described: CaptureDescription | None = None
-        self._plate_rate = 0.0
         self._echoes = EchoClock()
         self._numbers = FrameNumbers()
         self._content = (-1, b"")
@@ -86,7 +85,7 @@ class ViconConnection:
         """Return the newest description of markers and plates."""
         statics = self._stream.statics
         rate = round(1e9 / statics.period_ns, 3) if statics.period_ns else 0.0
-        plates = self._plates.descriptions(self._plate_rate)
+        plates = self._plates.descriptions()
         return CaptureDescription(self._rows.names, "mm", statics.up or "+Z", rate, plates)
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
@@ -106,10 +105,10 @@ class ViconConnection:
         return self._ready.popleft()
 
     def counters(self) -> Mapping[str, int]:
-        """Return numbers by name: blocks refused; what FrameNumbers counts of the frame numbers; markers that
-        belong to no subject.
+        """Return numbers by name: blocks refused; markers that belong to no subject; what FrameNumbers and
+        ViconPlates count.
         """
-        return {"refused_packets": 0, **self._counters, **self._numbers.counters}
+        return {"refused_packets": 0, **self._counters, **self._numbers.counters, **self._plates.counters}
 
     def gauges(self) -> Mapping[str, float]:
         """Return the current values for the telemetry: the shortest of the recent round trips, where the
@@ -271,9 +270,7 @@ class ViconConnection:
         rows = ViconRows(statics.subjects)
         if rows.names != self._rows.names or not rows.same_numbers(self._rows):
             self._rows = rows
-        was = self._plates.in_millimetres
-        self._plates = ViconPlates(statics)
-        self._plates.in_millimetres = was
+        self._plates = ViconPlates(statics, self._plates)
         self._numbers.period_ns = statics.period_ns
         self._tell_changes()
 
@@ -298,9 +295,10 @@ class ViconConnection:
         if n_unknown:
             self._doubt()
         stamp_ns = self._numbers.stamp_ns(frame.number, arrived_ns)
-        forces = self._plates.samples(frame, stamp_ns or 0, self._numbers.period_ns)
-        if forces is not None:
-            self._see_rate(len(forces.stamps))
+        forces = self._plates.samples(frame, stamp_ns)
+        self._sentences.extend(self._plates.sentences())
+        if self._plates.newly_rated:
+            self._tell_changes()
         unnamed = None if frame.unlabelled is None else as_doubles(frame.unlabelled["position"])
         trip_ns = max(0, self._echoes.shortest_ns)
         age_ns = round(1e9 * frame.latency_s) + trip_ns // 2
@@ -315,12 +313,6 @@ class ViconConnection:
                 forces=forces,
             )
         )
-
-    def _see_rate(self, n_sample: int) -> None:
-        """Determine the sampling rate of the plates from the number of samples in the first frames."""
-        if not self._plate_rate and self._numbers.period_ns:
-            self._plate_rate = round(n_sample * 1e9 / self._numbers.period_ns, 3)
-            self._tell_changes()
 
 
 def _connected(address: CaptureAddress) -> socket.socket:
