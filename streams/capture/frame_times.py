@@ -14,6 +14,8 @@ from streams.capture.records import CaptureFrame
 
 NEAR_NS = 1_000_000_000
 """Largest age of frames that may arrive again over a new connection [ns]."""
+DOUBLED_NS = 250_000_000
+"""Longest time after which the network delivers a copy of a frame, as behind a mirrored switch port [ns]."""
 KEPT_NS = 250_000_000
 """Difference up to which stamps of a new connection fit the clock of the one before [ns]."""
 REMEMBERED = 1024
@@ -45,8 +47,7 @@ class FrameTimes:
         self.clock = ClockMap()
         self.counters: Counter[str] = Counter()
         self._latency_ns = latency_ns
-        self._seen: set[tuple[int, int]] = set()
-        self._order: deque[tuple[int, int]] = deque()
+        self._seen: dict[tuple[int, int], int] = {}  # stamp and content -> arrival, oldest first
         self._skipped: deque[int] = deque(maxlen=MOST_SKIPPED)
         self._stamp_ns: int | None = None
         self._number = -1
@@ -76,7 +77,7 @@ class FrameTimes:
         """
         stamp_ns = frame.stamp_ns
         if stamp_ns is not None:
-            if self._came_before(stamp_ns, hash(content)):
+            if self._came_before(stamp_ns, hash(content), frame.arrived_ns):
                 self.counters["repeated_frames"] += 1
                 return None
             stamp_ns = self._judged(stamp_ns, frame)
@@ -90,23 +91,24 @@ class FrameTimes:
         self._number, self._t_capture, self._time, self._first = frame.number, t_capture, time, False
         return t_capture, time
 
-    def _came_before(self, stamp_ns: int, content: int) -> bool:
-        """Return whether a frame is a repetition: of the last frame or, on a new connection, of one of the
-        last second.
+    def _came_before(self, stamp_ns: int, content: int, arrived_ns: int) -> bool:
+        """Return whether a frame is a repetition: of the last frame, of one that arrived just before, or, on
+        a new connection, of one of the last second.
 
-        Frames of a recording that the system plays in a loop are no repetitions, as their time stamps
-        continue to increase.
+        Frames of a recording that the system plays in a loop are no repetitions: their time stamps continue
+        to increase, or they come again much later than the network delivers a copy.
         """
         last_ns, key = self._stamp_ns, (stamp_ns, content)
-        near = last_ns is not None and (
-            last_ns - NEAR_NS < stamp_ns <= last_ns if self._anew else stamp_ns == last_ns
-        )
-        if near and key in self._seen:
-            return True
-        self._seen.add(key)
-        self._order.append(key)
-        if len(self._order) > REMEMBERED:
-            self._seen.discard(self._order.popleft())
+        first_ns = self._seen.get(key)
+        if first_ns is not None and last_ns is not None:
+            again = stamp_ns < last_ns and arrived_ns - first_ns <= DOUBLED_NS
+            sent_again = self._anew and last_ns - NEAR_NS < stamp_ns < last_ns
+            if stamp_ns == last_ns or again or sent_again:
+                return True
+        self._seen.pop(key, None)  # so that it is the newest of the order
+        self._seen[key] = arrived_ns
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
         return False
 
     def _judged(self, stamp_ns: int, frame: CaptureFrame) -> int | None:

@@ -167,7 +167,7 @@ def feed_vicon(data: bytes) -> None:
             continue
         statics = stream.statics
         rows, plates = ViconRows(statics.subjects), ViconPlates(statics)
-        check_description(rows.names, plates.descriptions(1000.0), 0.0)
+        check_description(rows.names, plates.descriptions(), 0.0)
         require(statics.period_ns >= 0, f"a period of {statics.period_ns} ns")
         if frame is None:
             continue
@@ -175,7 +175,7 @@ def feed_vicon(data: bytes) -> None:
             rows.positions(frame.labelled)[0].shape == (len(rows.names), 3),
             "the array of rows has a wrong shape",
         )
-        check_samples(plates.samples(frame, 0, statics.period_ns), len(statics.plates))
+        check_samples(plates.samples(frame, 0), len(statics.plates))
 
 
 TARGETS = (

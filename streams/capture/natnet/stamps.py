@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections import deque
 
 LEAP_NS = 1_000_000_000
-"""A larger difference between the changes of stamps and arrival times is not a network delay [ns]."""
+"""Stamps that go back, or ahead of the arrival times, by more than this are of another clock [ns]."""
+LONGEST_HELD_NS = 10_000_000_000
+"""Frames that are late by more than LEAP_NS for so long are not held up: the clock stood still [ns]."""
 CONFIRMING = 3
 """Number of frames in a row that have to agree with each other for the clock to count as set anew; fewer
 are damaged."""
@@ -30,6 +32,7 @@ class StampCheck:
         self._steps: deque[int] = deque(maxlen=RECENT)
         self._differs_since_ns, self._told = 0, False
         self._last: tuple[int, int] | None = None
+        self._on_time: tuple[int, int] | None = None
         self._odd: tuple[int, int] | None = None
         self._n_odd = 0
 
@@ -38,13 +41,15 @@ class StampCheck:
         not is treated as a frame without a stamp.
         """
         newest = (stamp_ns, arrived_ns)
-        if self._last is not None and _leap(self._last, newest):
+        if self._on_time is not None and _leap(self._on_time, newest):
             agrees = self._odd is not None and not _leap(self._odd, newest)
             self._n_odd = self._n_odd + 1 if agrees else 1
             self._odd = newest
             if self._n_odd >= CONFIRMING:
-                self.leap_ns = stamp_ns - self._last[0]
+                self.leap_ns = stamp_ns - self._on_time[0]
             return False
+        if self._on_time is None or not _held_up(self._on_time, newest):
+            self._on_time = newest
         self._odd, self._n_odd = None, 0
         if self._last is not None and stamp_ns > self._last[0]:
             self._steps.append(stamp_ns - self._last[0])
@@ -101,6 +106,13 @@ class StampCheck:
 
 
 def _leap(before: tuple[int, int], after: tuple[int, int]) -> bool:
-    """Return whether the clock jumps between two frames; a clock that stands still does not count."""
-    step_ns = after[0] - before[0]
-    return step_ns != 0 and abs(step_ns - (after[1] - before[1])) > LEAP_NS
+    """Return whether the clock jumps between two frames. A clock that stands still does not, nor does one
+    that advances less than the time that passed until the arrival: the frame was held up on its way."""
+    step_ns, passed_ns = after[0] - before[0], after[1] - before[1]
+    return not 0 <= step_ns <= passed_ns and abs(step_ns - passed_ns) > LEAP_NS
+
+
+def _held_up(before: tuple[int, int], after: tuple[int, int]) -> bool:
+    """Return whether a frame was held up on its way, so that the ones after it may come earlier."""
+    step_ns, passed_ns = after[0] - before[0], after[1] - before[1]
+    return 0 <= step_ns < passed_ns - LEAP_NS and passed_ns <= LONGEST_HELD_NS

@@ -36,8 +36,14 @@ TIMECODE = 23
 LATENCY_INFO = 26
 HARDWARE_FRAME_INFO = 36
 APPLICATION_INFO = 37
+DEVICE_INFO_EXTRA = 38
 PING = 42
-STATIC = frozenset((STREAM_INFO, SUBJECT_INFO, DEVICE_INFO, CHANNEL_INFO, FORCE_PLATE_INFO, APPLICATION_INFO))
+STATIC = frozenset(
+    (
+        STREAM_INFO, SUBJECT_INFO, DEVICE_INFO, DEVICE_INFO_EXTRA, CHANNEL_INFO, FORCE_PLATE_INFO,
+        APPLICATION_INFO,
+    )
+)  # fmt: skip
 """Kinds of objects that are sent only when they change, and otherwise listed as unchanged."""
 WANTED = STATIC | {
     FRAME_INFO, LABELLED_RECONS, UNLABELLED_RECONS, FORCE_FRAME, MOMENT_FRAME, PRESSURE_FRAME,
@@ -50,6 +56,8 @@ LARGEST_BLOCK = 1 << 22
 """Bytes of a block; a frame of a thousand markers has 120 thousand of them."""
 TICKS_PER_S = 135_000_000
 """Periods are told in ticks of a clock of 135 MHz."""
+SHORTEST_PERIOD, LONGEST_PERIOD = TICKS_PER_S // 100_000, 10 * TICKS_PER_S
+"""Periods that are believed, of frames of cameras and devices [ticks]."""
 
 LABELLED = np.dtype(
     [
@@ -80,8 +88,8 @@ class ViconSubject(NamedTuple):
 
 
 class DeviceSamples(NamedTuple):
-    """Samples of one channel of a device : (n_component, n_sample), with the numbers of frame, device and
-    channel.
+    """Samples of one channel of a device in one of the device's own frames : (n_component, n_sample), with
+    the numbers of this frame, device and channel.
     """
 
     frame: int
@@ -152,11 +160,10 @@ def read_unchanged(reader: ByteReader) -> frozenset[int]:
     return read_numbers(reader)
 
 
-def read_period_ns(reader: ByteReader) -> int:
-    """Read the period of frames [ns]; 0 for an impossible one."""
+def read_period(reader: ByteReader) -> int:
+    """Read the period of frames [ticks]; 0 for an impossible one."""
     ticks = int(_I64.unpack_from(reader.data, reader.skip(8))[0])
-    period_ns = ticks * 1_000_000_000 // TICKS_PER_S
-    return period_ns if 10_000 <= period_ns <= 10_000_000_000 else 0
+    return ticks if SHORTEST_PERIOD <= ticks <= LONGEST_PERIOD else 0
 
 
 def read_subject(reader: ByteReader) -> ViconSubject:
@@ -173,8 +180,15 @@ def read_subject(reader: ByteReader) -> ViconSubject:
 
 
 def read_device(reader: ByteReader) -> tuple[int, int, str]:
-    """Read a device: number, period of its frames [ticks], name."""
-    return reader.u32(), reader.u64(), reader.counted()
+    """Read a device: number, period of its frames [ticks], 0 for an impossible one, and name."""
+    return reader.u32(), read_period(reader), reader.counted()
+
+
+def read_device_start(reader: ByteReader) -> tuple[int, int]:
+    """Read when frame 0 of a device began: number of the device, and time after frame 0 of the cameras
+    [ticks].
+    """
+    return reader.u32(), reader.u64()
 
 
 def read_channel(reader: ByteReader) -> tuple[int, int, tuple[str, ...]]:

@@ -28,6 +28,7 @@ from streams.capture.vicon.blocks import (
     block,
     numbers,
 )
+from streams.capture.vicon.frame_numbers import FrameNumbers
 from streams.capture.vicon.plates import ViconPlates
 from streams.capture.vicon.stream import ViconFrame, ViconRows, ViconStream
 from streams.clock import now_ns
@@ -39,12 +40,8 @@ ANSWER_S = 3.0
 PING_NS = 250_000_000
 SILENT_NS = 1_700_000_000
 """A server that answered pings and says nothing for so long is gone [ns]."""
-LEAP_NS = 500_000_000
-"""The frame numbers have restarted if they differ from the arrival times by more [ns]."""
 USER_TIMEOUT_MS = 1500
 """Time without an acknowledgement after which the system ends a connection, where it can [ms]."""
-LATEST_STAMP_NS = 1 << 62
-"""Stamps beyond this are of no clock [ns]."""
 MOST_SENTENCES = 16
 RECEIVE = 1 << 18
 LONGEST_BLOCK_NS = 1_000_000_000
@@ -70,9 +67,8 @@ class ViconConnection:
         self._rows, self._plates = ViconRows(()), ViconPlates(self._stream.statics)
         self._n_change = self._n_refused = 0
         self._described: CaptureDescription | None = None
-        self._plate_rate = 0.0
         self._echoes = EchoClock()
-        self._numbers = _FrameNumbers()
+        self._numbers = FrameNumbers()
         self._content = (-1, b"")
         self._fault: CaptureError | None = None
         self._refusal = ""
@@ -89,7 +85,7 @@ class ViconConnection:
         """Return the newest description of markers and plates."""
         statics = self._stream.statics
         rate = round(1e9 / statics.period_ns, 3) if statics.period_ns else 0.0
-        plates = self._plates.descriptions(self._plate_rate)
+        plates = self._plates.descriptions()
         return CaptureDescription(self._rows.names, "mm", statics.up or "+Z", rate, plates)
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
@@ -109,10 +105,10 @@ class ViconConnection:
         return self._ready.popleft()
 
     def counters(self) -> Mapping[str, int]:
-        """Return numbers by name: blocks refused; frames with the number of the frame before; restarts and
-        jumps of the frame number; markers that belong to no subject.
+        """Return numbers by name: blocks refused; markers that belong to no subject; what FrameNumbers and
+        ViconPlates count.
         """
-        return {"refused_packets": 0, **self._counters, **self._numbers.counters}
+        return {"refused_packets": 0, **self._counters, **self._numbers.counters, **self._plates.counters}
 
     def gauges(self) -> Mapping[str, float]:
         """Return the current values for the telemetry: the shortest of the recent round trips, where the
@@ -274,9 +270,7 @@ class ViconConnection:
         rows = ViconRows(statics.subjects)
         if rows.names != self._rows.names or not rows.same_numbers(self._rows):
             self._rows = rows
-        was = self._plates.in_millimetres
-        self._plates = ViconPlates(statics)
-        self._plates.in_millimetres = was
+        self._plates = ViconPlates(statics, self._plates)
         self._numbers.period_ns = statics.period_ns
         self._tell_changes()
 
@@ -301,9 +295,10 @@ class ViconConnection:
         if n_unknown:
             self._doubt()
         stamp_ns = self._numbers.stamp_ns(frame.number, arrived_ns)
-        forces = self._plates.samples(frame, stamp_ns or 0, self._numbers.period_ns)
-        if forces is not None:
-            self._see_rate(len(forces.stamps))
+        forces = self._plates.samples(frame, stamp_ns)
+        self._sentences.extend(self._plates.sentences())
+        if self._plates.newly_rated:
+            self._tell_changes()
         unnamed = None if frame.unlabelled is None else as_doubles(frame.unlabelled["position"])
         trip_ns = max(0, self._echoes.shortest_ns)
         age_ns = round(1e9 * frame.latency_s) + trip_ns // 2
@@ -318,50 +313,6 @@ class ViconConnection:
                 forces=forces,
             )
         )
-
-    def _see_rate(self, n_sample: int) -> None:
-        """Determine the sampling rate of the plates from the number of samples in the first frames."""
-        if not self._plate_rate and self._numbers.period_ns:
-            self._plate_rate = round(n_sample * 1e9 / self._numbers.period_ns, 3)
-            self._tell_changes()
-
-
-class _FrameNumbers:
-    """Clock made from frame numbers, as long as the numbers increase as frames arrive.
-
-    The server sends no clock, but its frame numbers times the frame period can serve as a clock. If the
-    numbers restart, the new ones are joined to the former ones by their arrival times. Numbers that do not
-    increase are not used.
-    """
-
-    def __init__(self) -> None:
-        self.period_ns = 0
-        self.counters: Counter[str] = Counter()
-        self._last: tuple[int, int, int] | None = None
-
-    def stamp_ns(self, number: int, arrived_ns: int) -> int | None:
-        """Return the time of a frame on the clock that is made from frame numbers (number times frame period)
-        [ns]; None if the number cannot be used.
-        """
-        if number < 0 or not self.period_ns:
-            return None
-        if self._last is None:
-            stamp_ns = number * self.period_ns
-        else:
-            last_number, last_stamp_ns, last_arrived_ns = self._last
-            step_ns = (number - last_number) * self.period_ns
-            passed_ns = arrived_ns - last_arrived_ns
-            if number == last_number:
-                self.counters["frame_numbers_stuck"] += 1
-                return None
-            if step_ns < 0 or abs(step_ns - passed_ns) > LEAP_NS:
-                self.counters["frame_numbers_anew"] += 1
-                step_ns = max(1, round(passed_ns / self.period_ns)) * self.period_ns
-            stamp_ns = last_stamp_ns + step_ns
-        if not 0 <= stamp_ns < LATEST_STAMP_NS:
-            return None
-        self._last = (number, stamp_ns, arrived_ns)
-        return stamp_ns
 
 
 def _connected(address: CaptureAddress) -> socket.socket:

@@ -1,13 +1,24 @@
-"""Force plates of Vicon's DataStream: forces and moments in the laboratory's axes."""
+"""Force plates of Vicon's DataStream: forces and moments in the laboratory's axes, and their times.
+
+Devices number frames of their own, and tell the period of these. A packet has the device frames that overlap
+the cameras' frame, in part or as a whole, so that the same device frame may come in two packets. As the
+vendor's SDK has it, sample i of n in the device frame f was taken at f times the device's period plus i / n
+of it, counted from the beginning of the cameras' frame 0.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from streams.capture.byte_reader import as_doubles
 from streams.capture.plate_geometry import FloatArray, PlatePlace, to_laboratory
 from streams.capture.records import ForceSamples, PlateDescription
-from streams.capture.vicon.blocks import DeviceSamples, PlatePose
+from streams.capture.vicon.blocks import TICKS_PER_S, DeviceSamples, PlatePose
 from streams.capture.vicon.stream import ViconFrame, ViconStatics
 
 LOADED = 20.0
@@ -17,74 +28,280 @@ LONGEST_LEVER = 3.0
 MOST_SAMPLES = 4096
 CORNERS = ((1, 1), (0, 1), (0, 0), (1, 0))
 """Indices of the bounds in x and y of each corner, in C3D's order: +x +y, -x +y, -x -y, +x -y."""
+NS_PER_TICK = 1e9 / TICKS_PER_S
+NOTHING: FloatArray = np.zeros(0)
+
+
+class _Plate(NamedTuple):
+    """A plate: number of its device, its name and pose, and the period and beginning of the device's frames
+    [ticks], see ViconStatics.
+    """
+
+    device: int
+    name: str
+    pose: PlatePose
+    place: PlatePlace
+    period: int
+    start: int
+
+
+class _Signals(NamedTuple):
+    """Samples of a plate in a packet, joined: numbers of the device's frames, samples in each of them, and
+    forces and moments (n, 3) as sent.
+    """
+
+    frames: list[int]
+    sizes: list[int]
+    force: FloatArray
+    moment: FloatArray
 
 
 class ViconPlates:
     """The force plates whose pose is known.
 
+    Parameters
+    ----------
+    statics : descriptions that the server has sent
+    before : the plates until now, of the same connection
+
+    Attributes
+    ----------
     in_millimetres : whether moments are in N mm. The SDK's source says N/mm and its manual N m, so the unit
-      is inferred from the data: moment divided by force, the lever arm on the plate, is below a metre
+        is inferred from the data: moment divided by force, the lever arm on the plate, is below a metre
+    newly_rated : whether the last frame has shown the sampling rate of a plate
+    counters : name -> number: plate_samples_again (copies of samples in a later packet),
+        plate_samples_missing (samples that a plate does not have where the one with the highest rate has
+        some), plate_samples_left_out (samples without moments, or at times at which the latter has none),
+        frames_with_spread_forces (frames over which samples are spread, as their times are unknown)
     """
 
-    def __init__(self, statics: ViconStatics) -> None:
-        self.in_millimetres = False
-        self._poses = statics.plates
-        self._places = [PlatePlace(pose.rotation, 1e-3 * pose.translation) for pose in statics.plates]
-        names = {number: name for number, _, name in statics.devices}
-        self._names = [names.get(pose.device, "") or f"plate {pose.device}" for pose in self._poses]
+    def __init__(self, statics: ViconStatics, before: ViconPlates | None = None) -> None:
+        self.newly_rated = False
+        self.in_millimetres: bool = before is not None and before.in_millimetres
+        self.counters: Counter[str] = before.counters if before is not None else Counter()
+        self._told: set[str] = before._told if before is not None else set()
+        self._newest_ns: int | None = before._newest_ns if before is not None else None
+        self._sentences: list[str] = before._sentences if before is not None else []
+        self._statics = statics
+        devices = {number: (period, name) for number, period, name in statics.devices}
+        starts = dict(statics.starts)
+        self._plates: list[_Plate] = []
+        for pose in statics.plates:
+            period, name = devices.get(pose.device, (0, ""))
+            place = PlatePlace(pose.rotation, 1e-3 * pose.translation)
+            name = name or f"plate {pose.device}"
+            self._plates.append(_Plate(pose.device, name, pose, place, period, starts.get(pose.device, 0)))
+        rates = before._rates if before is not None else {}
+        keys = [self._rate_key(plate) for plate in self._plates]
+        self._rates: dict[tuple[int, int], float] = {key: rates[key] for key in keys if key in rates}
 
-    def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """Return the descriptions of the plates, in the order in which `samples` returns their forces.
-
-        rate : samples per second, which the caller derives from the number of samples in a frame
+    def descriptions(self) -> tuple[PlateDescription, ...]:
+        """Return the descriptions of the plates, in the order in which `samples` returns their forces. Their
+        rates are known from the first samples on.
         """
         return tuple(
-            PlateDescription(name, _corners(pose, place), rate)
-            for name, pose, place in zip(self._names, self._poses, self._places, strict=True)
+            PlateDescription(plate.name, _corners(plate.pose, plate.place), self._rate(plate))
+            for plate in self._plates
         )
 
-    def samples(self, frame: ViconFrame, stamp_ns: int, period_ns: int) -> ForceSamples | None:
-        """Return the force samples that came with a frame, spread over its period from its stamp on; None
-        without samples.
+    def sentences(self) -> list[str]:
+        """Return messages for the user since the last call."""
+        told, self._sentences = self._sentences, []
+        return told
+
+    def samples(self, frame: ViconFrame, stamp_ns: int | None) -> ForceSamples | None:
+        """Return the force samples that came with a frame and were not handed on before, at their own times;
+        None without samples.
+
+        stamp_ns : time of the frame on the clock made from frame numbers [ns]; None = not known, and then the
+            samples are spread over the frame's period from 0 on
+
+        Samples are also spread, from the frame's stamp on, where the server does not tell the period of a
+        device, or where the numbers of device frames do not fit that of the cameras' frame.
         """
-        if not self._poses or "force" not in frame.samples:
+        self.newly_rated = False
+        if not self._plates or "force" not in frame.samples:
             return None
-        pairs = [self._of(pose.device, frame) for pose in self._poses]
-        n = max(force.shape[1] for force, _ in pairs)
+        signals = [self._signals(plate, frame) for plate in self._plates]
+        n = max((len(one.force) for one in signals if one is not None), default=0)
         if not 0 < n <= MOST_SAMPLES:
             return None
-        force = np.full((len(pairs), n, 3), np.nan)
-        moment = np.full_like(force, np.nan)
-        for k, (f, m) in enumerate(pairs):
-            if f.shape[1] == n and m.shape == f.shape:
-                self._judge(f, m)
-                scale = 1e-3 if self.in_millimetres else 1.0
-                force[k], moment[k] = to_laboratory(self._places[k], f.T, scale * m.T)
-        stamps = stamp_ns + (np.arange(n, dtype=np.int64) * max(period_ns, 1)) // n
-        return ForceSamples(stamps, force, moment)
+        for plate, one in zip(self._plates, signals, strict=True):
+            if one is not None:
+                self._judge(one)
+                self._see_rate(plate, one)
+        if stamp_ns is None:
+            return self._joined(signals, self._spread(signals), 0)
+        times = self._times(signals, frame.number)
+        if times is None:
+            self.counters["frames_with_spread_forces"] += 1
+            self._tell(
+                "spread",
+                "The server does not tell the period of its force plates, or numbers their frames otherwise "
+                "than those of the cameras: their samples are spread evenly over each frame.",
+            )
+            return self._joined(signals, self._spread(signals), stamp_ns)
+        forces = self._joined(signals, times, stamp_ns, self._newest_ns, self._end_ns(times))
+        if forces is not None:
+            self._newest_ns = int(forces.stamps[-1])
+        return forces
 
-    def _of(self, device: int, frame: ViconFrame) -> tuple[FloatArray, FloatArray]:
-        """Return forces and moments (3, n) of a plate, joined from the samples of its device in a frame, in
-        the order of their frame numbers.
+    def _times(self, signals: list[_Signals | None], number: int) -> list[FloatArray] | None:
+        """Return when the samples of each plate were taken, after the cameras' frame of this number [ns];
+        None where that is not known of all plates.
         """
-        return _joined(frame.samples["force"], device), _joined(frame.samples.get("moment", []), device)
+        found = []
+        for plate, one in zip(self._plates, signals, strict=True):
+            times = NOTHING if one is None else self._times_of(plate, one, number)
+            if times is None:
+                return None
+            found.append(times)
+        return found
 
-    def _judge(self, force: FloatArray, moment: FloatArray) -> None:
+    def _times_of(self, plate: _Plate, one: _Signals, number: int) -> FloatArray | None:
+        period, camera = plate.period, self._statics.period
+        if number < 0 or not period or not camera:
+            return None
+        parts = []
+        for device_frame, size in zip(one.frames, one.sizes, strict=True):
+            begin = device_frame * period + plate.start - number * camera
+            if abs(begin) > period + camera:  # not even beside the cameras' frame: numbered otherwise
+                return None
+            parts.append(NS_PER_TICK * (begin + period * np.arange(size) / size))
+        times = np.concatenate(parts)
+        return times if (np.diff(times) > 0.0).all() else None
+
+    def _end_ns(self, times: list[FloatArray]) -> float:
+        """Return until when all plates that have samples have them [ns]: where devices have frames of several
+        lengths, what some have beyond it comes again in the next packet, with that of the others."""
+        return min(
+            float(t[-1]) + 0.95e9 / self._rate(plate)
+            for plate, t in zip(self._plates, times, strict=True)
+            if len(t)
+        )
+
+    def _spread(self, signals: list[_Signals | None]) -> list[FloatArray]:
+        """Return times of the samples that are spread evenly over the cameras' frame [ns]."""
+        sizes = [0 if one is None else len(one.force) for one in signals]
+        return [self._statics.period_ns * np.arange(size) / max(size, 1) for size in sizes]
+
+    def _joined(
+        self,
+        signals: list[_Signals | None],
+        times: list[FloatArray],
+        stamp_ns: int,
+        newest_ns: int | None = None,
+        end_ns: float = math.inf,
+    ) -> ForceSamples | None:
+        """Return the samples of all plates at the times of the plate with the highest rate; None if none is
+        left.
+
+        times : times of the samples of each plate, after `stamp_ns` [ns]
+        newest_ns : stamp of the newest sample that was handed on before, which are left out [ns]
+        end_ns : time after `stamp_ns` from which on samples are left for the next packet [ns]
+        """
+        rates = [self._rate(plate) if len(t) else -1.0 for plate, t in zip(self._plates, times, strict=True)]
+        fastest = rates.index(max(rates))
+        near_ns = 0.5e9 / rates[fastest] if rates[fastest] else 0.0
+        after_ns = -math.inf if newest_ns is None else newest_ns - stamp_ns + near_ns
+        wanted = times[fastest]
+        new = (wanted > after_ns) & (wanted < end_ns)
+        force = np.full((len(signals), len(wanted), 3), np.nan)
+        moment = np.full_like(force, np.nan)
+        for k, (plate, one) in enumerate(zip(self._plates, signals, strict=True)):
+            at, there = _matching(times[k], wanted, near_ns)
+            if one is not None:
+                scale = 1e-3 if self.in_millimetres else 1.0
+                force[k, there], moment[k, there] = to_laboratory(
+                    plate.place, one.force[at], scale * one.moment[at]
+                )
+            n_new = int(np.sum((times[k] > after_ns) & (times[k] < end_ns)))
+            n_used = int(np.sum(new & there))
+            self._count(plate, self._plates[fastest], int(np.sum(new)) - n_used, max(0, n_new - n_used))
+        self.counters["plate_samples_again"] += int(np.sum(wanted <= after_ns))
+        if not new.any():
+            return None
+        stamps = stamp_ns + np.rint(wanted[new]).astype(np.int64)
+        return ForceSamples(stamps, force[:, new], moment[:, new])
+
+    def _count(self, plate: _Plate, fastest: _Plate, n_missing: int, n_left_out: int) -> None:
+        self.counters["plate_samples_missing"] += n_missing
+        self.counters["plate_samples_left_out"] += n_left_out
+        if n_missing or n_left_out:
+            self._tell(
+                "missing",
+                f"The force plate {plate.name} sends no samples at some times at which {fastest.name}, the "
+                "plate with the highest rate, sends some: there it counts as not measured.",
+            )
+
+    def _signals(self, plate: _Plate, frame: ViconFrame) -> _Signals | None:
+        """Return the samples of a plate in a frame, in the order of the numbers of its device's frames; None
+        where there are none with moments.
+        """
+        forces = _parts(frame.samples["force"], plate.device)
+        moments = _parts(frame.samples.get("moment", []), plate.device)
+        frames, sizes = [p.frame for p in forces], [p.samples.shape[1] for p in forces]
+        if [p.frame for p in moments] != frames or [p.samples.shape[1] for p in moments] != sizes:
+            self.counters["plate_samples_left_out"] += sum(sizes)
+            self._tell(
+                "moments",
+                f"The force plate {plate.name} sends forces without the moments of the same samples: these "
+                "forces are not used.",
+            )
+            return None
+        if not forces:
+            return None
+        force, moment = (np.concatenate([p.samples for p in parts], axis=1).T for parts in (forces, moments))
+        return _Signals(frames, sizes, as_doubles(force), as_doubles(moment))
+
+    def _rate(self, plate: _Plate) -> float:
+        """Return the samples of a plate per second, 0 = not known yet."""
+        return self._rates.get(self._rate_key(plate), 0.0)
+
+    def _rate_key(self, plate: _Plate) -> tuple[int, int]:
+        return plate.device, plate.period or -self._statics.period
+
+    def _see_rate(self, plate: _Plate, one: _Signals) -> None:
+        """Determine the sampling rate of a plate from the number of samples in a frame of its device, or, as
+        long as the server does not tell the period of these, in a frame of the cameras."""
+        key = self._rate_key(plate)
+        period, n = (plate.period, one.sizes[0]) if plate.period else (self._statics.period, len(one.force))
+        if period and key not in self._rates:
+            self._rates[key] = round(n * TICKS_PER_S / period, 3)
+            self.newly_rated = True
+
+    def _judge(self, one: _Signals) -> None:
         if self.in_millimetres:
             return
-        size = np.linalg.norm(force, axis=0)
+        size = np.linalg.norm(one.force, axis=1)
         loaded = size > LOADED
         if loaded.any():
-            levers = np.linalg.norm(moment[:, loaded], axis=0) / size[loaded]
+            levers = np.linalg.norm(one.moment[loaded], axis=1) / size[loaded]
             self.in_millimetres = bool(np.median(levers) > LONGEST_LEVER)
 
+    def _tell(self, kind: str, sentence: str) -> None:
+        """Report a sentence of each kind once."""
+        if kind not in self._told:
+            self._told.add(kind)
+            self._sentences.append(sentence)
 
-def _joined(parts: list[DeviceSamples], device: int) -> FloatArray:
-    mine = sorted((p for p in parts if p.device == device), key=lambda p: p.frame)
-    mine = [p for p in mine if p.channel == mine[0].channel]
-    if not mine:
-        return np.zeros((3, 0))
-    return as_doubles(np.concatenate([p.samples for p in mine], axis=1))
+
+def _parts(parts: list[DeviceSamples], device: int) -> list[DeviceSamples]:
+    """Return the samples of a device's first channel, in the order of its frames."""
+    mine = sorted((p for p in parts if p.device == device and p.samples.size), key=lambda p: p.frame)
+    return [p for p in mine if p.channel == mine[0].channel]
+
+
+def _matching(
+    times: FloatArray, wanted: FloatArray, near_ns: float
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the indices of `times` that lie within `near_ns` of wanted times, in their order, and (n,)
+    whether there is one for each wanted time."""
+    if not len(times):
+        return np.zeros(0, np.intp), np.zeros(len(wanted), np.bool_)
+    at = np.minimum(np.searchsorted(times, wanted - near_ns), len(times) - 1)
+    there = np.abs(times[at] - wanted) <= near_ns
+    return at[there], there
 
 
 def _corners(pose: PlatePose, place: PlatePlace) -> tuple[tuple[float, float, float], ...]:

@@ -14,6 +14,7 @@ from streams.capture.vicon.blocks import (
     CHANNEL_INFO,
     CONTENTS,
     DEVICE_INFO,
+    DEVICE_INFO_EXTRA,
     FORCE_FRAME,
     FORCE_PLATE_INFO,
     FRAME_INFO,
@@ -27,6 +28,7 @@ from streams.capture.vicon.blocks import (
     PRESSURE_FRAME,
     STREAM_INFO,
     SUBJECT_INFO,
+    TICKS_PER_S,
     UNLABELLED,
     UNLABELLED_RECONS,
     DeviceSamples,
@@ -35,9 +37,10 @@ from streams.capture.vicon.blocks import (
     objects,
     read_channel,
     read_device,
+    read_device_start,
     read_latency_s,
     read_numbers,
-    read_period_ns,
+    read_period,
     read_plate,
     read_recons,
     read_samples,
@@ -53,20 +56,28 @@ class ViconStatics(NamedTuple):
     """Descriptions that a server sends only when they change; two equal objects describe the same subjects,
     plates and devices.
 
-    period_ns : period of frames, 0 = unknown [ns]
+    period : period of the cameras' frames, 0 = unknown [ticks]
     up : axis that points up, "" = unknown
     subjects : subjects in the order sent
     plates : plates with a pose
-    devices : number -> name
+    devices : number, period of its own frames (0 = unknown) [ticks], and name of each device
+    starts : number of a device, and when its frame 0 began after that of the cameras [ticks]; a device that
+        is not in it began with them
     channels : channels of forces, by device
     """
 
-    period_ns: int = 0
+    period: int = 0
     up: Upwards = ""
     subjects: tuple[ViconSubject, ...] = ()
     plates: tuple[PlatePose, ...] = ()
     devices: tuple[tuple[int, int, str], ...] = ()
+    starts: tuple[tuple[int, int], ...] = ()
     channels: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
+
+    @property
+    def period_ns(self) -> int:
+        """Period of the cameras' frames, 0 = unknown [ns]."""
+        return self.period * 1_000_000_000 // TICKS_PER_S
 
 
 class ViconFrame(NamedTuple):
@@ -161,14 +172,15 @@ class ViconStream:
         if sum(len(subject.markers) for subject in subjects) > MOST_MARKERS:
             raise malformed(f"more than {MOST_MARKERS} markers are described")
         # Both are told once, and stay true while the connection lasts.
-        period_ns = found.get(STREAM_INFO, [old.period_ns])[-1]
+        period = found.get(STREAM_INFO, [old.period])[-1]
         up = found.get(APPLICATION_INFO, [old.up])[-1]
         new = ViconStatics(
-            period_ns=period_ns,
+            period=period,
             up=up,
             subjects=subjects,
             plates=kept(FORCE_PLATE_INFO, old.plates, tuple(found.get(FORCE_PLATE_INFO, ()))[:MOST_PLATES]),
             devices=kept(DEVICE_INFO, old.devices, tuple(found.get(DEVICE_INFO, ()))),
+            starts=kept(DEVICE_INFO_EXTRA, old.starts, tuple(found.get(DEVICE_INFO_EXTRA, ()))),
             channels=kept(CHANNEL_INFO, old.channels, tuple(found.get(CHANNEL_INFO, ()))),
         )
         self.statics = new
@@ -176,9 +188,10 @@ class ViconStream:
 
 
 _STATIC_READERS = {
-    STREAM_INFO: read_period_ns,
+    STREAM_INFO: read_period,
     SUBJECT_INFO: read_subject,
     DEVICE_INFO: read_device,
+    DEVICE_INFO_EXTRA: read_device_start,
     CHANNEL_INFO: read_channel,
     FORCE_PLATE_INFO: read_plate,
     APPLICATION_INFO: lambda reader: UP.get(reader.u8(), ""),

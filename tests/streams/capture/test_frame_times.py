@@ -53,6 +53,30 @@ def test_a_frame_that_comes_again_is_not_published(frames):
     assert (frames.times.counters["repeated_frames"], frames.times.counters["stuck_stamps"]) == (1, 1)
 
 
+def test_a_frame_that_comes_again_after_its_successor_is_not_published(frames):
+    """Protects times behind a mirrored switch port: a doubled datagram that the next frame has overtaken is
+    a repetition, not the system's clock set back."""
+    sent = [(k * STEP, BEGIN + k * STEP + MS, k, b"%d" % k) for k in range(100, 105)]
+    for stamp, arrived, number, content in sent[:4]:
+        assert frames.put(stamp, arrived, number, content)
+    late = (sent[2][0], sent[3][1] + MS, *sent[2][2:])
+    assert frames.put(*late) is None
+    assert frames.put(sent[1][0], sent[3][1] + 2 * MS, *sent[1][2:]) is None
+    t_capture, time = frames.put(*sent[4])
+    assert (t_capture, time) == (BEGIN + 104 * STEP + MS, pytest.approx(104 * 0.005))
+    assert dict(frames.times.counters) == {"repeated_frames": 2}
+
+
+def test_a_short_recording_in_a_loop_is_no_repetition():
+    """Protects output from a short file in a loop: what comes again as long after is a new frame, with the
+    same stamp and content or not."""
+    frames = Frames()
+    for k in range(300):
+        assert frames.put(k % 60 * STEP, BEGIN + k * STEP, k % 60, b"%d" % (k % 60))
+    np.testing.assert_allclose(np.diff([time for _, time in frames.placed]), 0.005, atol=1e-4)
+    assert dict(frames.times.counters) == {"clock_restarts": 4}
+
+
 def test_gaps_are_counted_by_stamps(frames):
     """Protects the count of what a system leaves out, whatever its numbers say."""
     frames.put(105 * STEP, BEGIN + 105 * STEP + MS, 100)

@@ -42,6 +42,28 @@ def test_a_stamp_that_stands_still_over_a_pause_is_believed():
     assert check.believed(SECOND, 100 * SECOND)
 
 
+@pytest.mark.parametrize("held_s", [1, 2, 5])
+@pytest.mark.parametrize("lost", [False, True])
+def test_frames_that_were_held_up_are_no_restart(held_s, lost):
+    """Protects a connection over a network or a machine that holds frames up and then delivers all at once,
+    or only the first of them: their stamps are right, however late they come."""
+    check = StampCheck()
+    for k in range(1000 + 200 * held_s):
+        arrived = max(k, 400 + 200 * held_s) if k > 400 else k
+        if not (lost and 410 < k < 400 + 200 * held_s):
+            assert check.believed(5000 * SECOND + k * STEP, arrived * STEP)
+    assert check.leap_ns == 0
+
+
+def test_a_clock_that_stood_still_is_checked_again():
+    """Protects times after a long pause of the stamps: one that leaps then is damaged, as ever."""
+    check = StampCheck()
+    assert check.believed(5000 * SECOND, 0)
+    for k in range(100):
+        assert check.believed(5000 * SECOND + k * STEP, 20 * SECOND + k * STEP)
+    assert not check.believed(5005 * SECOND, 20 * SECOND + 100 * STEP)
+
+
 def test_a_damaged_stamp_costs_no_connection():
     """Protects a measurement: a frame with another stamp is published, and the server is not left for it."""
     double = NatNetDouble(list(NAMES), 200.0)

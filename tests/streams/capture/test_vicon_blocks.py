@@ -70,11 +70,11 @@ def test_plates_are_turned_into_the_laboratory(scale):
     wrench[0, :, 3:6] = np.cross((0.2, 0.3, 0.0), wrench[0, :, :3]) + np.array((0.0, 0.0, 4.0))
     decoded = stream.take(double.block(a_frame(wrenches=wrench), EVERYTHING, False))
     plates = ViconPlates(stream.statics)
-    forces = plates.samples(decoded, 1000, PERIOD_NS)
+    forces = plates.samples(decoded, 1000)
     np.testing.assert_allclose(forces.force, wrench[:, :, :3], rtol=1e-5)
     np.testing.assert_allclose(forces.moment, wrench[:, :, 3:6], atol=1e-2)
     np.testing.assert_array_equal(forces.stamps, 1000 + 1_000_000 * np.arange(5))
-    (description,) = plates.descriptions(1000.0)
+    (description,) = plates.descriptions()
     assert description.name == "Plate 1"
     np.testing.assert_allclose(description.corners, CORNERS, atol=1e-6)
     assert plates.in_millimetres == (scale == 1000.0)
@@ -135,7 +135,7 @@ def test_damaged_blocks_are_refused_or_read_and_nothing_else():
         decoded = stream.take(raw)
         if decoded is not None:
             ViconRows(stream.statics.subjects).positions(decoded.labelled)
-            ViconPlates(stream.statics).samples(decoded, 0, stream.statics.period_ns)
+            ViconPlates(stream.statics).samples(decoded, 0)
 
     with np.errstate(all="ignore"):
         assert survived(decode, blocks, 2500) > 500
