@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from streams.capture.lsl.channels import LslChannel
 from streams.capture.lsl.library import correction, lsl, to_ours_ns
+from streams.capture.lsl.sender_clock import SenderClock
 from streams.capture.records import FASTEST, MOST_MARKERS, CaptureError, ClockPair, believed_rate
 from streams.clock import now_ns
 
@@ -57,6 +58,10 @@ class LslInlet:
     ----------
     info : description of the stream, as a search returns it
 
+    Attributes
+    ----------
+    clock : clock of the stamps of its samples, which learns from what is pulled
+
     Raises CaptureError if the stream cannot be opened, or if its values are texts.
     """
 
@@ -86,6 +91,7 @@ class LslInlet:
         self._at_once = max(1, min(AT_ONCE, NUMBERS_AT_ONCE // info.channel_count()))
         self.rate = believed_rate(float(rate))
         self.uid, self.source_id = info.uid(), info.source_id()
+        self.clock = SenderClock(info.hostname())
         self._heard_ns = now_ns()
         self._pairs: deque[ClockPair] = deque(maxlen=16)
         self._lost = threading.Event()
@@ -101,12 +107,10 @@ class LslInlet:
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
-    @property
-    def correction(self) -> ClockPair | None:
-        """Newest comparison of the sender's clock with this machine's; None if there is none since the last
-        call.
-        """
-        return self._pairs.popleft() if self._pairs else None
+    def notices(self) -> list[str]:
+        """Return messages for the user since the last call, on the clock of the stamps."""
+        words = self.clock.notice()
+        return [f"The time stamps of the stream {self.words} {words}."] if words else []
 
     def pull(self, timeout_s: float) -> list[LslSample]:
         """Return the samples that have arrived, after a wait for the first one. Raises CaptureError where the
@@ -114,6 +118,8 @@ class LslInlet:
         """
         if self._lost.is_set():
             raise CaptureError("closed", f"the stream {self.words} is gone")
+        while self._pairs:
+            self.clock.compare(self._pairs.popleft())
         try:
             first, stamp = self._inlet.pull_sample(timeout_s)
             arrived_ns = now_ns()
@@ -123,11 +129,14 @@ class LslInlet:
         except RuntimeError as fault:
             raise CaptureError("closed", f"the stream {self.words} has ended: {fault}") from fault
         self._heard_ns = arrived_ns
-        rows = [first, *others]
-        return [
+        samples = [
             LslSample(np.array(row, np.float64), _stamp_ns(at), arrived_ns)
-            for row, at in zip(rows, [stamp, *stamps], strict=True)
+            for row, at in zip([first, *others], [stamp, *stamps], strict=True)
         ]
+        for sample in samples:
+            if sample.stamp_ns is not None:
+                self.clock.take(sample.stamp_ns, arrived_ns)
+        return samples
 
     def close(self) -> None:
         """End the thread and close the stream."""

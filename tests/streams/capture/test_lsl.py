@@ -235,6 +235,7 @@ def test_a_rate_that_is_not_told_is_estimated(double):
 def test_clocks_are_compared_in_a_thread(double):
     """Protects t_capture: pairs of clocks come beside the frames; of one computer they are one clock."""
     connection = systems()["lsl"].open(parse_capture(double.address))
+    sent(double, 0)  # its stamp shows that the comparisons apply to stamps
     import pylsl
 
     # the pair of readings between which nothing came: the machine may pause between two of them
