@@ -10,6 +10,7 @@ from streams.capture.lsl.channels import marker_channels, positions_of
 from streams.capture.lsl.forces import LslForces
 from streams.capture.lsl.inlet import LslInlet, LslSample
 from streams.capture.lsl.library import lsl
+from streams.capture.lsl.rate import rate_of_measured
 from streams.capture.records import (
     CaptureDescription,
     CaptureError,
@@ -81,6 +82,7 @@ class LslConnection:
             unit=markers.unit,
             up=up,
             rate=self._rate,
+            rate_measured=not self._inlet.rate,
             plates=plates,
             labelled=markers.labelled,
         )
@@ -141,8 +143,12 @@ class LslConnection:
         if len(stamps) < LEAST_FOR_RATE or stamps[-1] <= stamps[0]:
             return 0.0
         rate = (len(stamps) - 1) * 1e9 / (stamps[-1] - stamps[0])
-        self._sentences.append(f"The stream does not state its rate; its first frames come at {rate:.1f} Hz.")
-        return float(f"{rate:.2g}") if rate < 1e5 else 0.0
+        stated = rate_of_measured(rate)
+        taken = f", which is taken as {stated:g} Hz" if stated else ""
+        self._sentences.append(
+            f"The stream does not state its rate; its first frames come at {rate:.1f} Hz{taken}."
+        )
+        return stated
 
 
 def _found(address: CaptureAddress, sentences: list[str]) -> Any:
