@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping
+from itertools import takewhile
 
 import numpy as np
 
@@ -49,21 +50,22 @@ class LslForces:
         """Take the samples that have come since the last call."""
         for sample in self._inlet.pull(0.0):
             stamp_ns, last_ns = sample.stamp_ns, self._last_ns
-            if stamp_ns is None:
+            if stamp_ns is None:  # which the inlet tells
+                self._counters["force_samples_without_stamp"] += 1
                 continue
             if last_ns is not None and last_ns - BACK_NS <= stamp_ns <= last_ns:
+                self._leave_out(
+                    "force_samples_out_of_order",
+                    "are left out whose time stamps do not increase",
+                )
                 continue
+            if last_ns is not None and stamp_ns < last_ns:  # set back, which ends what was known of the clock
+                self._give_up(len(self._held))
             self._last_ns = stamp_ns
             self._held.append(sample)
-        while self._held and (
-            len(self._held) > self._most_held
-            or self._held[-1].arrived_ns - self._held[0].arrived_ns > HELD_NS
-        ):
-            self._held.popleft()
-            self._leave_out(
-                "force_samples_without_clock",
-                "are left out that waited in vain for the clock of their sender or of the markers",
-            )
+        newest_ns = self._held[-1].arrived_ns if self._held else 0
+        n_old = sum(1 for _ in takewhile(lambda held: newest_ns - held.arrived_ns > HELD_NS, self._held))
+        self._give_up(max(n_old, len(self._held) - self._most_held))
 
     def ready(self) -> ForceSamples | None:
         """Return the samples that came and were not returned yet, on the clock of the markers' stamps; None
@@ -92,6 +94,15 @@ class LslForces:
     def close(self) -> None:
         """Close the stream."""
         self._inlet.close()
+
+    def _give_up(self, n: int) -> None:
+        """Leave out the oldest n of the samples that wait."""
+        for _ in range(n):
+            self._held.popleft()
+            self._leave_out(
+                "force_samples_without_clock",
+                "are left out that waited in vain for the clock of their sender or of the markers",
+            )
 
     def _leave_out(self, counter: str, words: str) -> None:
         """Count a sample that is left out, and tell the user when it is the first one."""

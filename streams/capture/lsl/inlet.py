@@ -37,8 +37,10 @@ WORST_S = 200e-6
 SILENT_NS = 1_200_000_000
 """Time without a sample after which it is checked whether the stream is still there [ns]."""
 LOOK_S = 0.5
-FARTHEST_S = 1e9
-"""Time stamps from this value on are implausible [s]."""
+FARTHEST_S = 9e9
+"""Time stamps from this value on are impossible [s]: later than Unix time until 2255, and than what fits into
+nanoseconds.
+"""
 
 
 class LslSample(NamedTuple):
@@ -94,6 +96,8 @@ class LslInlet:
         self.clock = SenderClock(info.hostname())
         self._heard_ns = now_ns()
         self._pairs: deque[ClockPair] = deque(maxlen=16)
+        self._notices: list[str] = []
+        self._is_impossible_told = False
         self._lost = threading.Event()
         self._closing = threading.Event()
         try:
@@ -108,9 +112,11 @@ class LslInlet:
         self._thread.start()
 
     def notices(self) -> list[str]:
-        """Return messages for the user since the last call, on the clock of the stamps."""
-        words = self.clock.notice()
-        return [f"The time stamps of the stream {self.words} {words}."] if words else []
+        """Return messages for the user since the last call, on the stamps and their clock."""
+        told, self._notices = self._notices, []
+        if words := self.clock.notice():
+            told.append(f"The time stamps of the stream {self.words} {words}.")
+        return told
 
     def pull(self, timeout_s: float) -> list[LslSample]:
         """Return the samples that have arrived, after a wait for the first one. Raises CaptureError where the
@@ -129,13 +135,21 @@ class LslInlet:
         except RuntimeError as fault:
             raise CaptureError("closed", f"the stream {self.words} has ended: {fault}") from fault
         self._heard_ns = arrived_ns
+        stamps = [stamp, *stamps]
         samples = [
             LslSample(np.array(row, np.float64), _stamp_ns(at), arrived_ns)
-            for row, at in zip([first, *others], [stamp, *stamps], strict=True)
+            for row, at in zip([first, *others], stamps, strict=True)
         ]
-        for sample in samples:
+        for sample, at in zip(samples, stamps, strict=True):
             if sample.stamp_ns is not None:
                 self.clock.take(sample.stamp_ns, arrived_ns)
+            elif not self._is_impossible_told:
+                self._is_impossible_told = True
+                self._notices.append(
+                    f"Time stamps of the stream {self.words} are impossible (the first one is {at:g} s, "
+                    f"possible are 0 to {FARTHEST_S:g} s): such samples go by their arrival, and are left "
+                    "out if they are of force plates."
+                )
         return samples
 
     def close(self) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
+from streams.capture.lsl import sender_clock
 from streams.capture.lsl.channels import LslChannel
 from streams.capture.lsl.forces import LslForces
 from streams.capture.lsl.inlet import LslSample
@@ -33,7 +36,7 @@ class Laboratory:
     """
 
     def __init__(self, stamp_ahead_s: tuple[float, float], **hosts: str) -> None:
-        self.began_s = seconds()
+        self.began_s, self.is_liblsl = seconds(), stamp_ahead_s == (AHEAD_S, BEHIND_S)
         self._forces_until_s = self.began_s
         self._ahead_s = stamp_ahead_s
         self.markers = FakeStream(
@@ -65,6 +68,7 @@ def pairings(laboratory: Laboratory, n_wanted: int = 50) -> tuple[np.ndarray, li
 
     def enough() -> bool:
         one = connection.read(0.01)
+        assert laboratory.is_liblsl or not isinstance(one, ClockPair), "it does not apply to the stamps"
         if isinstance(one, CaptureFrame) and one.forces is not None:
             taken_s = one.positions[0, 0] - 1.0
             after_s = 1e-9 * (one.forces.stamps - one.stamp_ns)
@@ -87,6 +91,45 @@ def test_plates_of_another_computer_are_on_the_clock_of_the_markers(monkeypatch)
     put_on_network(monkeypatch, laboratory.markers, laboratory.plates)
     off, _, _ = pairings(laboratory)
     assert np.abs(off).max() < 1e-3
+
+
+@pytest.mark.parametrize("stamp_ahead_s", [(1.7e9, 1.7e9), (AHEAD_S, 1.7e9), (-20.0, -30.0)])
+def test_stamps_of_any_clock_pair_forces_and_markers(monkeypatch, stamp_ahead_s):
+    """Protects senders that push Unix time, or the time of a device, as stamps: their forces come, and are
+    placed by the earliest arrivals instead of a clock that the stamps are not of.
+    """
+    monkeypatch.setattr(sender_clock, "PATIENCE_NS", 100 * MS)
+    laboratory = Laboratory(stamp_ahead_s)
+    laboratory.is_liblsl = stamp_ahead_s[0] == AHEAD_S
+    put_on_network(monkeypatch, laboratory.markers, laboratory.plates)
+    off, sentences, counters = pairings(laboratory)
+    assert np.median(np.abs(off)) < 0.02
+    assert any("time stamps of the stream fp of B" in sentence for sentence in sentences)
+    assert set(counters.values()) == {0}
+
+
+@pytest.mark.parametrize("stamp", [math.nan, -1.0, 0.0, 1.7e12])
+def test_samples_with_impossible_stamps_are_counted_and_told(monkeypatch, stamp):
+    """Protects the user from forces that are missing in silence, and from markers that go by their arrival
+    unannounced.
+    """
+    markers = FakeStream("mk", [f"A_{axis}" for axis in AXES], rate=100.0)
+    plates = FakeStream("fp", [f"FP1_{part}" for part in PARTS], rate=1000.0)
+    put_on_network(monkeypatch, markers, plates)
+    connection = systems()["lsl"].open(parse_capture("lsl://mk?forces=fp"))
+    plates.sent += [([0.0] * 6, stamp)] * 5
+    markers.sent += [([1.0] * 3, stamp)] * 2
+    frames = [connection.read(0.0), connection.read(0.0)]
+    connection.close()
+    assert [frame.stamp_ns for frame in frames] == [None, None]
+    counters = connection.counters()
+    assert (counters["samples_without_stamp"], counters["force_samples_without_stamp"]) == (2, 5)
+    told = [sentence for sentence in connection.sentences() if "impossible" in sentence]
+    assert told == [
+        f"Time stamps of the stream {name} of A are impossible (the first one is {stamp:g} s, possible are 0 "
+        "to 9e+09 s): such samples go by their arrival, and are left out if they are of force plates."
+        for name in ("mk", "fp")
+    ]
 
 
 class ReadStream:
@@ -215,3 +258,55 @@ def test_a_clock_that_nobody_can_compare_goes_by_arrivals():
     clock.take(5 * SECOND, 104 * SECOND + 3 * MS)
     assert clock.local_ns(5 * SECOND) == 104 * SECOND
     assert clock.pair == ClockPair(5 * SECOND, 104 * SECOND)
+
+
+def test_stamps_of_unix_time_are_mapped_by_arrivals_and_told():
+    """Protects t_capture from comparisons of a clock that the stamps are not of, and tells their distance."""
+    clock, unix_ns = SenderClock("B"), 1_700_000_000 * SECOND
+    compared(clock, -99 * SECOND, 100 * SECOND)
+    clock.take(unix_ns, 100 * SECOND + 3 * MS)
+    assert not clock.settled
+    clock.take(unix_ns + PATIENCE_NS, 100 * SECOND + 5 * MS + PATIENCE_NS)
+    assert clock.settled
+    assert clock.pair is None
+    assert clock.local_ns(unix_ns + SECOND) == 101 * SECOND + 3 * MS
+    assert clock.notice().startswith(
+        "are not of Lab Streaming Layer's clock, they are 1699999999 s off (does the sender push Unix time?)"
+    )
+    assert clock.notice() == ""
+
+
+def test_stamps_that_go_back_are_used_again_at_once():
+    """Protects forces of a sender whose Unix time is set back, by an hour as for winter: they go on, on the
+    clock that it has then; repeated and overtaken samples are counted.
+    """
+    plates, markers = ReadStream("B"), SenderClock("A")
+    forces = LslForces(plates, markers)
+    compared(markers, 0, 100 * SECOND)
+    markers.take(100 * SECOND, 100 * SECOND)
+    hour_ns, handed = 3600 * SECOND, []
+    for k in range(10_000):
+        ago_ns = hour_ns if k >= 5000 else 0
+        plates.put(10 * hour_ns + k * MS - ago_ns, 100 * SECOND + k * MS)
+        if k == 4000:
+            plates.put(10 * hour_ns + (k - 2) * MS, 100 * SECOND + k * MS)
+        forces.pull()
+        ready = forces.ready()
+        handed += [] if ready is None else ready.stamps.tolist()
+    assert handed == [100 * SECOND + k * MS for k in range(10_000)]
+    assert forces.counters() == {"force_samples_out_of_order": 1}
+
+
+def test_samples_before_and_after_a_clock_was_set_back_are_not_mixed():
+    """Protects the times of samples that arrive together with those of a clock that was set back between."""
+    plates, markers = ReadStream("B"), SenderClock("A")
+    forces = LslForces(plates, markers)
+    compared(markers, 0, 100 * SECOND)
+    markers.take(100 * SECOND, 100 * SECOND)
+    plates.put(7000 * SECOND, 100 * SECOND)
+    plates.put(3400 * SECOND, 100 * SECOND + MS)
+    forces.pull()
+    plates.put(3400 * SECOND + PATIENCE_NS, 100 * SECOND + MS + PATIENCE_NS)
+    forces.pull()
+    assert forces.ready().stamps.tolist() == [100 * SECOND + MS, 100 * SECOND + MS + PATIENCE_NS]
+    assert forces.counters() == {"force_samples_without_clock": 1}
