@@ -15,6 +15,8 @@ from streams.capture.records import CaptureError, ForceSamples, PlateDescription
 
 HELD_NS = 5_000_000_000
 """Longest time for which samples wait until the clocks are known [ns]."""
+MOST_PULLS = 64
+"""Reads of up to 65 samples for a frame of markers, at most, so that fast plates do not delay it."""
 MOST_HELD = 1_000_000
 """Numbers in samples that wait, at most."""
 
@@ -48,21 +50,11 @@ class LslForces:
 
     def pull(self) -> None:
         """Take the samples that have come since the last call."""
-        for sample in self._inlet.pull(0.0):
-            stamp_ns, last_ns = sample.stamp_ns, self._last_ns
-            if stamp_ns is None:  # which the inlet tells
-                self._counters["force_samples_without_stamp"] += 1
-                continue
-            if last_ns is not None and last_ns - BACK_NS <= stamp_ns <= last_ns:
-                self._leave_out(
-                    "force_samples_out_of_order",
-                    "are left out whose time stamps do not increase",
-                )
-                continue
-            if last_ns is not None and stamp_ns < last_ns:  # set back, which ends what was known of the clock
-                self._give_up(len(self._held))
-            self._last_ns = stamp_ns
-            self._held.append(sample)
+        for _ in range(MOST_PULLS):
+            samples = self._inlet.pull(0.0)
+            if not samples:
+                break
+            self._take(samples)
         newest_ns = self._held[-1].arrived_ns if self._held else 0
         n_old = sum(1 for _ in takewhile(lambda held: newest_ns - held.arrived_ns > HELD_NS, self._held))
         self._give_up(max(n_old, len(self._held) - self._most_held))
@@ -94,6 +86,24 @@ class LslForces:
     def close(self) -> None:
         """Close the stream."""
         self._inlet.close()
+
+    def _take(self, samples: list[LslSample]) -> None:
+        """Keep those samples whose stamps can be used until they are handed on."""
+        for sample in samples:
+            stamp_ns, last_ns = sample.stamp_ns, self._last_ns
+            if stamp_ns is None:  # which the inlet tells
+                self._counters["force_samples_without_stamp"] += 1
+                continue
+            if last_ns is not None and last_ns - BACK_NS <= stamp_ns <= last_ns:
+                self._leave_out(
+                    "force_samples_out_of_order",
+                    "are left out whose time stamps do not increase",
+                )
+                continue
+            if last_ns is not None and stamp_ns < last_ns:  # set back, which ends what was known of the clock
+                self._give_up(len(self._held))
+            self._last_ns = stamp_ns
+            self._held.append(sample)
 
     def _give_up(self, n: int) -> None:
         """Leave out the oldest n of the samples that wait."""

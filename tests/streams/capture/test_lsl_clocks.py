@@ -148,7 +148,7 @@ class ReadStream:
             self.clock.take(stamp_ns, arrived_ns)
 
     def pull(self, _timeout_s: float) -> list[LslSample]:
-        taken, self.samples = self.samples, []
+        taken, self.samples = self.samples[:65], self.samples[65:]
         return taken
 
     def notices(self) -> list[str]:
@@ -310,3 +310,18 @@ def test_samples_before_and_after_a_clock_was_set_back_are_not_mixed():
     forces.pull()
     assert forces.ready().stamps.tolist() == [100 * SECOND + MS, 100 * SECOND + MS + PATIENCE_NS]
     assert forces.counters() == {"force_samples_without_clock": 1}
+
+
+def test_all_samples_come_that_there_are_between_two_frames():
+    """Protects forces beside slow markers, or after a pause: more samples than are read at once do not wait
+    until liblsl throws them away.
+    """
+    plates, markers = ReadStream("A"), SenderClock("A")
+    forces = LslForces(plates, markers)
+    for clock in (markers, plates.clock):
+        compared(clock, 0, 100 * SECOND)
+    markers.take(100 * SECOND, 100 * SECOND)
+    for k in range(500):
+        plates.put(100 * SECOND + k * MS, 100 * SECOND + k * MS)
+    forces.pull()
+    assert len(forces.ready().stamps) == 500
