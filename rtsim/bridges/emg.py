@@ -16,9 +16,9 @@ import numpy as np
 from rtsim.errors import ConfigError
 from rtsim.methods.muscles.emg_envelope import EmgEnvelope
 from streams.account import plain
-from streams.capture.clock_map import ClockMap
 from streams.capture.lsl.inlet import LslInlet, LslSample
 from streams.capture.lsl.library import lsl
+from streams.capture.lsl.sender_clock import SenderClock
 from streams.capture.records import CaptureError
 from streams.clock import now_ns
 from streams.codec import FieldLayout
@@ -51,7 +51,6 @@ class EmgRelay:
                 allowed="the name of a stream of electromyograms, without single quotation marks",
             )  # fmt: skip
         self._name, self._publisher, self._rate, self._say = name, publisher, rate, say
-        self._clock = ClockMap()
         self._session: Session | None = None
         self._layout: FieldLayout | None = None
         self._seq = 0
@@ -102,9 +101,9 @@ class EmgRelay:
     def _relay(self, inlet: LslInlet, envelope: EmgEnvelope, stride: int, stop: threading.Event) -> None:
         n_left = stride
         while not stop.is_set():
-            while (pair := inlet.correction) is not None:
-                self._clock.pair(pair.stamp_ns, pair.local_ns)
             samples = inlet.pull(LOOK_S)
+            for notice in inlet.notices():
+                self._say(notice)
             if samples:
                 rows = envelope(np.stack([sample.values for sample in samples]))
                 for sample, row in zip(samples, rows, strict=True):
@@ -112,7 +111,7 @@ class EmgRelay:
                     n_left -= 1
                     if n_left == 0:
                         n_left = stride
-                        self._send(sample, row)
+                        self._send(inlet.clock, sample, row)
             self._publisher.service()
 
     def _begin(self, inlet: LslInlet, envelope: EmgEnvelope, rate: float) -> None:
@@ -123,7 +122,6 @@ class EmgRelay:
         )
         units = {channel.unit.strip() for channel in inlet.channels}
         unit = plain(next(iter(units)), 32) if len(units) == 1 else ""
-        self._clock.restart()
         former = self._session
         if former is not None and former.rate == rate and former.fields[0].labels == labels:
             self._say(f"stream {inlet.words} is available again")
@@ -147,12 +145,12 @@ class EmgRelay:
         self._publisher.announce(self._session)
         self._say(f"stream {inlet.words}: {len(labels)} channels, envelopes on {self._publisher.address}")
 
-    def _send(self, sample: LslSample, row: np.ndarray) -> None:
+    def _send(self, clock: SenderClock, sample: LslSample, row: np.ndarray) -> None:
         assert self._session is not None
         assert self._layout is not None
         captured_ns = sample.arrived_ns
-        if sample.stamp_ns is not None and self._clock.known:
-            captured_ns = min(self._clock.local_ns(sample.stamp_ns), sample.arrived_ns)
+        if sample.stamp_ns is not None:
+            captured_ns = min(clock.local_ns(sample.stamp_ns), sample.arrived_ns)
         if not self._seq:
             self._start_ns = captured_ns
         solved_ns = now_ns()

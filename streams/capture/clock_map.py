@@ -87,6 +87,13 @@ class ClockMap:
             raise LookupError("nothing is known of the system's clock yet")
         return stamp_ns + self._offset_ns + round(self._drift * (stamp_ns - self._anchor_ns))
 
+    def stamp_ns(self, local_ns: int) -> int:
+        """Convert a time of this machine's clock to a stamp, the inverse of `local_ns` [ns]; LookupError
+        while the relation of the clocks is unknown.
+        """
+        passed_ns = local_ns - self.local_ns(self._anchor_ns)
+        return self._anchor_ns + passed_ns - round(self._drift / (1.0 + self._drift) * passed_ns)
+
     def gauges(self) -> dict[str, float]:
         """Return the current values for the telemetry: the clock's offset, its drift, and the median distance
         of the earliest arrivals from the fitted line.

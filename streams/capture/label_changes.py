@@ -21,6 +21,8 @@ STEP_NS = 500_000_000
 AT_ONCE = 3
 """Number of sessions that may begin at once after a pause, as when a person is chosen and named."""
 MOST_NAMED = 8
+SAME_RATE = 0.02
+"""Difference up to which two measured rates are the same, as a part of the rate."""
 
 
 class SessionPace:
@@ -100,6 +102,16 @@ def rows_kept(
     rows = RowsByName(before, after)
     moved = [(frame, rows.moved(frame.positions)) for frame in frames]
     return [frame._replace(positions=found[0], forces=None) for frame, found in moved if found is not None]
+
+
+def rate_kept(after: CaptureDescription, before: CaptureDescription | None) -> CaptureDescription:
+    """Return the description `after`, but with the rate of the one before if its own was measured and differs
+    from that by no more than errors of measurement do.
+    """
+    rate = after.rate
+    if before is not None and after.rate_measured and abs(rate - before.rate) <= SAME_RATE * before.rate:
+        rate = before.rate
+    return after._replace(rate=rate, rate_measured=False)
 
 
 def words_of_change(before: CaptureDescription, after: CaptureDescription) -> str:

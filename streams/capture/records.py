@@ -73,6 +73,8 @@ class CaptureDescription(NamedTuple):
     rate : frames per second [Hz], 0 = irregular or not stated
     plates : force plates, in the order of the force samples
     labelled : whether the names are those of markers on the body, not mere numbers
+    rate_measured : whether the rate was measured, as the system does not state it, so that it may differ a
+        little on the next connection
     """
 
     names: tuple[str, ...]
@@ -81,6 +83,7 @@ class CaptureDescription(NamedTuple):
     rate: float
     plates: tuple[PlateDescription, ...] = ()
     labelled: bool = True
+    rate_measured: bool = False
 
 
 class ForceSamples(NamedTuple):

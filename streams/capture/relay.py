@@ -16,6 +16,7 @@ from streams.capture.frame_times import FrameTimes
 from streams.capture.label_changes import (
     RowsByName,
     SessionPace,
+    rate_kept,
     rows_kept,
     words_of_change,
 )
@@ -259,6 +260,7 @@ class Relay:
             rate=believed_rate(description.rate),
             plates=tuple(plate._replace(rate=believed_rate(plate.rate)) for plate in description.plates),
         )
+        description = rate_kept(description, before)
         if description == before:
             return
         allowed = self._pace.allows(now_ns())

@@ -6,18 +6,16 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from streams.capture.lsl.channels import force_channels, marker_channels, positions_of
+from streams.capture.lsl.channels import marker_channels, positions_of
+from streams.capture.lsl.forces import LslForces
 from streams.capture.lsl.inlet import LslInlet, LslSample
 from streams.capture.lsl.library import lsl
+from streams.capture.lsl.rate import rate_of_measured
 from streams.capture.records import (
     CaptureDescription,
     CaptureError,
     CaptureFrame,
     ClockPair,
-    ForceSamples,
-    PlateDescription,
     Upwards,
 )
 from streams.capture.system import CaptureAddress
@@ -45,7 +43,7 @@ class LslConnection:
         self._counters: Counter[str] = Counter()
         self._sentences: list[str] = []
         self._ready: deque[CaptureFrame | CaptureDescription | ClockPair] = deque()
-        self._forces: _Forces | None = None
+        self._forces: LslForces | None = None
         self._inlet = LslInlet(_found(address, self._sentences))
         try:
             self._markers = marker_channels(self._inlet.channels, len(self._inlet.channels))
@@ -57,7 +55,8 @@ class LslConnection:
                 )
             name = address.options.get("forces", "")
             if name:
-                self._forces = _Forces(name)
+                inlet = LslInlet(_searched(f"name='{name}'", name))
+                self._forces = LslForces(inlet, self._inlet.clock)
             self._rate = self._inlet.rate or self._estimated_rate()
         except BaseException:
             self.close()
@@ -83,6 +82,7 @@ class LslConnection:
             unit=markers.unit,
             up=up,
             rate=self._rate,
+            rate_measured=not self._inlet.rate,
             plates=plates,
             labelled=markers.labelled,
         )
@@ -91,14 +91,17 @@ class LslConnection:
         """Return the next frame, description or pair of clock readings; None after the timeout. Raises
         CaptureError where the stream has ended."""
         if not self._ready:
-            if (pair := self._inlet.correction) is not None:
+            if (pair := self._inlet.clock.pair) is not None:
                 return pair
             self._take(self._inlet.pull(timeout_s))
         return self._ready.popleft() if self._ready else None
 
     def counters(self) -> Mapping[str, int]:
-        """Number of samples with impossible time stamps, as a counter for the telemetry."""
-        return {"refused_packets": 0, **self._counters}
+        """Number of samples with impossible time stamps, and of force samples that are left out, as counters
+        for the telemetry.
+        """
+        of_forces = self._forces.counters() if self._forces is not None else {}
+        return {"refused_packets": 0, **self._counters, **of_forces}
 
     def gauges(self) -> Mapping[str, float]:
         """Return no gauges; the relay reports those of the clock."""
@@ -107,7 +110,8 @@ class LslConnection:
     def sentences(self) -> list[str]:
         """Return messages for the user since the last call."""
         told, self._sentences = self._sentences, []
-        return told
+        of_forces = self._forces.sentences() if self._forces is not None else []
+        return told + self._inlet.notices() + of_forces
 
     def close(self) -> None:
         """Close the streams."""
@@ -119,7 +123,11 @@ class LslConnection:
         for sample in samples:
             if sample.stamp_ns is None:
                 self._counters["samples_without_stamp"] += 1
-            forces = self._forces.up_to_now() if self._forces is not None else None
+            forces = None
+            if self._forces is not None:
+                self._forces.pull()
+                if sample.stamp_ns is not None:  # else there is no stamp beside which they could be placed
+                    forces = self._forces.ready()
             positions = positions_of(sample.values, self._markers)
             self._ready.append(CaptureFrame(positions, sample.arrived_ns, sample.stamp_ns, forces=forces))
 
@@ -135,44 +143,12 @@ class LslConnection:
         if len(stamps) < LEAST_FOR_RATE or stamps[-1] <= stamps[0]:
             return 0.0
         rate = (len(stamps) - 1) * 1e9 / (stamps[-1] - stamps[0])
-        self._sentences.append(f"The stream does not state its rate; its first frames come at {rate:.1f} Hz.")
-        return float(f"{rate:.2g}") if rate < 1e5 else 0.0
-
-
-class _Forces:
-    """A stream of force plates beside the markers, whose forces are in the axes and about the origin of the
-    markers.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._inlet = LslInlet(_searched(f"name='{name}'", name))
-        self._channels = force_channels(self._inlet.channels)
-        if not self._channels.names:
-            self.close()
-            raise CaptureError(
-                "refused", f"the stream {self._inlet.words} has no plate with channels Fx, Fy, Fz, Mx, My, Mz"
-            )
-        self.plates = tuple(PlateDescription(name, (), self._inlet.rate) for name in self._channels.names)
-        self._last_ns = -1
-
-    def up_to_now(self) -> ForceSamples | None:
-        """Return the samples that have come since the last call, without those whose stamps do not increase;
-        None if there are none."""
-        kept: list[LslSample] = []
-        for sample in self._inlet.pull(0.0):
-            if sample.stamp_ns is not None and sample.stamp_ns > self._last_ns:
-                self._last_ns = sample.stamp_ns
-                kept.append(sample)
-        if not kept:
-            return None
-        values = np.stack([sample.values for sample in kept])[:, self._channels.columns]
-        values = np.where(np.isfinite(values), values, np.nan).transpose(1, 0, 2)
-        stamps = np.array([sample.stamp_ns for sample in kept], np.int64)
-        return ForceSamples(stamps, values[..., :3].copy(), self._channels.moment_scale * values[..., 3:])
-
-    def close(self) -> None:
-        """Close the stream."""
-        self._inlet.close()
+        stated = rate_of_measured(rate)
+        taken = f", which is taken as {stated:g} Hz" if stated else ""
+        self._sentences.append(
+            f"The stream does not state its rate; its first frames come at {rate:.1f} Hz{taken}."
+        )
+        return stated
 
 
 def _found(address: CaptureAddress, sentences: list[str]) -> Any:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from streams.capture.lsl.channels import LslChannel
 from streams.capture.lsl.library import correction, lsl, to_ours_ns
+from streams.capture.lsl.sender_clock import SenderClock
 from streams.capture.records import FASTEST, MOST_MARKERS, CaptureError, ClockPair, believed_rate
 from streams.clock import now_ns
 
@@ -36,8 +37,10 @@ WORST_S = 200e-6
 SILENT_NS = 1_200_000_000
 """Time without a sample after which it is checked whether the stream is still there [ns]."""
 LOOK_S = 0.5
-FARTHEST_S = 1e9
-"""Time stamps from this value on are implausible [s]."""
+FARTHEST_S = 9e9
+"""Time stamps from this value on are impossible [s]: later than Unix time until 2255, and than what fits into
+nanoseconds.
+"""
 
 
 class LslSample(NamedTuple):
@@ -56,6 +59,10 @@ class LslInlet:
     Parameters
     ----------
     info : description of the stream, as a search returns it
+
+    Attributes
+    ----------
+    clock : clock of the stamps of its samples, which learns from what is pulled
 
     Raises CaptureError if the stream cannot be opened, or if its values are texts.
     """
@@ -86,8 +93,11 @@ class LslInlet:
         self._at_once = max(1, min(AT_ONCE, NUMBERS_AT_ONCE // info.channel_count()))
         self.rate = believed_rate(float(rate))
         self.uid, self.source_id = info.uid(), info.source_id()
+        self.clock = SenderClock(info.hostname())
         self._heard_ns = now_ns()
         self._pairs: deque[ClockPair] = deque(maxlen=16)
+        self._notices: list[str] = []
+        self._is_impossible_told = False
         self._lost = threading.Event()
         self._closing = threading.Event()
         try:
@@ -101,12 +111,12 @@ class LslInlet:
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
-    @property
-    def correction(self) -> ClockPair | None:
-        """Newest comparison of the sender's clock with this machine's; None if there is none since the last
-        call.
-        """
-        return self._pairs.popleft() if self._pairs else None
+    def notices(self) -> list[str]:
+        """Return messages for the user since the last call, on the stamps and their clock."""
+        told, self._notices = self._notices, []
+        if words := self.clock.notice():
+            told.append(f"The time stamps of the stream {self.words} {words}.")
+        return told
 
     def pull(self, timeout_s: float) -> list[LslSample]:
         """Return the samples that have arrived, after a wait for the first one. Raises CaptureError where the
@@ -114,6 +124,8 @@ class LslInlet:
         """
         if self._lost.is_set():
             raise CaptureError("closed", f"the stream {self.words} is gone")
+        while self._pairs:
+            self.clock.compare(self._pairs.popleft())
         try:
             first, stamp = self._inlet.pull_sample(timeout_s)
             arrived_ns = now_ns()
@@ -123,11 +135,22 @@ class LslInlet:
         except RuntimeError as fault:
             raise CaptureError("closed", f"the stream {self.words} has ended: {fault}") from fault
         self._heard_ns = arrived_ns
-        rows = [first, *others]
-        return [
+        stamps = [stamp, *stamps]
+        samples = [
             LslSample(np.array(row, np.float64), _stamp_ns(at), arrived_ns)
-            for row, at in zip(rows, [stamp, *stamps], strict=True)
+            for row, at in zip([first, *others], stamps, strict=True)
         ]
+        for sample, at in zip(samples, stamps, strict=True):
+            if sample.stamp_ns is not None:
+                self.clock.take(sample.stamp_ns, arrived_ns)
+            elif not self._is_impossible_told:
+                self._is_impossible_told = True
+                self._notices.append(
+                    f"Time stamps of the stream {self.words} are impossible (the first one is {at:g} s, "
+                    f"possible are 0 to {FARTHEST_S:g} s): such samples go by their arrival, and are left "
+                    "out if they are of force plates."
+                )
+        return samples
 
     def close(self) -> None:
         """End the thread and close the stream."""

@@ -11,6 +11,8 @@ import pytest
 
 from rtsim.bridges.emg import EmgRelay
 from rtsim.errors import ConfigError
+from streams.capture.lsl import sender_clock
+from streams.clock import now_ns
 from streams.publisher import Publisher
 from streams.receiving.subscriber import Subscriber
 
@@ -45,7 +47,7 @@ def test_envelopes_are_results_and_go_on_after_a_restart() -> None:
             for n in (1, 2):
                 due, seen = time.monotonic() + GUARD_S, 0
                 k = 0
-                while seen < 40:
+                while seen < 40 or (n == 2 and not any("available again" in line for line in told)):
                     assert time.monotonic() < due, told
                     for _ in range(10):
                         tone = float(np.sin(0.3 * np.pi * k))
@@ -69,6 +71,35 @@ def test_envelopes_are_results_and_go_on_after_a_restart() -> None:
     assert len(sessions) == 1
     assert seq >= 79
     assert any("available again" in sentence for sentence in told)
+
+
+def test_stamps_of_another_clock_are_mapped_by_arrivals(monkeypatch) -> None:
+    """Protects t_capture of senders whose stamps are the time of their device: liblsl's clock, which they are
+    not of, would date them hours back.
+    """
+    monkeypatch.setattr(sender_clock, "PATIENCE_NS", 100_000_000)
+    name, told, stop = f"emg of a device {os.getpid()}", [], threading.Event()
+    sender, began = outlet(name), now_ns()
+    with Publisher("tcp://127.0.0.1:0") as publisher:
+        subscriber = Subscriber(publisher.address, ("result",), backlog=4096)
+        relay = EmgRelay(name, publisher, 0.0, told.append)
+        thread = threading.Thread(target=relay.run, args=(stop,), daemon=True)
+        thread.start()
+        try:
+            due, captured = time.monotonic() + GUARD_S, []
+            while len(captured) < 20:
+                assert time.monotonic() < due, told
+                for _ in range(10):
+                    sender.push_sample([0.0, 0.0], 20.0 + 1e-9 * (now_ns() - began))
+                while (frame := subscriber.wait(0.01)) is not None:
+                    if any("time stamps" in line for line in told):
+                        captured.append((frame.t_capture, now_ns()))
+        finally:
+            stop.set()
+            thread.join(GUARD_S)
+            subscriber.close()
+    assert all(began < t_capture <= arrived for t_capture, arrived in captured)
+    del sender
 
 
 def test_streams_that_are_no_electromyograms_are_refused() -> None:

@@ -112,3 +112,16 @@ def test_stamps_of_any_size_are_survived():
     for k, stamp in enumerate([0, 2**63 - 1, -(2**63), 1, 2**62, 5] * 200):
         clock.learn(stamp, k * 5 * MS)
         assert isinstance(clock.local_ns(stamp), int)
+
+
+@pytest.mark.parametrize("drift_ppm", [0.0, 200.0, -450.0])
+@pytest.mark.parametrize("offset_ns", [0, -HOUR, 10**18])
+def test_our_times_become_stamps_again(drift_ppm, offset_ns):
+    """Protects forces that are moved from one sender's clock to another's: the map has an exact inverse."""
+    clock = ClockMap()
+    with pytest.raises(LookupError):
+        clock.stamp_ns(0)
+    for stamp, arrived, _ in arrivals(20.0, drift_ppm, offset_ns):
+        clock.learn(stamp, arrived)
+    for stamp in range(offset_ns, offset_ns + HOUR, HOUR // 7):
+        assert abs(clock.stamp_ns(clock.local_ns(stamp)) - stamp) <= 1

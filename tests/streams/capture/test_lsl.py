@@ -17,7 +17,9 @@ from streams.capture.lsl.channels import LslChannel, force_channels, marker_chan
 from streams.capture.lsl.library import correction, lsl
 from streams.capture.records import CaptureError, CaptureFrame, ClockPair
 from streams.capture.system import parse_capture, systems
+from streams.clock import now_ns
 from tests.streams.capture import relays
+from tests.streams.capture.fake_lsl import FakeStream, put_on_network
 from tests.streams.capture.relays import GUARD_S, NAMES, relayed, sent, until
 
 CORNERS = np.array([[0.6, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.4, 0.0], [0.6, 0.4, 0.0]])
@@ -232,9 +234,30 @@ def test_a_rate_that_is_not_told_is_estimated(double):
     assert rate == pytest.approx(200.0, abs=20.0)
 
 
+@pytest.mark.parametrize(
+    ("sent_hz", "stated_hz"),
+    [(125.0, 125.0), (128.0, 128.0), (144.0, 144.0), (256.0, 256.0), (119.88, 120.0), (136.6, 137.0)],
+)
+def test_a_measured_rate_is_stated_as_it_is(monkeypatch, sent_hz, stated_hz):
+    """Protects devices on the body, whose rate must be that of the markers within two percent: a measured
+    rate is not rounded to two digits.
+    """
+    first_s = 1e-9 * now_ns()
+    sent_before = [([1.0, 1.0, 1.0], first_s + k / sent_hz) for k in range(60)]
+    put_on_network(monkeypatch, FakeStream("mk", ["A_X", "A_Y", "A_Z"], sent=sent_before))
+    connection = systems()["lsl"].open(parse_capture("lsl://mk"))
+    connection.close()
+    description = connection.description()
+    assert description.rate == stated_hz
+    assert description.rate_measured
+    (told,) = [sentence for sentence in connection.sentences() if "rate" in sentence]
+    assert told.endswith(f"its first frames come at {sent_hz:.1f} Hz, which is taken as {stated_hz:g} Hz.")
+
+
 def test_clocks_are_compared_in_a_thread(double):
     """Protects t_capture: pairs of clocks come beside the frames; of one computer they are one clock."""
     connection = systems()["lsl"].open(parse_capture(double.address))
+    sent(double, 0)  # its stamp shows that the comparisons apply to stamps
     import pylsl
 
     # the pair of readings between which nothing came: the machine may pause between two of them

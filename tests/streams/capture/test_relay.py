@@ -108,6 +108,21 @@ def relayed(monkeypatch, *scripts, query="", noted=None):
     return publisher, made, said
 
 
+def test_a_rate_that_is_measured_anew_begins_no_session(monkeypatch):
+    """Protects a run over a lost connection: a rate that is measured again differs a little, and is the same;
+    one that a system states, or that differs by more, is another.
+    """
+    rates = [(125.0, True), (126.0, True), (123.0, True), (128.0, True), (125.0, False), (126.0, False)]
+    scripts = [
+        (DESCRIBED._replace(rate=rate, rate_measured=measured), [frame(k)])
+        for k, (rate, measured) in enumerate(rates)
+    ]
+    monkeypatch.setattr(relay.SessionPace, "allows", lambda *_: True)
+    publisher, _, _ = relayed(monkeypatch, *scripts)
+    assert [session.rate for session in publisher.of(Session)] == [125.0, 128.0, 125.0, 126.0]
+    assert len(publisher.of(Markers)) == len(rates)
+
+
 def test_connections_that_fail_in_any_way_are_made_anew(monkeypatch):
     """Protects measurements: a fault of a connection, even of our own decoders, ends nothing and is told."""
     publisher, made, said = relayed(
