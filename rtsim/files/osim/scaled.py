@@ -34,8 +34,11 @@ POINTS = {
 def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> str:
     """Return the text of the .osim file at `path` with the numbers of the model `scaled`, which was scaled
     from it; factors : body -> scale factors (3,) along its axes
+
+    Parts in files of their own become part of this one. ConfigError if one has another version.
     """
     model = read_document(path, comments=True)
+    check_parts(model)
     frames = OsimFrames.of_model(model)
     joints = list(read_joints(model, frames))
     # all are looked up before any is changed, as frames stand on each other
@@ -59,6 +62,19 @@ def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> 
     root.append(model.element)
     ElementTree.indent(root, "\t")
     return '<?xml version="1.0" encoding="UTF-8" ?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def check_parts(model: Node) -> None:
+    """Raise ConfigError for a part of a model in a file of another version, whose layout is not that of the
+    file to be written.
+    """
+    for element, part in model.document.parts.items():
+        if part.version != model.document.version and element.tag != "MarkerSet":  # markers are written anew
+            model.node(element).fail(
+                f"the file has version {part.version} and the model {model.document.version}, so they cannot "
+                "be written as one .osim file",
+                remedy="write a .toml file, or save both files in the same version of OpenSim",
+            )
 
 
 def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
