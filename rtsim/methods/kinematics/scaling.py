@@ -151,17 +151,21 @@ def place(
             note(f"the task of marker {name} is left out, because the model has no such marker")
     arms = arms_of(spec)
     seen = {name: x for name, x in measured.items() if np.isfinite(x).all()}
-    found = fit_pose(spec, Wanted(seen, placer.tasks.markers, coordinate_goals(placer, arms, trial)))
+    found = fit_pose(spec, Wanted(seen, placer.tasks.markers, coordinate_goals(placer, arms, trial, note)))
     return place_markers(spec, found.places, measured, note), found
 
 
-def coordinate_goals(placer: Placer, arms: MomentArms, trial: MarkerTrial) -> dict[str, tuple[float, float]]:
+def coordinate_goals(
+    placer: Placer, arms: MomentArms, trial: MarkerTrial, note: Note
+) -> dict[str, tuple[float, float]]:
     """Return the target value [rad, m] and the weight of every coordinate that the setup for the static pose
     names.
 
     placer : this setup; arms : gives the model's initial coordinates; trial : the static trial
+    note : called with sentences on the coordinate file
     """
     model, goals = arms.model, {}
+    told: dict[str, None] = {}
     for task in placer.tasks.coordinates:
         value = task.value
         if task.name in model.coordinates.names:
@@ -169,14 +173,19 @@ def coordinate_goals(placer: Placer, arms: MomentArms, trial: MarkerTrial) -> di
             if task.value_kind == "default_value":
                 value = float(model.q_neutral[model.coordinates.q[k]])
             elif task.value_kind == "from_file":
-                value = of_file(placer, task.name, bool(model.coordinates.in_degrees[k]), trial)
+                value = of_file(placer, task.name, bool(model.coordinates.in_degrees[k]), trial, told)
         goals[task.name] = value, task.weight
+    for text in told:
+        note(text)
     return goals
 
 
-def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial) -> float:
+def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial, told: dict[str, None]) -> float:
     """Read the value of a coordinate [rad, m] at the time of the static pose from the coordinate file that
-    the setup names. in_degrees : whether it is an angle that such files may state in degrees
+    the setup names.
+
+    in_degrees : whether it is an angle that such files may state in degrees
+    told : receives notes on the file, each note once
     """
     if placer.coordinate_file is None:
         raise ConfigError(
@@ -184,6 +193,7 @@ def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial) -> 
             where="coordinate tasks",
         )
     table = read_storage(placer.coordinate_file)
+    told.update(dict.fromkeys(f"{placer.coordinate_file}: {note}" for note in table.notes))
     time = placer.times[0] if np.isfinite(placer.times[0]) else float(trial.times[0])
     values = table.column(name)
     seen = np.isfinite(values)
