@@ -87,6 +87,12 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
     weights = {marker.name: asked.get(marker.name, 0.0) for marker in spec.markers}
     weights = {name: weight for name, weight in weights.items() if weight > 0.0}
     strangers = [name for name in asked if all(marker.name != name for marker in spec.markers)]
+    if len(strangers) < len(asked) and not weights:
+        raise ConfigError(
+            f"all tasks of markers of the model {spec.name} have weight 0",
+            where=where,
+            remedy="give at least one of these tasks a weight above 0",
+        )
     if not weights:
         raise ConfigError(
             f"no task names a marker of the model {spec.name}; the tasks name {name_some(list(asked))}"

@@ -184,6 +184,7 @@ def test_a_coupled_coordinate_of_a_file_is_in_radians(arm: ModelSpec, tmp_path: 
     [
         ((("IKMarkerTask", "Head", 1.0, ""),), ("Head", "U1, U2, L1, L2", "belongs to the model")),
         ((("IKCoordinateTask", "bend", 1.0, ""),), ("no task for a marker",)),
+        ((("IKMarkerTask", "U1", 0.0, ""),), ("all tasks of markers of the model arm have weight 0",)),
         ((("IKMarkerTask", "U1", 1.0, ""), ("IKCoordinateTask", "knee", 1.0, "")), ("'knee'", "raise, bend")),
     ],
 )
