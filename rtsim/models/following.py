@@ -135,7 +135,7 @@ def drawn_by(
         )
     body, k, coordinate = found[task.name]
     if task.value_kind != "from_file":
-        value = task.value if task.value_kind == "manual_value" else coordinate.neutral or 0.0
+        value = task.value if task.value_kind == "manual_value" else coordinate.default
         return TargetedCoordinate(task.name, task.weight, np.zeros(1), np.array([value]))
     assert setup.coordinate_file is not None
     table = read_storage(setup.coordinate_file)

@@ -186,6 +186,8 @@ def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> 
             table["clamped"] = True
     if coordinate.coupled:
         table["coupled"] = True
+    if name in followers and coordinate.default != 0.0:
+        table[f"default_{unit}"] = scale * coordinate.default
     if name not in followers and coordinate.held is None:
         table[f"neutral_{unit}"] = scale * coordinate.default
         if node.flag("prescribed"):

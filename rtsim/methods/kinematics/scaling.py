@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.models.joint_schema import coordinates_of
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
@@ -151,27 +152,29 @@ def place(
             note(f"the task of marker {name} is left out, because the model has no such marker")
     arms = arms_of(spec)
     seen = {name: x for name, x in measured.items() if np.isfinite(x).all()}
-    found = fit_pose(spec, Wanted(seen, placer.tasks.markers, coordinate_goals(placer, arms, trial, note)))
+    goals = coordinate_goals(placer, spec, arms, trial, note)
+    found = fit_pose(spec, Wanted(seen, placer.tasks.markers, goals))
     return place_markers(spec, found.places, measured, note), found
 
 
 def coordinate_goals(
-    placer: Placer, arms: MomentArms, trial: MarkerTrial, note: Note
+    placer: Placer, spec: ModelSpec, arms: MomentArms, trial: MarkerTrial, note: Note
 ) -> dict[str, tuple[float, float]]:
     """Return the target value [rad, m] and the weight of every coordinate that the setup for the static pose
     names.
 
-    placer : this setup; arms : gives the model's initial coordinates; trial : the static trial
+    placer : this setup; spec, arms : the model; trial : the static trial
     note : called with sentences on the coordinate file
     """
     model, goals = arms.model, {}
     told: dict[str, None] = {}
+    defaults = {c.name: c.default for body in spec.bodies for c in coordinates_of(body)}
     for task in placer.tasks.coordinates:
         value = task.value
         if task.name in model.coordinates.names:
             k = model.coordinates.names.index(task.name)
             if task.value_kind == "default_value":
-                value = float(model.q_neutral[model.coordinates.q[k]])
+                value = defaults[task.name]
             elif task.value_kind == "from_file":
                 value = of_file(placer, task.name, bool(model.coordinates.in_degrees[k]), trial, told)
         goals[task.name] = value, task.weight
