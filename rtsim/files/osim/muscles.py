@@ -164,13 +164,21 @@ def shifted(function: Table, by: float) -> Table:
 
 def read_muscles(model: Node, paths: Paths) -> list[Table]:
     """Return all muscles of the ForceSet; other forces are left out with a note."""
-    tables, others = [], dict[str, list[str]]()
+    tables, others, immediate = [], dict[str, list[str]](), []
     for node in model.members("ForceSet"):
         if "Muscle" in node.tag:
             hill = read_hill(node)
+            if hill and node.flag("ignore_activation_dynamics"):
+                immediate.append(node.name)
             tables.append({"name": node.name, "path": paths.read(node), **({"hill": hill} if hill else {})})
         else:
             others.setdefault(node.tag, []).append(node.name or "without name")
+    if immediate:
+        model.document.note(
+            "muscles with ignore_activation_dynamics, whose activation is the excitation in OpenSim; in "
+            f"rtsim it follows with the time constants of the muscle: {name_some(immediate)}",
+            aloud=True,
+        )
     if others:
         model.document.note(
             "forces left out: "

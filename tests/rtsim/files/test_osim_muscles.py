@@ -7,6 +7,7 @@ import math
 import pytest
 
 from rtsim.errors import ConfigError
+from rtsim.files.osim.document import Aloud
 from rtsim.files.osim.model import read_osim
 from rtsim.models.packing.functions import function_of, value
 
@@ -187,6 +188,20 @@ def test_tendon_and_damping(read):
     undamped, notes = hill(read, kind, "<fiber_damping>0</fiber_damping>")
     assert undamped.fibre_damping > 0.0
     assert any("no fibre damping" in note for note in notes)
+
+
+def test_muscles_without_activation_dynamics_are_told(read):
+    """Protects from a delay that the model does not have: muscles activated at once are named."""
+    ignored = "<ignore_activation_dynamics>{}</ignore_activation_dynamics>"
+    muscles = [
+        Muscle(name, ENDS, kind="Millard2012EquilibriumMuscle", more=ignored.format(said))
+        for name, said in (("first", "true"), ("second", "true"), ("third", "false"))
+    ]
+    _, notes = read(*muscles)
+    (note,) = (note for note in notes if "ignore_activation_dynamics" in note)
+    assert "first, second" in note
+    assert "third" not in note
+    assert isinstance(note, Aloud)
 
 
 @pytest.mark.parametrize(
