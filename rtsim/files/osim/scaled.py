@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rtsim.config.models.marker_schema import Marker
 from rtsim.config.models.model_schema import ModelSpec
+from rtsim.files.osim.bodies import INERTIA_BY_AXES, states_inertia_by_axes
 from rtsim.files.osim.document import NEWEST_LAYOUT, Node, read_document
 from rtsim.files.osim.frames import GROUND, OsimFrame, OsimFrames
 from rtsim.files.osim.functions import function_below, read_function
@@ -265,9 +266,9 @@ def put_bodies(frames: OsimFrames, scaled: ModelSpec, factors: Mapping[str, Arra
         node, inertia = frames.bodies[body.name], (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
         put(node, "mass", body.mass_kg)
         put(node, "mass_center", [1e-3 * x for x in body.mass_centre_mm])
-        if node.child("inertia_xx") is not None:  # 3.x
-            for axes, number in zip(("xx", "yy", "zz", "xy", "xz", "yz"), inertia, strict=True):
-                put(node, f"inertia_{axes}", number)
+        if states_inertia_by_axes(node):
+            for tag, number in zip(INERTIA_BY_AXES, inertia, strict=True):
+                put(node, tag, number)
         else:
             put(node, "inertia", inertia)
         for holder in ("attached_geometry", "VisibleObject"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -367,6 +368,23 @@ def test_masses(read):
     spec, notes = read(text.replace("<mass>2<", "<mass>0<"))
     assert not any(spec.bodies[0].inertia_kg_m2)
     assert any("inertia without mass" in note for note in notes)
+
+
+def test_inertias_of_3(read):
+    """Protects the inertias of a body that states some of them: none is lost, none is invented."""
+    text = Model((Joint("WeldJoint", GROUND, "a"),)).text(30000)
+    products = "<inertia_xy>0.001</inertia_xy><inertia_xz>0.002</inertia_xz><inertia_yz>0.003</inertia_yz>"
+    assert products in text
+    assert read(text.replace(products, ""))[0].bodies[0].inertia_kg_m2 == (0.1, 0.11, 0.12, 0.0, 0.0, 0.0)
+    part = text.replace("<inertia_xx>0.1</inertia_xx>", "")
+    with pytest.raises(ConfigError, match=r"Body a: inertia_xx is missing"):
+        read(part)
+    assert not any(read(part.replace("<mass>2<", "<mass>0<"))[0].bodies[0].inertia_kg_m2)
+    none = re.sub(r"<inertia_..>.*</inertia_..>", "", text)
+    spec, notes = read(none)
+    assert not any(spec.bodies[0].inertia_kg_m2)
+    (note,) = (note for note in notes if "body a: the file states no inertia" in note)
+    assert isinstance(note, Aloud)
 
 
 def test_knee_moves_as_written(read):
