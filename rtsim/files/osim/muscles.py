@@ -37,6 +37,9 @@ ALLOWED = {
     "tendon_slack_length": (-1e-12, math.inf, 0.2),
 }
 """Properties of a muscle with their smallest, largest and default values."""
+TOLERANCE = 1e-5
+"""Distance by which a coordinate may be outside the range of a conditional point that is still there, as in
+OpenSim [rad, m]: the same limit is often written with fewer digits for the point than for the coordinate."""
 
 
 class Paths:
@@ -85,7 +88,7 @@ class Paths:
             )
         name = self.coordinate(node, "socket_coordinate", "coordinate")
         scale = math.degrees(1.0) if self.units[name] == "deg" else 1e3
-        limits = (scale * node.vector("range", 2, None)).tolist()
+        limits = (scale * (node.vector("range", 2, None) + TOLERANCE * np.array([-1.0, 1.0]))).tolist()
         return {**table, "within": {"coordinate": name, f"range_{self.units[name]}": limits}}
 
     def moving(self, node: Node, body: str, transform: Transform) -> Table:
