@@ -65,7 +65,15 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, p
         larger = scale_masses(larger, factors, setup.mass_kg, scaler.keep_mass_shares)
         for text in notes_on_size(setup.mass_kg) if setup.mass_kg else ():
             note(text)
-        spec = scale_muscles(larger, length_ratios(arms, arms_of(larger), note))
+        if setup.mass_kg and not any(body.mass_kg for body in larger.bodies):
+            note(f"the mass of {setup.mass_kg:g} kg is not used, because the bodies of the model have none")
+        ratios = length_ratios(arms, arms_of(larger), note)
+        spec = scale_muscles(larger, ratios)
+    elif setup.mass_kg:
+        note(
+            f"the mass of {setup.mass_kg:g} kg is not used, because the setup's ModelScaler is switched off "
+            "or missing"
+        )
     errors: Mapping[str, float] = {}
     if setup.placer is not None:
         spec, found = place(spec, setup.placer, static, note, person)
