@@ -146,6 +146,11 @@ class Paths:
         return PathPoint(self.poses[station["segment"]].apply(local), there)
 
 
+def usual_value(tag: str) -> float:
+    """Return the value of a property of muscles where a file leaves it out."""
+    return ALLOWED[tag][2]
+
+
 def shifted(function: Table, by: float) -> Table:
     """Return a function, as entries of a model file, to whose values the constant `by` is added."""
     if by == 0.0:
@@ -223,11 +228,12 @@ def read_hill(node: Node) -> Table | None:
         f"{node.tag}: the parameters of this muscle model were used but not its curves, because "
         "rtsim uses the same curves for all muscles"
     )
-    slack = node.number("tendon_slack_length", 0.2)
+    slack = node.number("tendon_slack_length", usual_value("tendon_slack_length"))
     damping = node.numbers("fiber_damping")
     hill: Table = {
         "max_isometric_force_N": force,
-        "optimal_fibre_length_mm": 1e3 * node.number("optimal_fiber_length", 0.1),
+        "optimal_fibre_length_mm": 1e3
+        * node.number("optimal_fiber_length", usual_value("optimal_fiber_length")),
         "tendon_slack_length_mm": 1e3 * slack,
         "pennation_deg": math.degrees(node.number("pennation_angle_at_optimal", 0.0)),
         "max_contraction_speed": node.number("max_contraction_velocity", 10.0),

@@ -1,6 +1,6 @@
 """A scaled model as an .osim file: the original file with the scaled numbers.
 
-Sizes are scaled in the frames of the file; masses, fibre and tendon lengths and markers are those of the
+Sizes, fibre and tendon lengths are scaled as they stand in the file; masses and markers are those of the
 scaled model. Parts that rtsim does not read (controllers, contact, appearance) are unchanged, except the
 sizes of bone geometries.
 """
@@ -21,6 +21,7 @@ from rtsim.files.osim.document import NEWEST_LAYOUT, Node, read_document
 from rtsim.files.osim.frames import GROUND, OsimFrame, OsimFrames
 from rtsim.files.osim.functions import function_below, read_function
 from rtsim.files.osim.joints import OsimJoint, read_joints
+from rtsim.files.osim.muscles import usual_value
 from rtsim.files.osim.wraps import pose_of
 
 Array = NDArray[np.float64]
@@ -32,9 +33,14 @@ POINTS = {
 }
 
 
-def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> str:
+def scaled_text(
+    path: Path, factors: Mapping[str, Array], scaled: ModelSpec, ratios: Mapping[str, float]
+) -> str:
     """Return the text of the .osim file at `path` with the numbers of the model `scaled`, which was scaled
-    from it; factors : body -> scale factors (3,) along its axes
+    from it.
+
+    factors : body -> scale factors (3,) along its axes
+    ratios : muscle -> its new path length divided by the former one
 
     Parts in files of their own become part of this one. ConfigError if one has another version.
     """
@@ -57,7 +63,7 @@ def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> 
     for node, tag, numbers in changes:
         put(node, tag, numbers)
     put_bodies(frames, scaled, factors)
-    put_muscles(model, scaled)
+    put_muscles(model, ratios)
     put_markers(model, scaled.markers)
     root = ElementTree.Element("OpenSimDocument", {"Version": str(model.document.version)})
     root.append(model.element)
@@ -279,13 +285,14 @@ def put_bodies(frames: OsimFrames, scaled: ModelSpec, factors: Mapping[str, Arra
                 sizes.text = " ".join(repr(float(x)) for x in new)
 
 
-def put_muscles(model: Node, scaled: ModelSpec) -> None:
-    hills = {muscle.name: muscle.hill for muscle in scaled.muscles}
+def put_muscles(model: Node, ratios: Mapping[str, float]) -> None:
+    """Scale the fibre and tendon lengths of all muscles, also of those that are switched off, as somebody may
+    switch them on again; ratios : muscle -> its new path length divided by the former one
+    """
     for node in model.members("ForceSet"):
-        hill = hills.get(node.name)
-        if "Muscle" in node.tag and hill is not None:
-            put(node, "optimal_fiber_length", 1e-3 * hill.optimal_fibre_length_mm)
-            put(node, "tendon_slack_length", 1e-3 * hill.tendon_slack_length_mm)
+        if "Muscle" in node.tag and node.name in ratios:
+            for tag in ("optimal_fiber_length", "tendon_slack_length"):
+                put(node, tag, ratios[node.name] * node.number(tag, usual_value(tag)))
 
 
 def put_markers(model: Node, markers: tuple[Marker, ...]) -> None:

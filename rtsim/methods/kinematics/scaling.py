@@ -35,14 +35,15 @@ Note = Callable[[str], None]
 
 class Scaled(NamedTuple):
     """A model scaled to a person, with the scale factors (3,) of each body, the measurements that these come
-    from, and the distances of the model's markers from the measured ones in the static pose, before they are
-    moved [m].
+    from, the distances of the model's markers from the measured ones in the static pose, before they are
+    moved [m], and the new path length of each muscle divided by the former one.
     """
 
     spec: ModelSpec
     factors: Mapping[str, Array]  # of every body, (3,)
     measured: tuple[SegmentMeasure, ...]
     errors: Mapping[str, float]  # of the markers in the static pose, before they are placed [m]
+    ratios: Mapping[str, float]  # of muscles whose path can be computed
 
 
 def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, person: str = "") -> Scaled:
@@ -55,6 +56,7 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, p
         spec = with_markers(spec, setup.marker_set_file, note)
     factors = {body.name: np.ones(3) for body in spec.bodies}
     measured: tuple[SegmentMeasure, ...] = ()
+    ratios: Mapping[str, float] = {}
     if setup.scaler is not None:
         scaler = setup.scaler
         trial = read_static(static or scaler.marker_file, spec, person, note)
@@ -78,7 +80,7 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, p
     if setup.placer is not None:
         spec, found = place(spec, setup.placer, static, note, person)
         errors = found.errors
-    return Scaled(spec, factors, measured, errors)
+    return Scaled(spec, factors, measured, errors, ratios)
 
 
 def with_markers(spec: ModelSpec, path: Path, note: Note) -> ModelSpec:

@@ -68,14 +68,14 @@ def test_sets_in_files_of_their_own(write, apart, version):
 def test_the_written_model_is_whole(write, apart, tmp_path):
     """Protects the scaled file: parts stand in it, and none of another version, whose layout is another."""
     path = apart(whole(40000), 40000)
-    text = scaled_text(path, {}, read_osim(path)[0])
+    text = scaled_text(path, {}, read_osim(path)[0], {})
     assert "file=" not in text
     again = read_osim(write("again.osim", text))[0]
     assert len(again.muscles) == 3
     part = tmp_path / "sets" / "ForceSet.xml"
     part.write_text(part.read_text().replace("40000", "40500"))
     with pytest.raises(ConfigError, match=r"ForceSet \(file ForceSet.xml\): the file has version 40500"):
-        scaled_text(path, {}, read_osim(path)[0])
+        scaled_text(path, {}, read_osim(path)[0], {})
 
 
 TASKS = "<IKTaskSet name='p'>{}<objects><IKMarkerTask name='A'>{}</IKMarkerTask></objects></IKTaskSet>"
