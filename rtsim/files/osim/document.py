@@ -33,7 +33,7 @@ class Aloud(str):
     """
 
 
-class Part(NamedTuple):
+class IncludedFile(NamedTuple):
     """A file whose content belongs to an element of another document, and the version of that file."""
 
     path: Path
@@ -48,7 +48,7 @@ class Document:
     version: int = 0
     defaults: dict[str, ElementTree.Element] = field(default_factory=dict)  # class -> its default element
     notes: list[str] = field(default_factory=list)
-    parts: dict[ElementTree.Element, Part] = field(default_factory=dict)  # element -> file of its content
+    parts: dict[ElementTree.Element, IncludedFile] = field(default_factory=dict)  # by the elements they fill
     n_byte: int = 0  # of all its files together
 
     def note(self, text: str, aloud: bool = False) -> None:
@@ -305,7 +305,7 @@ def include(node: Node, top: Node, within: tuple[Path, ...], of_model: bool, com
     element.text = content.text
     element.attrib.clear()
     element.attrib.update({key: value for key, value in content.attrib.items() if key != "file"})
-    document.parts[element] = Part(path, part.version)
+    document.parts[element] = IncludedFile(path, part.version)
     document.n_byte += part.n_byte
     return path
 
