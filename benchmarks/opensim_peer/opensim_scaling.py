@@ -213,7 +213,7 @@ class OwnScaling:
         self.measured, _ = mean_places(trial.names, trial.positions[inside])
         self.weights = setup.placer.tasks.markers
         self.arms = arms_of(self.scaled.spec)
-        self.goals = coordinate_goals(setup.placer, self.arms, trial)
+        self.goals = coordinate_goals(setup.placer, self.scaled.spec, self.arms, trial, lambda note: None)
 
     def places(self) -> dict[str, Array]:
         """Return the position of each marker on its body, (3,) [mm]."""

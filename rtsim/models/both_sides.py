@@ -23,7 +23,7 @@ Table = dict[str, Any]
 DOUBLED = ("contacts", "ligaments", "elements", "surfaces", "muscles", "markers")
 ALONE = ("reactions", "rolls", "couplers", "angles", "springs", "frictions", "loads")
 """Tables that are not mirrored to the other side: nobody has needed that."""
-POINTS = ("offset_mm", "normal", "direction", "velocity_mm_s", "mass_centre_mm", "side")
+POINTS = ("offset_mm", "normal", "direction", "lever_mm", "velocity_mm_s", "mass_centre_mm", "side")
 SEGMENTS = ("segment", "parent", "over")
 
 

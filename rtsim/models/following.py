@@ -87,6 +87,12 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
     weights = {marker.name: asked.get(marker.name, 0.0) for marker in spec.markers}
     weights = {name: weight for name, weight in weights.items() if weight > 0.0}
     strangers = [name for name in asked if all(marker.name != name for marker in spec.markers)]
+    if len(strangers) < len(asked) and not weights:
+        raise ConfigError(
+            f"all tasks of markers of the model {spec.name} have weight 0",
+            where=where,
+            remedy="give at least one of these tasks a weight above 0",
+        )
     if not weights:
         raise ConfigError(
             f"no task names a marker of the model {spec.name}; the tasks name {name_some(list(asked))}"
@@ -129,7 +135,7 @@ def drawn_by(
         )
     body, k, coordinate = found[task.name]
     if task.value_kind != "from_file":
-        value = task.value if task.value_kind == "manual_value" else coordinate.neutral or 0.0
+        value = task.value if task.value_kind == "manual_value" else coordinate.default
         return TargetedCoordinate(task.name, task.weight, np.zeros(1), np.array([value]))
     assert setup.coordinate_file is not None
     table = read_storage(setup.coordinate_file)

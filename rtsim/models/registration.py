@@ -214,9 +214,9 @@ def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) 
         if not between(record):
             return record
         keys: dict[str, Any] = {"a": lay(record.a), "b": lay(record.b)}
-        for key in ("normal", "direction"):
+        for key, end in (("normal", record.b), ("direction", record.b), ("lever_mm", record.a)):
             along = getattr(record, key)
-            if along is not None and record.b.segment == body.name:
+            if along is not None and end.segment == body.name:
                 keys[key] = plain(by.rotation @ np.array(along))
         return replace(record, **keys)
 

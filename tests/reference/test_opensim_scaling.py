@@ -129,7 +129,8 @@ def optimum(opensim, model, seen, setup, unplaced: Scaled):
         weights.cloneAndAppend(opensim.MarkerWeight(name, setup.placer.tasks.markers[name]))
     goals = opensim.SimTKArrayCoordinateReference()
     arms = arms_of(unplaced.spec)
-    for name, (value, weight) in coordinate_goals(setup.placer, arms, None).items():
+    wanted = coordinate_goals(setup.placer, unplaced.spec, arms, None, lambda note: None)
+    for name, (value, weight) in wanted.items():
         goal = opensim.CoordinateReference(name, opensim.Constant(value))
         goal.setWeight(weight)
         goals.push_back(goal)

@@ -105,7 +105,7 @@ def feed_osim(path: Path) -> None:
     """Read a model and check that it is the same after writing it with equal sizes and reading it again."""
     spec, notes = read_osim(path)
     check_notes(notes)
-    text = scaled_text(path, {}, spec)
+    text = scaled_text(path, {}, spec, {})
     again = path.with_name("again.osim")
     again.write_text(text, encoding="utf-8")
     found, _ = read_osim(again)

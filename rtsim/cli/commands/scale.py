@@ -115,7 +115,7 @@ def command(
     compile_first(LastingConsole(stderr=True), groups)
     scaled = scale(spec, read, static, tell, person or "")
     text = (
-        scaled_text(model, scaled.factors, scaled.spec)
+        scaled_text(model, scaled.factors, scaled.spec, scaled.ratios)
         if suffix == OPENSIM
         else model_text(scaled.spec, f"{model.name} scaled as {setup.name} states")
     )

@@ -254,7 +254,8 @@ def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
     if path is None:
         return both
     table = read_storage(path)
-    if table.in_degrees or any(name + MOMENT in table.columns for name in motion.names):
+    is_of_angles = table.in_degrees and table.states_unit
+    if is_of_angles or any(name + MOMENT in table.columns for name in motion.names):
         raise ConfigError(
             "the file is a table of angles or of a motion", where=str(path),
             allowed="co-contraction torques [N m], in columns named by coordinates",

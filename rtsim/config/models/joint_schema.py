@@ -56,6 +56,10 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Name
     neutral_deg: float | None = None
     neutral_mm: float | None = None
+    # of a coordinate that a coupler determines, so that it starts elsewhere: the default value in its OpenSim
+    # file, to which tasks of inverse kinematics can draw it
+    default_deg: float | None = None
+    default_mm: float | None = None
     range_deg: Range | None = None
     range_mm: Range | None = None
     # whether a fit of the pose to markers keeps the coordinate inside its range
@@ -80,11 +84,11 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def unit(self) -> str:
-        """Unit in which the neutral value and the range of the coordinate are given: deg, mm, both, or "" if
-        neither is given.
+        """Unit in which the values and the range of the coordinate are given: deg, mm, both, or "" if none is
+        given.
         """
-        deg = self.neutral_deg is not None or self.range_deg is not None
-        mm = self.neutral_mm is not None or self.range_mm is not None
+        deg = any(x is not None for x in (self.neutral_deg, self.default_deg, self.range_deg))
+        mm = any(x is not None for x in (self.neutral_mm, self.default_mm, self.range_mm))
         return "both" if deg and mm else "deg" if deg else "mm" if mm else ""
 
     @property
@@ -93,6 +97,15 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if self.neutral_deg is not None:
             return math.radians(self.neutral_deg)
         return None if self.neutral_mm is None else 1e-3 * self.neutral_mm
+
+    @property
+    def default(self) -> float:
+        """Value to which tasks of inverse kinematics draw the coordinate by default [rad, m]: the default in
+        its OpenSim file, else the neutral value, else 0.
+        """
+        if self.default_deg is not None:
+            return math.radians(self.default_deg)
+        return (self.neutral or 0.0) if self.default_mm is None else 1e-3 * self.default_mm
 
     @property
     def range(self) -> tuple[float, float]:

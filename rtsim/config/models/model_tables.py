@@ -34,6 +34,9 @@ class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     normal: Vector | None = None
     # of the line through b, in the axes of its segment
     direction: Vector | None = None
+    # of a plane: the point that it holds is this far from a, in the axes of a's segment; as a part of no
+    # anatomy the lever keeps its length where a model is scaled
+    lever_mm: Vector | None = None
     target_mm: NonNegative | None = None
 
 

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from rtsim.files.osim.document import Node
+from rtsim.files.osim.document import NEWEST_LAYOUT, Node
 from rtsim.files.osim.frames import GROUND, OsimFrames, Transform
 from rtsim.files.osim.joints import ABOUT, ALONG, OsimCoordinate, OsimJoint
 
 Table = dict[str, Any]
+INERTIA_BY_AXES = tuple(f"inertia_{axes}" for axes in ("xx", "yy", "zz", "xy", "xz", "yz"))
 DEGREES = (4.0 * math.pi, 720.0)
 """Limits of ranges in radians between these values were meant in degrees; larger ones mean no limit."""
 
@@ -186,6 +187,8 @@ def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> 
             table["clamped"] = True
     if coordinate.coupled:
         table["coupled"] = True
+    if name in followers and coordinate.default != 0.0:
+        table[f"default_{unit}"] = scale * coordinate.default
     if name not in followers and coordinate.held is None:
         table[f"neutral_{unit}"] = scale * coordinate.default
         if node.flag("prescribed"):
@@ -198,10 +201,7 @@ def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> 
 def mass(body: Node) -> Table:
     """Return the mass, mass centre and inertia of a body as entries of a model file."""
     kilograms = body.number("mass", 0.0)
-    if body.child("inertia_xx") is not None:  # 3.x
-        inertia = [body.number(f"inertia_{axes}", 0.0) for axes in ("xx", "yy", "zz", "xy", "xz", "yz")]
-    else:
-        inertia = body.vector("inertia", 6).tolist()
+    inertia = inertia_of(body, kilograms)
     if kilograms == 0.0 and any(inertia):
         body.document.note(f"body {body.name}: an inertia without mass was left out")
         inertia = [0.0, 0.0, 0.0]
@@ -211,3 +211,31 @@ def mass(body: Node) -> Table:
         )
     centre = 1e3 * body.vector("mass_center")
     return {"mass_kg": kilograms, "mass_centre_mm": centre.tolist(), "inertia_kg_m2": inertia}
+
+
+def states_inertia_by_axes(body: Node) -> bool:
+    """Return whether a body has one property for each number of its inertia, as in OpenSim 3."""
+    if any(body.child(tag) is not None for tag in INERTIA_BY_AXES):
+        return True
+    return body.document.version < NEWEST_LAYOUT and body.child("inertia") is None
+
+
+def inertia_of(body: Node, kilograms: float) -> list[float]:
+    """Return the inertia of a body about its mass centre: xx, yy, zz, xy, xz, yz [kg m^2]. ConfigError if one
+    of the first three is missing where others are given; a body of OpenSim 3 without any has none.
+    """
+    if not states_inertia_by_axes(body):
+        return body.vector("inertia", 6).tolist()
+    missing = [tag for tag in INERTIA_BY_AXES[:3] if body.child(tag) is None]
+    if kilograms > 0.0 and not any(body.child(tag) is not None for tag in INERTIA_BY_AXES):
+        body.document.note(
+            f"body {body.name}: the file states no inertia; 0 was used, where OpenSim takes 1 kg m^2 about "
+            "each axis",
+            aloud=True,
+        )
+    elif kilograms > 0.0 and missing:
+        body.fail(
+            f"{missing[0]} is missing, though other inertias are given",
+            remedy="state inertia_xx, inertia_yy and inertia_zz; without one of them OpenSim takes 1 kg m^2",
+        )
+    return [body.number(tag, 0.0) for tag in INERTIA_BY_AXES]

@@ -109,10 +109,10 @@ def point_on_line(node: Node, frames: OsimFrames) -> Table:
 
 def weld(name: str, a: OsimFrame, b: OsimFrame) -> list[Table]:
     """Return the elements of a model file that weld two frames together: their origins coincide, and a point
-    on the x axis of `a` is kept at its place by two planes of `b`, a point on its y axis by one.
+    on the x axis of `a` is kept in two planes through the origin of `b`, a point on its y axis in one.
 
     The points are 1 m from the origin, so that a rotation in radians counts as much as a translation in
-    metres. The planes lie 1 m behind the origin, as distances from planes must be positive.
+    metres. This lever is no size of a body, so it stays as it is where the model is scaled.
     """
     A, B = a.transform, b.transform
     origin = {"name": name, "kind": "point", "a": place(a, A.position), "b": place(b, B.position)}
@@ -122,10 +122,10 @@ def weld(name: str, a: OsimFrame, b: OsimFrame) -> list[Table]:
         plane = {
             "name": f"{name}.{tip}{across}",
             "kind": "plane",
-            "a": place(a, A.position + direction),
-            "b": place(b, B.position - normal),
+            "a": place(a, A.position),
+            "b": place(b, B.position),
             "normal": normal.tolist(),
-            "target_mm": 1e3,
+            "lever_mm": (1e3 * direction).tolist(),
         }
         planes.append(plane)
     return [origin, *planes]

@@ -37,6 +37,9 @@ ALLOWED = {
     "tendon_slack_length": (-1e-12, math.inf, 0.2),
 }
 """Properties of a muscle with their smallest, largest and default values."""
+TOLERANCE = 1e-5
+"""Distance by which a coordinate may be outside the range of a conditional point that is still there, as in
+OpenSim [rad, m]: the same limit is often written with fewer digits for the point than for the coordinate."""
 
 
 class Paths:
@@ -85,7 +88,7 @@ class Paths:
             )
         name = self.coordinate(node, "socket_coordinate", "coordinate")
         scale = math.degrees(1.0) if self.units[name] == "deg" else 1e3
-        limits = (scale * node.vector("range", 2, None)).tolist()
+        limits = (scale * (node.vector("range", 2, None) + TOLERANCE * np.array([-1.0, 1.0]))).tolist()
         return {**table, "within": {"coordinate": name, f"range_{self.units[name]}": limits}}
 
     def moving(self, node: Node, body: str, transform: Transform) -> Table:
@@ -143,6 +146,11 @@ class Paths:
         return PathPoint(self.poses[station["segment"]].apply(local), there)
 
 
+def usual_value(tag: str) -> float:
+    """Return the value of a property of muscles where a file leaves it out."""
+    return ALLOWED[tag][2]
+
+
 def shifted(function: Table, by: float) -> Table:
     """Return a function, as entries of a model file, to whose values the constant `by` is added."""
     if by == 0.0:
@@ -164,13 +172,21 @@ def shifted(function: Table, by: float) -> Table:
 
 def read_muscles(model: Node, paths: Paths) -> list[Table]:
     """Return all muscles of the ForceSet; other forces are left out with a note."""
-    tables, others = [], dict[str, list[str]]()
+    tables, others, immediate = [], dict[str, list[str]](), []
     for node in model.members("ForceSet"):
         if "Muscle" in node.tag:
             hill = read_hill(node)
+            if hill and node.flag("ignore_activation_dynamics"):
+                immediate.append(node.name)
             tables.append({"name": node.name, "path": paths.read(node), **({"hill": hill} if hill else {})})
         else:
             others.setdefault(node.tag, []).append(node.name or "without name")
+    if immediate:
+        model.document.note(
+            "muscles with ignore_activation_dynamics, whose activation is the excitation in OpenSim; in "
+            f"rtsim it follows with the time constants of the muscle: {name_some(immediate)}",
+            aloud=True,
+        )
     if others:
         model.document.note(
             "forces left out: "
@@ -212,11 +228,12 @@ def read_hill(node: Node) -> Table | None:
         f"{node.tag}: the parameters of this muscle model were used but not its curves, because "
         "rtsim uses the same curves for all muscles"
     )
-    slack = node.number("tendon_slack_length", 0.2)
+    slack = node.number("tendon_slack_length", usual_value("tendon_slack_length"))
     damping = node.numbers("fiber_damping")
     hill: Table = {
         "max_isometric_force_N": force,
-        "optimal_fibre_length_mm": 1e3 * node.number("optimal_fiber_length", 0.1),
+        "optimal_fibre_length_mm": 1e3
+        * node.number("optimal_fiber_length", usual_value("optimal_fiber_length")),
         "tendon_slack_length_mm": 1e3 * slack,
         "pennation_deg": math.degrees(node.number("pennation_angle_at_optimal", 0.0)),
         "max_contraction_speed": node.number("max_contraction_velocity", 10.0),

@@ -1,6 +1,6 @@
 """A scaled model as an .osim file: the original file with the scaled numbers.
 
-Sizes are scaled in the frames of the file; masses, fibre and tendon lengths and markers are those of the
+Sizes, fibre and tendon lengths are scaled as they stand in the file; masses and markers are those of the
 scaled model. Parts that rtsim does not read (controllers, contact, appearance) are unchanged, except the
 sizes of bone geometries.
 """
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from rtsim.config.models.marker_schema import Marker
 from rtsim.config.models.model_schema import ModelSpec
+from rtsim.files.osim.bodies import INERTIA_BY_AXES, states_inertia_by_axes
 from rtsim.files.osim.document import NEWEST_LAYOUT, Node, read_document
 from rtsim.files.osim.frames import GROUND, OsimFrame, OsimFrames
 from rtsim.files.osim.functions import function_below, read_function
 from rtsim.files.osim.joints import OsimJoint, read_joints
+from rtsim.files.osim.muscles import usual_value
 from rtsim.files.osim.wraps import pose_of
 
 Array = NDArray[np.float64]
@@ -31,11 +33,19 @@ POINTS = {
 }
 
 
-def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> str:
+def scaled_text(
+    path: Path, factors: Mapping[str, Array], scaled: ModelSpec, ratios: Mapping[str, float]
+) -> str:
     """Return the text of the .osim file at `path` with the numbers of the model `scaled`, which was scaled
-    from it; factors : body -> scale factors (3,) along its axes
+    from it.
+
+    factors : body -> scale factors (3,) along its axes
+    ratios : muscle -> its new path length divided by the former one
+
+    Parts in files of their own become part of this one. ConfigError if one has another version.
     """
     model = read_document(path, comments=True)
+    check_parts(model)
     frames = OsimFrames.of_model(model)
     joints = list(read_joints(model, frames))
     # all are looked up before any is changed, as frames stand on each other
@@ -53,12 +63,25 @@ def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> 
     for node, tag, numbers in changes:
         put(node, tag, numbers)
     put_bodies(frames, scaled, factors)
-    put_muscles(model, scaled)
+    put_muscles(model, ratios)
     put_markers(model, scaled.markers)
     root = ElementTree.Element("OpenSimDocument", {"Version": str(model.document.version)})
     root.append(model.element)
     ElementTree.indent(root, "\t")
     return '<?xml version="1.0" encoding="UTF-8" ?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def check_parts(model: Node) -> None:
+    """Raise ConfigError for a part of a model in a file of another version, whose layout is not that of the
+    file to be written.
+    """
+    for element, part in model.document.parts.items():
+        if part.version != model.document.version and element.tag != "MarkerSet":  # markers are written anew
+            model.node(element).fail(
+                f"the file has version {part.version} and the model {model.document.version}, so they cannot "
+                "be written as one .osim file",
+                remedy="write a .toml file, or save both files in the same version of OpenSim",
+            )
 
 
 def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
@@ -249,9 +272,9 @@ def put_bodies(frames: OsimFrames, scaled: ModelSpec, factors: Mapping[str, Arra
         node, inertia = frames.bodies[body.name], (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
         put(node, "mass", body.mass_kg)
         put(node, "mass_center", [1e-3 * x for x in body.mass_centre_mm])
-        if node.child("inertia_xx") is not None:  # 3.x
-            for axes, number in zip(("xx", "yy", "zz", "xy", "xz", "yz"), inertia, strict=True):
-                put(node, f"inertia_{axes}", number)
+        if states_inertia_by_axes(node):
+            for tag, number in zip(INERTIA_BY_AXES, inertia, strict=True):
+                put(node, tag, number)
         else:
             put(node, "inertia", inertia)
         for holder in ("attached_geometry", "VisibleObject"):
@@ -262,13 +285,14 @@ def put_bodies(frames: OsimFrames, scaled: ModelSpec, factors: Mapping[str, Arra
                 sizes.text = " ".join(repr(float(x)) for x in new)
 
 
-def put_muscles(model: Node, scaled: ModelSpec) -> None:
-    hills = {muscle.name: muscle.hill for muscle in scaled.muscles}
+def put_muscles(model: Node, ratios: Mapping[str, float]) -> None:
+    """Scale the fibre and tendon lengths of all muscles, also of those that are switched off, as somebody may
+    switch them on again; ratios : muscle -> its new path length divided by the former one
+    """
     for node in model.members("ForceSet"):
-        hill = hills.get(node.name)
-        if "Muscle" in node.tag and hill is not None:
-            put(node, "optimal_fiber_length", 1e-3 * hill.optimal_fibre_length_mm)
-            put(node, "tendon_slack_length", 1e-3 * hill.tendon_slack_length_mm)
+        if "Muscle" in node.tag and node.name in ratios:
+            for tag in ("optimal_fiber_length", "tendon_slack_length"):
+                put(node, tag, ratios[node.name] * node.number(tag, usual_value(tag)))
 
 
 def put_markers(model: Node, markers: tuple[Marker, ...]) -> None:

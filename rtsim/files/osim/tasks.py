@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from rtsim.files.markers.trial import name_some
 from rtsim.files.osim.document import Node
 
 ValueKind = Literal["default_value", "manual_value", "from_file"]
@@ -25,7 +26,7 @@ class CoordinateTask(NamedTuple):
 
 
 class IkTasks(NamedTuple):
-    """The enabled tasks; markers without a task are not fitted."""
+    """The enabled tasks; markers without a task, or with the weight 0, are not fitted."""
 
     markers: dict[str, float]  # name -> weight
     coordinates: tuple[CoordinateTask, ...] = ()
@@ -35,12 +36,15 @@ def read_tasks(node: Node) -> IkTasks:
     """Read the IKTaskSet of a setup; ConfigError for unknown kinds, weights below 0, and duplicate names."""
     markers: dict[str, float] = {}
     coordinates: dict[str, CoordinateTask] = {}
+    without: list[str] = []
     for task in node.members("IKTaskSet"):
         if task.tag not in ("IKMarkerTask", "IKCoordinateTask"):
             task.fail(f"a {task.tag} has no counterpart in rtsim", allowed="IKMarkerTask, IKCoordinateTask")
         if not task.flag("apply", True):
             continue
-        weight = task.number("weight", 1.0)
+        weight = task.number("weight", 0.0)
+        if task.child("weight") is None:
+            without.append(task.name)
         if weight < 0.0:
             task.fail(f"the weight is {weight:g}", allowed="0 or more", remedy="correct the value")
         if not task.name:
@@ -53,6 +57,11 @@ def read_tasks(node: Node) -> IkTasks:
             coordinates[task.name] = CoordinateTask(
                 task.name, weight, value_kind(task), task.number("value", 0.0)
             )
+    if without:
+        node.document.note(
+            "tasks without a weight, which have the weight 0 as in OpenSim and no effect: "
+            + name_some(without)
+        )
     return IkTasks(markers, tuple(coordinates.values()))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rtsim.config.reading import read_bounded
 from rtsim.errors import ConfigError
-from rtsim.files.osim.document import parse
+from rtsim.files.osim.parsing import parse
 from rtsim.files.subject_files.measures import Measures, measures_from
 
 SUFFIXES = (".vsk", ".mp")

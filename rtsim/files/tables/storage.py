@@ -20,6 +20,7 @@ from rtsim.files.output import cell_of
 from rtsim.files.tables.grid import parse_rows, read_lines, table_lines, with_tabs
 
 STORAGE_SUFFIXES = (".mot", ".sto")
+OF_SIMM = ".mot"
 FEWEST = 3
 """Smallest number of rows from whose time steps the unit of time is inferred."""
 MOST_UNKNOWN = 0.25
@@ -28,6 +29,7 @@ N_PART = 1000
 MAX_HEADER = 500  # lines within which endheader must come
 # A header entry, not a sentence that mentions the word: OpenSim explains inDegrees in free text.
 IN_RADIANS = "inRadians="
+VERSION = re.compile(r"version(?:\s*=\s*|\s+)(\d+)")  # OpenSim knows this entry in small letters only
 IN_DEGREES = re.compile(r"indegrees\s*=\s*(\w+)", re.IGNORECASE)
 N_ROW = re.compile(r"(?:nrows|datarows)(?:\s*=\s*|\s+)(\d{1,18})(?!\d)", re.IGNORECASE)
 
@@ -38,6 +40,7 @@ class Table(NamedTuple):
     columns : k unique labels; the first is "time" [s] in storage files
     data : (n, k) float64; NaN = missing
     in_degrees : whether rotations are in degrees (else radians)
+    states_unit : whether the file says so; otherwise it is assumed
     in_radians : columns in radians although `in_degrees` is set; OpenSim's own files do not name such columns
     name : name of the table inside the file
     notes : sentences on irregularities and assumptions
@@ -51,6 +54,7 @@ class Table(NamedTuple):
     notes: tuple[str, ...] = ()
     in_radians: tuple[str, ...] = ()
     source: str = ""
+    states_unit: bool = True
 
     def column(self, label: str) -> NDArray[np.float64]:
         """Return the column (n,) with a label, or with the path of a coordinate's value in an OpenSim
@@ -103,7 +107,7 @@ def read_storage(path: str | Path) -> Table:
         notes.append(
             f"the header states {announced} rows, but the file contains {len(rows)} rows; these were read"
         )
-    in_degrees, said = _in_degrees(header, path)
+    in_degrees, states_unit, said = _in_degrees(header, path)
     notes += [*said, *_slow_times(columns, data)]
     kept = next((text.removeprefix(IN_RADIANS) for text in header if text.startswith(IN_RADIANS)), "")
     name = _name(header, path)
@@ -115,6 +119,7 @@ def read_storage(path: str | Path) -> Table:
         notes=tuple(notes),
         in_radians=tuple(kept.split()),
         source=str(path),
+        states_unit=states_unit,
     )
 
 
@@ -242,17 +247,25 @@ def _check_shape(where: str, table: Table) -> None:
         )
 
 
-def _in_degrees(header: Sequence[str], path: Path) -> tuple[bool, list[str]]:
+def _in_degrees(header: Sequence[str], path: Path) -> tuple[bool, bool, list[str]]:
+    """Return whether rotations are in degrees, whether the header says so, and a note if it does not.
+
+    A motion file (.mot) without a version is one of SIMM: in degrees, as OpenSim reads it.
+    """
     for text in header:
         match = IN_DEGREES.match(text)
         if match:
             answer = match[1].lower()
             if answer in ("yes", "true", "1"):
-                return True, []
+                return True, True, []
             if answer in ("no", "false", "0"):
-                return False, []
+                return False, True, []
             raise ConfigError(f"inDegrees={match[1]!r} in the header", where=str(path), allowed="yes, no")
-    return False, ["the header does not state inDegrees; rotations were read as radians"]
+    versions = [int(match[1]) for text in header if (match := VERSION.match(text))]
+    if path.suffix.lower() == OF_SIMM and not any(versions):
+        told = "the header states neither a version nor inDegrees; rotations were read as degrees, as in SIMM"
+        return True, False, [told]
+    return False, False, ["the header does not state inDegrees; rotations were read as radians"]
 
 
 def _slow_times(columns: Sequence[str], data: NDArray[np.float64]) -> list[str]:

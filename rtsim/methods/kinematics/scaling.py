@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.models.joint_schema import coordinates_of
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
@@ -34,14 +35,15 @@ Note = Callable[[str], None]
 
 class Scaled(NamedTuple):
     """A model scaled to a person, with the scale factors (3,) of each body, the measurements that these come
-    from, and the distances of the model's markers from the measured ones in the static pose, before they are
-    moved [m].
+    from, the distances of the model's markers from the measured ones in the static pose, before they are
+    moved [m], and the new path length of each muscle divided by the former one.
     """
 
     spec: ModelSpec
     factors: Mapping[str, Array]  # of every body, (3,)
     measured: tuple[SegmentMeasure, ...]
     errors: Mapping[str, float]  # of the markers in the static pose, before they are placed [m]
+    ratios: Mapping[str, float]  # of muscles whose path can be computed
 
 
 def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, person: str = "") -> Scaled:
@@ -54,6 +56,7 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, p
         spec = with_markers(spec, setup.marker_set_file, note)
     factors = {body.name: np.ones(3) for body in spec.bodies}
     measured: tuple[SegmentMeasure, ...] = ()
+    ratios: Mapping[str, float] = {}
     if setup.scaler is not None:
         scaler = setup.scaler
         trial = read_static(static or scaler.marker_file, spec, person, note)
@@ -64,12 +67,20 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, p
         larger = scale_masses(larger, factors, setup.mass_kg, scaler.keep_mass_shares)
         for text in notes_on_size(setup.mass_kg) if setup.mass_kg else ():
             note(text)
-        spec = scale_muscles(larger, length_ratios(arms, arms_of(larger), note))
+        if setup.mass_kg and not any(body.mass_kg for body in larger.bodies):
+            note(f"the mass of {setup.mass_kg:g} kg is not used, because the bodies of the model have none")
+        ratios = length_ratios(arms, arms_of(larger), note)
+        spec = scale_muscles(larger, ratios)
+    elif setup.mass_kg:
+        note(
+            f"the mass of {setup.mass_kg:g} kg is not used, because the setup's ModelScaler is switched off "
+            "or missing"
+        )
     errors: Mapping[str, float] = {}
     if setup.placer is not None:
         spec, found = place(spec, setup.placer, static, note, person)
         errors = found.errors
-    return Scaled(spec, factors, measured, errors)
+    return Scaled(spec, factors, measured, errors, ratios)
 
 
 def with_markers(spec: ModelSpec, path: Path, note: Note) -> ModelSpec:
@@ -151,32 +162,43 @@ def place(
             note(f"the task of marker {name} is left out, because the model has no such marker")
     arms = arms_of(spec)
     seen = {name: x for name, x in measured.items() if np.isfinite(x).all()}
-    found = fit_pose(spec, Wanted(seen, placer.tasks.markers, coordinate_goals(placer, arms, trial)))
+    goals = coordinate_goals(placer, spec, arms, trial, note)
+    found = fit_pose(spec, Wanted(seen, placer.tasks.markers, goals))
     return place_markers(spec, found.places, measured, note), found
 
 
-def coordinate_goals(placer: Placer, arms: MomentArms, trial: MarkerTrial) -> dict[str, tuple[float, float]]:
+def coordinate_goals(
+    placer: Placer, spec: ModelSpec, arms: MomentArms, trial: MarkerTrial, note: Note
+) -> dict[str, tuple[float, float]]:
     """Return the target value [rad, m] and the weight of every coordinate that the setup for the static pose
     names.
 
-    placer : this setup; arms : gives the model's initial coordinates; trial : the static trial
+    placer : this setup; spec, arms : the model; trial : the static trial
+    note : called with sentences on the coordinate file
     """
     model, goals = arms.model, {}
+    told: dict[str, None] = {}
+    defaults = {c.name: c.default for body in spec.bodies for c in coordinates_of(body)}
     for task in placer.tasks.coordinates:
         value = task.value
         if task.name in model.coordinates.names:
             k = model.coordinates.names.index(task.name)
             if task.value_kind == "default_value":
-                value = float(model.q_neutral[model.coordinates.q[k]])
+                value = defaults[task.name]
             elif task.value_kind == "from_file":
-                value = of_file(placer, task.name, bool(model.coordinates.in_degrees[k]), trial)
+                value = of_file(placer, task.name, bool(model.coordinates.in_degrees[k]), trial, told)
         goals[task.name] = value, task.weight
+    for text in told:
+        note(text)
     return goals
 
 
-def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial) -> float:
+def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial, told: dict[str, None]) -> float:
     """Read the value of a coordinate [rad, m] at the time of the static pose from the coordinate file that
-    the setup names. in_degrees : whether it is an angle that such files may state in degrees
+    the setup names.
+
+    in_degrees : whether it is an angle that such files may state in degrees
+    told : receives notes on the file, each note once
     """
     if placer.coordinate_file is None:
         raise ConfigError(
@@ -184,6 +206,7 @@ def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial) -> 
             where="coordinate tasks",
         )
     table = read_storage(placer.coordinate_file)
+    told.update(dict.fromkeys(f"{placer.coordinate_file}: {note}" for note in table.notes))
     time = placer.times[0] if np.isfinite(placer.times[0]) else float(trial.times[0])
     values = table.column(name)
     seen = np.isfinite(values)

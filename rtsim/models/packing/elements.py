@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -113,6 +114,9 @@ def rows_of_element(element: Element) -> list[ScalarElement]:
         ]
     if element.kind == "plane":
         normal = unit(np.array(element.normal))
+        if element.lever_mm is not None:
+            tip = tuple(x + by for x, by in zip(a.offset_mm, element.lever_mm, strict=True))
+            a = msgspec.structs.replace(a, offset_mm=tip)
         return [
             ScalarElement(
                 name=name,

@@ -97,6 +97,15 @@ def test_mass_on_the_command_line(here, files):
     assert sum(body.mass_kg for body in read_osim(files / "p.osim")[0].bodies) == pytest.approx(20.0)
 
 
+def test_a_mass_that_has_no_effect_is_told(here, files):
+    """Protects from a model of another mass: where nothing is scaled, the mass of the person is not used."""
+    setup = files / "setup.xml"
+    setup.write_text(setup.read_text().replace("<ModelScaler>", "<ModelScaler><apply>false</apply>"))
+    done = scale(here, files, "p.toml", "--mass", "80")
+    assert done.code == 0, done.err
+    assert "the mass of 80 kg is not used, because the setup's ModelScaler is switched off" in done.err
+
+
 def test_what_cannot_be(here, files):
     """Protects files and people: a wrong name, an impossible mass, a file that is there, a missing trial."""
     for arguments, words in (

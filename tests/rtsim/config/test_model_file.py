@@ -175,6 +175,11 @@ MISTAKES = {
         "range_deg = [-50.0, 50.0]",
         ("bodies.rod.coordinates", "reach", "mm"),
     ),
+    "lever without a plane": (
+        "direction = [1.0, 2.0, 0.0]",
+        "direction = [1.0, 2.0, 0.0]\nlever_mm = [0.0, 1.0, 0.0]",
+        ("elements.rail.lever_mm", "only an element of kind plane"),
+    ),
     "line without direction": (
         "direction = [1.0, 2.0, 0.0]",
         "direction = [0.0, 0.0, 0.0]",

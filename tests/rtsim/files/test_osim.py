@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.osim.document import MAX_BYTES, MAX_DEPTH
+from rtsim.files.osim.document import MAX_BYTES
 from rtsim.files.osim.model import read_osim
+from rtsim.files.osim.parsing import MAX_DEPTH
 
 from .osim_texts import CHAIN, CHAIN_MUSCLES, Joint, Model, wrap_object
 

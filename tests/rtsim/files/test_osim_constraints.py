@@ -13,6 +13,7 @@ from rtsim.files.osim.frames import angles_of
 from rtsim.files.osim.model import read_osim
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
+from rtsim.models.scaling import scale_geometry
 
 from .osim_texts import GROUND, Coordinate, Joint, Model, path_of
 
@@ -145,6 +146,21 @@ def test_weld_holds_six_directions(read, version):
         assert np.linalg.matrix_rank(rows) == len(rows) == 6
         # turned about z: the tip of x is off the plane across y by the sine
         np.testing.assert_allclose(abs(values), [0.0, 0.0, 0.0, np.sin(turn), 0.0, 0.0], atol=1e-14)
+
+
+def test_a_weld_of_a_scaled_model_is_still_satisfied(read):
+    """Protects the pose of a scaled model: a weld has a place, but no size that a person could have."""
+    joints = tuple(
+        Joint("GimbalJoint", GROUND, body, tuple(Coordinate(f"{body}{k}", 0.3 - 0.2 * k) for k in range(3)))
+        for body in "ab"
+    )
+    ends = "".join(end(body, 40000, k, "0.1 0.2 0.3", "0.3 -0.2 0.5") for k, body in ((1, "a"), (2, "b")))
+    spec, _ = read(Model(joints, constraints=f"<WeldConstraint name='w'>{ends}</WeldConstraint>"))
+    notes: list[str] = []
+    larger = scale_geometry(spec, dict.fromkeys("ab", np.array([1.2, 0.9, 1.1])), notes.append)
+    assert constraint_values(larger)[0] == pytest.approx(np.zeros(6), abs=1e-12)
+    assert larger.elements[0].a.offset_mm == pytest.approx((120.0, 180.0, 330.0))
+    assert notes == []
 
 
 def weld_ends(version, place, angles):

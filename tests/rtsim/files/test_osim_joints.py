@@ -357,18 +357,6 @@ def test_coordinates_that_opensim_does_not_convert(read, axes, coupled):
     assert build(spec).coordinates.coupled == (("q",) if coupled else ())
 
 
-def test_masses(read):
-    """Protects mass properties: order of the inertia, and no inertia where there is no mass."""
-    text = Model((Joint("WeldJoint", GROUND, "a"),)).text(40000)
-    body = read(text)[0].bodies[0]
-    assert body.mass_kg == 2.0
-    assert body.mass_centre_mm == pytest.approx((10.0, 20.0, 30.0))
-    assert body.inertia_kg_m2 == (0.1, 0.11, 0.12, 0.001, 0.002, 0.003)
-    spec, notes = read(text.replace("<mass>2<", "<mass>0<"))
-    assert not any(spec.bodies[0].inertia_kg_m2)
-    assert any("inertia without mass" in note for note in notes)
-
-
 def test_knee_moves_as_written(read):
     """Protects the order of a spatial transform: translations in the parent's axes, then the rotations."""
     still = ("0 0 0", "0 0 0")

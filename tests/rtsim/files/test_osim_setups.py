@@ -42,13 +42,19 @@ def test_inverse_kinematics(write, tmp_path):
             MARKER.format("on", "true", "10"),
             MARKER.format("off", "false", "1"),
             "<IKMarkerTask name='plain'/>",
+            "<IKCoordinateTask name='left'/>",
             COORDINATE.format("kept", "default_value"),
             COORDINATE.format("set", "manual_value"),
         )
     )
     setup = read_ik_setup(write("setup.xml", text))
-    assert setup.tasks.markers == {"on": 10.0, "plain": 1.0}
+    # as OpenSim 4.6 reads them: a task without a weight has none
+    assert setup.tasks.markers == {"on": 10.0, "plain": 0.0}
+    (note,) = setup.notes
+    assert note.startswith("tasks without a weight, which have the weight 0 as in OpenSim")
+    assert "plain, left" in note
     assert setup.tasks.coordinates == (
+        CoordinateTask("left", 0.0, "default_value", 0.0),
         CoordinateTask("kept", 5.0, "default_value", 0.25),
         CoordinateTask("set", 5.0, "manual_value", 0.25),
     )

@@ -26,11 +26,22 @@ def placer(path: Path, text: str) -> Placer:
 def test_gaps_are_not_between_the_values(tmp_path: Path) -> None:
     """Protects the pose from a gap in the file: values beside it are joined, as elsewhere."""
     found = placer(tmp_path / "pose.mot", "0\t10\t0\n0.4\tnan\t0\n1\t30\t0\n")
-    assert of_file(found, "knee", True, TRIAL) == pytest.approx(np.radians(20.0))
+    assert of_file(found, "knee", True, TRIAL, {}) == pytest.approx(np.radians(20.0))
 
 
 @pytest.mark.parametrize("rows", ["", "0\tnan\t1\n1\t\t1\n"])
 def test_a_column_without_a_number_is_one_sentence(tmp_path: Path, rows: str) -> None:
     """Protects who gives a file that was cut, or whose column is empty: named, with the file."""
     with pytest.raises(ConfigError, match="'knee' contains no number"):
-        of_file(placer(tmp_path / "pose.mot", rows), "knee", True, TRIAL)
+        of_file(placer(tmp_path / "pose.mot", rows), "knee", True, TRIAL, {})
+
+
+def test_a_file_of_simm_is_in_degrees_and_told(tmp_path: Path) -> None:
+    """Protects the static pose from a knee of 10 rad: what the file leaves open is told, once."""
+    found = placer(tmp_path / "pose.mot", "0\t10\t0\n1\t10\t0\n")
+    found.coordinate_file.write_text(found.coordinate_file.read_text().replace("inDegrees=yes\n", ""))
+    told: dict[str, None] = {}
+    for _ in range(2):
+        assert of_file(found, "knee", True, TRIAL, told) == pytest.approx(np.radians(10.0))
+    (note,) = told
+    assert "rotations were read as degrees" in note

@@ -13,9 +13,18 @@ from kernels.joints.tree import new_pose, pose
 from rtsim.config.load import check_record
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.files.model_toml import model_text
+from rtsim.files.osim.model import read_osim
 from rtsim.files.osim.setup_ik import IkSetup, read_ik_setup
+from rtsim.files.osim.setup_scale import Placer
+from rtsim.files.osim.tasks import CoordinateTask, IkTasks
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.methods.kinematics.scaling import coordinate_goals
+from rtsim.methods.muscles.moment_arms import arms_of
 from rtsim.models.following import TrackingTasks, following_of
+from rtsim.models.load import load_model
+from tests.rtsim.files.osim_texts import Coordinate, Joint, Model
 
 Array = NDArray[np.float64]
 
@@ -146,6 +155,37 @@ def test_a_coordinate_is_drawn_along_a_file(arm: ModelSpec, tmp_path: Path) -> N
         assert np.degrees(estimator.q[1]) == pytest.approx(10.0 + 20.0 * time, abs=1e-6)
 
 
+def test_a_coupled_coordinate_is_drawn_to_the_default_of_its_file(tmp_path: Path) -> None:
+    """Protects default_value tasks: p = q with a default of 0.5 for p is drawn there, as by OpenSim 4.6."""
+    joints = tuple(
+        Joint("PinJoint", "ground", body, (Coordinate(name, default),))
+        for body, name, default in (("a", "q", 0.0), ("b", "p", 0.5))
+    )
+    coupler = (
+        "<CoordinateCouplerConstraint name='k'><coupled_coordinates_function><LinearFunction><coefficients>"
+        "1 0</coefficients></LinearFunction></coupled_coordinates_function><independent_coordinate_names>q"
+        "</independent_coordinate_names><dependent_coordinate_name>p</dependent_coordinate_name>"
+        "</CoordinateCouplerConstraint>"
+    )
+    marker = (
+        "<MarkerSet><objects><Marker name='m'><socket_parent_frame>/bodyset/a</socket_parent_frame><location>"
+        "0.1 0 0</location></Marker></objects></MarkerSet>"
+    )
+    path = tmp_path / "coupled.osim"
+    path.write_text(Model(joints, constraints=coupler, more=marker).text(40600))
+    spec = read_osim(path)[0]
+    tasks = ("IKMarkerTask", "m", 1.0, ""), ("IKCoordinateTask", "p", 1000.0, "")
+    found = following_of(spec, setup(tmp_path, *tasks))
+    assert found.coordinates[0].at(0.0) == pytest.approx(0.5)
+    written = tmp_path / "coupled.toml"
+    written.write_text(model_text(spec))
+    assert following_of(load_model(str(written)), setup(tmp_path, *tasks)).coordinates == found.coordinates
+    task = CoordinateTask("p", 7.0, "default_value", 0.0)
+    placer = Placer(IkTasks({}, (task,)), None, None, (0.0, 1.0), -1.0)
+    trial = MarkerTrial(("m",), np.zeros(1), np.zeros((1, 1, 3)), 100.0, "made up")
+    assert coordinate_goals(placer, spec, arms_of(spec), trial, print) == {"p": (pytest.approx(0.5), 7.0)}
+
+
 def test_a_coordinate_file_in_milliseconds_is_told(arm: ModelSpec, tmp_path: Path) -> None:
     """Protects from a coordinate that stays at its first value: what its file has to say is told, once."""
     tasks = (
@@ -184,6 +224,7 @@ def test_a_coupled_coordinate_of_a_file_is_in_radians(arm: ModelSpec, tmp_path: 
     [
         ((("IKMarkerTask", "Head", 1.0, ""),), ("Head", "U1, U2, L1, L2", "belongs to the model")),
         ((("IKCoordinateTask", "bend", 1.0, ""),), ("no task for a marker",)),
+        ((("IKMarkerTask", "U1", 0.0, ""),), ("all tasks of markers of the model arm have weight 0",)),
         ((("IKMarkerTask", "U1", 1.0, ""), ("IKCoordinateTask", "knee", 1.0, "")), ("'knee'", "raise, bend")),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -57,6 +58,9 @@ CONSTRAINTS = (
     "<socket_follower_body>/bodyset/f</socket_follower_body><line_direction_vec>1 2 -0.5</line_direction_vec>"
     "<point_on_line>0.1 0.2 -0.1</point_on_line><point_on_follower>0.05 0 0.02</point_on_follower>"
     "</PointOnLineConstraint>"
+    "<WeldConstraint name='weld'><socket_frame1>/bodyset/b</socket_frame1><socket_frame2>/bodyset/g"
+    "</socket_frame2><location_body_1>0.1 0 0.2</location_body_1><orientation_body_1>0.1 0.2 0.3"
+    "</orientation_body_1></WeldConstraint>"
     "<CoordinateCouplerConstraint name='k'><coupled_coordinates_function><LinearFunction><coefficients>"
     "0.1 0.02</coefficients></LinearFunction></coupled_coordinates_function><independent_coordinate_names>"
     "bend</independent_coordinate_names><dependent_coordinate_name>slide</dependent_coordinate_name>"
@@ -116,9 +120,41 @@ def test_the_file_written_is_the_model(tmp_path: Path, joints: tuple[Joint, ...]
     path.write_text(text(joints, version, constraints))
     of = factors(uniform=False)
     larger = scaled(read_osim(path)[0], of)
-    larger = scale_muscles(larger, {"long": 1.25})
-    out.write_text(scaled_text(path, of, larger))
+    ratios = {"long": 1.25}
+    larger = scale_muscles(larger, ratios)
+    out.write_text(scaled_text(path, of, larger, ratios))
     assert differences(tables(read_osim(out)[0]), tables(larger)) == []
+
+
+@pytest.mark.parametrize(
+    "off",
+    ["<appliesForce>false</appliesForce>", "<max_isometric_force>0</max_isometric_force>"],
+)
+def test_muscles_that_are_switched_off_are_scaled_in_the_file(tmp_path: Path, off: str) -> None:
+    """Protects who switches a muscle on later: its lengths are those of the person, as in OpenSim."""
+    path, out = tmp_path / "a.osim", tmp_path / "b.osim"
+    more = f"{off}<optimal_fiber_length>0.1</optimal_fiber_length>"
+    muscle = Muscle("long", CHAIN_MUSCLES[0].points, more=more)
+    path.write_text(Model(CHAIN, (muscle,)).text(40600))
+    spec = read_osim(path)[0]
+    assert spec.muscles[0].hill is None
+    text = scaled_text(path, {}, spec, {"long": 1.25})
+    out.write_text(text.replace("false</appliesForce>", "true</appliesForce>").replace(
+        "<max_isometric_force>0<", "<max_isometric_force>1<"))  # fmt: skip
+    hill = read_osim(out)[0].muscles[0].hill
+    assert hill.optimal_fibre_length_mm == pytest.approx(125.0)
+    assert hill.tendon_slack_length_mm == pytest.approx(250.0)  # the class has 0.2 m
+
+
+def test_inertias_are_written_where_the_file_has_them(tmp_path: Path) -> None:
+    """Protects files of OpenSim 3 from two inertias of one body: the properties are those of the file."""
+    path = tmp_path / "a.osim"
+    found = Model(CHAIN).text(30000)
+    for tags in (("xy", "xz", "yz"), ("xx", "yy", "zz", "xy", "xz", "yz")):
+        path.write_text(re.sub(f"<inertia_(?:{'|'.join(tags)})>[^<]*</inertia_..>", "", found))
+        text = scaled_text(path, {}, read_osim(path)[0], {})
+        assert "<inertia>" not in text
+        assert text.count("<inertia_xx>") == len(CHAIN)
 
 
 def test_what_is_not_read_stays_in_the_file(tmp_path: Path) -> None:
@@ -133,7 +169,7 @@ def test_what_is_not_read_stays_in_the_file(tmp_path: Path) -> None:
         ).text(40600)
     )
     spec = read_osim(path)[0]
-    found = scaled_text(path, {}, spec)
+    found = scaled_text(path, {}, spec, {})
     for words in ("<!--kept-->", "HuntCrossleyForce::ContactParametersSet", "push"):
         assert words in found
 

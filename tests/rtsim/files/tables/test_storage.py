@@ -49,10 +49,32 @@ def test_header_with_free_text(write, degrees, expected, end):
 
 
 def test_undeclared_degrees_are_told(write):
-    """A file that does not say inDegrees is read as radians, with a note."""
+    """A file of a version that does not say inDegrees is read as radians, with a note."""
     table = read_storage(write("a.sto", FREE_TEXT.format(degrees="", end="endheader")))
     assert table.in_degrees is False
     assert any("inDegrees" in note for note in table.notes)
+
+
+SIMM = "name walk.mot\ndatacolumns 2\ndatarows 1\notherdata 1\nrange 0 1\n{}endheader\ntime q\n0 10\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "expected"),
+    [
+        ("a.mot", "", True),
+        ("a.mot", "version=0\n", True),
+        ("a.mot", "version=1\n", False),
+        ("a.mot", "version 1\n", False),
+        ("a.mot", "inDegrees=no\n", False),
+        ("a.sto", "", False),
+    ],
+)
+def test_a_motion_file_without_a_version_is_in_degrees(write, name, entries, expected):
+    """Protects from angles 57 times too large: motion files of SIMM state no unit and mean degrees."""
+    table = read_storage(write(name, SIMM.format(entries)))
+    assert table.in_degrees is expected
+    told = {True: "neither a version nor inDegrees; rotations were read as degrees", False: "as radians"}
+    assert any(told[expected] in note for note in table.notes) is ("inDegrees" not in entries)
 
 
 def test_tabs_after_the_header_and_padded_cells(write):
