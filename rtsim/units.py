@@ -53,6 +53,14 @@ def streamed_scale(unit: str, turns: bool, order: int) -> float:
     return next((usable[part] for part in unit.split(", ") if part in usable), 0.0)
 
 
+def si_scale(unit: str) -> float:
+    """Return the factor from the unit that the header of a table states to rad, m, s or N m, and to their
+    rates; 1 for any other unit.
+    """
+    known = {name + per: scale for name, scale in {**ANGLES, **METRES}.items() for per in PER_TIME}
+    return {**known, "ms": 1e-3, "N mm": 1e-3}.get(unit, 1.0)
+
+
 def face_of(unit: str, faces: Faces) -> tuple[str, float]:
     """Return the unit in which a quantity is shown in one kind of output (files, paper or screen), and the
     factor by which its values are multiplied.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -52,13 +52,20 @@ from rtsim.methods.kinematics.weights import can_reweigh, reweigh
 from rtsim.models.load import load_model, model_for
 from rtsim.stages.building.first_stage import kinematics_of
 from rtsim.studies.changes import checked_subject, placed
-from rtsim.studies.outcome import ResultColumns
+from rtsim.studies.outcome import EDGE_S, ResultColumns
 from rtsim.subjects.anatomy import for_person
 from rtsim.subjects.subject import Subject, save_subject
 from streams.addresses import is_stream
 
 SOURCES = ("source", "static", "forces", "subject", "ik_setup", "measures", "lab", "model")
 """Keys of a run that may name files."""
+
+
+class PreparedCase(NamedTuple):
+    """Stages and input of a case, ready to run, and the time of the recording's first frame [s]."""
+
+    ready: Ready
+    began_s: float
 
 
 class AnalysisTask:
@@ -79,6 +86,7 @@ class AnalysisTask:
         subject: Subject | None = None
         if self._driven:
             check_driven(run)
+            check_noiseless(spec)
         else:
             check_run(run)
             run, _ = with_person(run)
@@ -99,7 +107,7 @@ class AnalysisTask:
         self._noted: set[tuple[str, ...]] = set()
         self._reweighed = only_weights(spec, method_of(run, self.spec)) and not self._driven
         self._reweighed = self._reweighed and can_reweigh(self.spec, method_of(run, self.spec))
-        self._ready: Ready | None = None
+        self._kept: PreparedCase | None = None
         self._bodies = for_person(self.spec, subject) if subject else self.spec
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> ResultColumns:
@@ -110,15 +118,16 @@ class AnalysisTask:
         seed : seed of the noise that is added to the markers
         """
         if self._reweighed and changed.keys() == {"model"}:
-            return ResultColumns(self._with_weights(changed["model"]))
+            return self._with_weights(changed["model"])
         with tempfile.TemporaryDirectory(prefix="rtsim-study-") as folder:
             run = self._run_of(changed, Path(folder))
             what = check_record(dict(changed.get("input", self.bases["input"])), StudyInput, "input")
-            return ResultColumns(solved(run, self._ready_for(run, what, seed)))
+            prepared = self._prepared(run, what, seed)
+            return ResultColumns(solved(run, prepared.ready), prepared.began_s)
 
-    def _with_weights(self, tables: dict[str, Any]) -> Results:
+    def _with_weights(self, tables: dict[str, Any]) -> ResultColumns:
         """Analyse the recording with other weights of soft constraints, using the existing stages, and return
-        the results; tables : nested tables of the model, with these weights
+        columns of results; tables : nested tables of the model, with these weights
         """
         method = method_of(self.run, self.spec)
         how = check_record(tables["methods"][method], MethodSpec, "model")
@@ -126,11 +135,11 @@ class AnalysisTask:
             check_numbers(how, f"methods.{method}")
         except ValueError as error:
             raise ConfigError(str(error), where="model") from None
-        if self._ready is None:
-            self._ready = self._ready_for(self.run, self.input, 0)
-        kinematics = kinematics_of(self._ready.stages)
+        if self._kept is None:
+            self._kept = self._prepared(self.run, self.input, 0)
+        kinematics = kinematics_of(self._kept.ready.stages)
         reweigh(kinematics.estimator, self._bodies, how)
-        return solved(self.run, self._ready)
+        return ResultColumns(solved(self.run, self._kept.ready), self._kept.began_s)
 
     def _run_of(self, changed: Mapping[str, Any], folder: Path) -> RunConfig:
         """Return the run config of a case; ConfigError for rejected values.
@@ -152,7 +161,7 @@ class AnalysisTask:
             run = msgspec.structs.replace(run, subject=str(folder / "subject.toml"))
         return run
 
-    def _ready_for(self, run: RunConfig, what: StudyInput, seed: int) -> Ready:
+    def _prepared(self, run: RunConfig, what: StudyInput, seed: int) -> PreparedCase:
         """Return the stages and the input of a case, ready to run.
 
         what : time span of the recording, and noise of its markers; seed : seed of the noise
@@ -160,9 +169,10 @@ class AnalysisTask:
         if self._driven:
             check_driven(run)
             stage = stage_of(run, lambda text: None)
-            times, session = stage.drivers.times, session_of(stage.drivers)
-            times = times[span_of(times, what)]
-            return Ready(len(times), lambda progress: TimesInput(times, session, progress), [stage], ())
+            every, session = stage.drivers.times, session_of(stage.drivers)
+            times = every[span_of(every, what)]
+            ready = Ready(len(times), lambda progress: TimesInput(times, session, progress), [stage], ())
+            return PreparedCase(ready, float(every[0]))
         check_run(run)
         check_forces(run, streamed=False)
         who = tuple(str(getattr(run, key)) for key in (*SOURCES, "person", "side", "units", "up"))
@@ -176,7 +186,7 @@ class AnalysisTask:
         trial = part_of_trial(self._trials[key], what, seed)
         ready = made_ready(run, trial, ())
         name_ahead(ready, trial)
-        return ready
+        return PreparedCase(ready, float(self._trials[key].times[0]))
 
 
 def base_run(spec: StudySpec, folder: str) -> RunConfig:
@@ -208,9 +218,19 @@ def only_weights(spec: StudySpec, method: str) -> bool:
     return all(key.startswith(start) for key in keys) and not spec.input.noise_mm
 
 
+def check_noiseless(spec: StudySpec) -> None:
+    """Raise ConfigError if a study of a motion without markers has noise on markers."""
+    if spec.input.noise_mm or any("input.noise_mm" in one.keys for one in spec.parameters):
+        raise ConfigError(
+            "noise is added to markers, and the source is a motion without markers", where="input.noise_mm",
+            remedy="leave it out",
+        )  # fmt: skip
+
+
 def span_of(times: np.ndarray, what: StudyInput) -> slice:
     """Return the frames within the time span that a study states (`what`); ConfigError if there are none."""
-    start, stop = np.searchsorted(times - times[0], [what.start_s, what.end_s or np.inf])
+    ends = np.array([what.start_s, what.end_s or np.inf]) - EDGE_S
+    start, stop = np.searchsorted(times - times[0], ends)
     if stop <= start:
         raise ConfigError(
             f"no frame lies between {what.start_s:g} and {what.end_s:g} s", where="input",

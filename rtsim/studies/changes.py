@@ -19,6 +19,13 @@ from rtsim.subjects.subject import Subject, check_person
 
 Tables = Mapping[str, Any]
 
+REPLACED: dict[tuple[Step, ...], str] = {
+    ("run", "model"): "model",
+    ("run", "side"): "model",
+    ("run", "subject"): "subject",
+}
+"""Keys of a run that have no effect in cases which change the model or the subject itself: key -> table."""
+
 
 class ChangedKey(NamedTuple):
     """A key in the nested tables of a model, run, subject or input that a parameter of the study changes: the
@@ -62,6 +69,36 @@ def changed_keys(parameter: StudyParameter, bases: Tables) -> tuple[ChangedKey, 
             )
         found.append(ChangedKey(root, steps, base))
     return tuple(found)
+
+
+def check_distinct(parameters: Sequence[StudyParameter], keys: Sequence[Sequence[ChangedKey]]) -> None:
+    """Raise ConfigError if two changes of the same value are named, of which the last alone would have an
+    effect, or a key of the run whose value is replaced by a model or subject that the case changes.
+
+    keys : keys that each parameter changes
+    """
+    rows = [
+        (parameter.name, key, (place.root, *place.steps))
+        for parameter, places in zip(parameters, keys, strict=True)
+        for key, place in zip(parameter.keys, places, strict=True)
+    ]
+    former: dict[tuple[Step, ...], str] = {}
+    changing = {place[0]: name for name, _, place in reversed(rows)}
+    for name, key, place in rows:
+        where = f"parameters.{name}.key"
+        if place in former:
+            both = f"the parameters {former[place]} and {name} both change {key}"
+            raise ConfigError(
+                f"the parameter {name} changes {key} twice" if former[place] == name else both,
+                where=where, remedy="name each value once in all parameters of a study",
+            )  # fmt: skip
+        former[place] = name
+        table = REPLACED.get(place)
+        if table in changing:
+            raise ConfigError(
+                f"the parameter {name} changes {key}, which has no effect because {changing[table]} changes "
+                f"keys of the {table} itself", where=where, remedy="vary them in two studies",
+            )  # fmt: skip
 
 
 def with_values(

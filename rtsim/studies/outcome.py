@@ -20,6 +20,9 @@ from streams.messages import UNUSABLE
 
 Array = NDArray[np.float64]
 N_NEAREST = 6
+EDGE_S = 1e-9
+"""Time by which a frame may miss the end of a span by rounding, and still is at it [s]: times count from the
+first frame of the recording, which may be at any time."""
 
 
 class MissingColumnError(ConfigError):
@@ -46,10 +49,13 @@ class CaseOutcome(Protocol):
 
 
 class ResultColumns:
-    """Results of a run or a simulation, with the column names and units of their csv table."""
+    """Results of a run or a simulation, with the column names and units of their csv table.
 
-    def __init__(self, results: Results) -> None:
-        self._results = results
+    began_s : time of the first frame of the recording, from which the times of columns count [s]
+    """
+
+    def __init__(self, results: Results, began_s: float = 0.0) -> None:
+        self._results, self._times = results, results.times - began_s
         self.n_frame = len(results.times)
         self.n_unusable = int(np.count_nonzero(results.status.astype(np.int64) & int(UNUSABLE)))
         self._columns: dict[str, dict[str, Column]] = {}
@@ -64,7 +70,7 @@ class ResultColumns:
             names, units, data = columns_of(self._results, specs, in_full=True)
             values = list(np.column_stack(data).T) if data else []
             rows = zip(names, units, values, strict=True)
-            self._columns[field] = {one: Column(self._results.times, x, unit) for one, unit, x in rows}
+            self._columns[field] = {one: Column(self._times, x, unit) for one, unit, x in rows}
         try:
             return self._columns[field][name]
         except KeyError:
@@ -121,7 +127,8 @@ def number_of(asked: StudyResult, found: CaseOutcome) -> tuple[float, str]:
     times, values, unit = found.column(asked.column)
     if asked.take == "at":
         return at_time(times, values, asked.at_s), unit
-    inside = (times >= asked.start_s) & (times <= (asked.end_s or math.inf)) & np.isfinite(values)
+    inside = (times >= asked.start_s - EDGE_S) & (times <= (asked.end_s or math.inf) + EDGE_S)
+    inside &= np.isfinite(values)
     times, values = times[inside], values[inside]
     unit = "s" if asked.take in ("time_to", "time_of_peak") else unit
     if not len(values):
@@ -152,7 +159,7 @@ def at_time(times: Array, values: Array, at: float) -> float:
     """Return the value of a curve at the time `at` [s], interpolated linearly between two rows; NaN outside
     of the rows, and next to a missing value.
     """
-    if not times[0] <= at <= times[-1]:
+    if not times[0] - EDGE_S <= at <= times[-1] + EDGE_S:
         return math.nan
     return float(np.interp(at, times, values))
 

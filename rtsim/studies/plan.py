@@ -16,7 +16,7 @@ from rtsim.config.load import check_record, parse_toml
 from rtsim.config.reading import read_bounded
 from rtsim.config.runs.study_schema import StudySpec
 from rtsim.errors import ConfigError
-from rtsim.studies.changes import ChangedKey, changed_keys, placed
+from rtsim.studies.changes import ChangedKey, changed_keys, check_distinct, placed
 from rtsim.studies.designs import cases_of
 from rtsim.studies.task import StudyTask, task_of
 
@@ -63,6 +63,7 @@ def plan_of(text: str, folder: str, where: str) -> StudyPlan:
     cases = cases_of(spec)
     task = task_of(spec, folder)
     keys = tuple(changed_keys(one, task.bases) for one in spec.parameters)
+    check_distinct(spec.parameters, keys)
     digest = digest_of(spec, cases, task, folder)
     return StudyPlan(text=text, folder=folder, spec=spec, task=task, keys=keys, cases=cases, digest=digest)
 

@@ -26,6 +26,7 @@ from rtsim.stages.device.exchange import ARM_STATES
 from rtsim.tuning.costs import CycleCost
 from rtsim.tuning.offline import RunCost
 from rtsim.tuning.problem import Setting, tuning_of
+from rtsim.tuning.same_run import check_same_run
 from streams.access.security import Security
 from streams.control.commands import request
 from streams.errors import StreamError
@@ -58,12 +59,21 @@ class LiveRuns:
     ----------
     spec : config of the run; results, control : addresses of its results and for commands
     over_s : duration of the ramp of a change [s]; security : keys of an encrypted connection, None = none
+
+    Attributes
+    ----------
+    notes : sentences on settings of the run that differ from the config because of options of its command
+
+    Results of another config, or of this one with other settings, are a ConfigError before any command, and
+    so they are if another run takes the place of the first one.
     """
 
     def __init__(
         self, spec: HilSpec, results: str, control: str, over_s: float, security: Security | None = None
     ) -> None:
         self.tuning, self.over_s = tuning_of(spec), over_s
+        self.notes: list[str] = []
+        self._spec, self._checked = spec, ""
         self._control, self._security = control, security
         self._longest_s = (self.tuning.cycles + BROKEN_MOST) * (self.tuning.cycle.period_s or LONGEST_CYCLE_S)
         self._reach_s = over_s + 2.0 * spec.limits.ramp_s + ANSWER_S
@@ -72,8 +82,12 @@ class LiveRuns:
         self._began = False
 
     def __enter__(self) -> LiveRuns:
-        self._frame()
-        self._ask("save", {"name": BEFORE})
+        try:
+            self._frame()
+            self._ask("save", {"name": BEFORE})
+        except BaseException:
+            self._subscriber.close()  # as __exit__ is not called then
+            raise
         self._began = True
         return self
 
@@ -150,7 +164,9 @@ class LiveRuns:
         return RunCost(collector.cost)
 
     def _frame(self) -> ReceivedFrame:
-        """Return the next frame of the results; LiveError if none comes."""
+        """Return the next frame of the results; LiveError if none comes, ConfigError if it is of a run of
+        another config.
+        """
         until = time.monotonic() + SILENT_S
         while (frame := self._subscriber.wait(WAIT_S)) is None or frame.status & Status.STALE:
             if time.monotonic() > until:
@@ -159,6 +175,9 @@ class LiveRuns:
                     remedy="start the run with the device, armed: `rtsim hil CONFIG --arm`; or give "
                     "the address of its results with --results",
                 )  # fmt: skip
+        if frame.session.session != self._checked:
+            self.notes = check_same_run(self._spec, frame.session, self._subscriber.address)
+            self._checked = frame.session.session
         self._time = frame.time
         return frame
 

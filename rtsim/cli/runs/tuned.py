@@ -108,6 +108,8 @@ def search(
             live = stack.enter_context(
                 LiveRuns(spec, addresses["--results"], addresses["--control"], over, security)
             )
+            for words in live.notes:
+                tell(f"note: {words}")
             measure = alive(live)
         if not method:
             validated(spec, parameters, measure, asking)
@@ -347,6 +349,12 @@ def validated(spec: HilSpec, parameters: Parameters, measure: Measured, asking: 
     """
     assert asking.file is not None
     kept = read_kept(asking.file)
+    if kept.config != spec.name:
+        raise ConfigError(
+            f"the best setting in the file was found with the config {kept.config}, and this is {spec.name}",
+            where=str(asking.file),
+            remedy="give the config that it was tuned with",
+        )
     if set(kept.best) != set(parameters.names):
         raise ConfigError(
             f"the best setting in the file has the parameters {', '.join(kept.best) or 'nothing'}",

@@ -65,6 +65,7 @@ class FittedMeasurements(msgspec.Struct, forbid_unknown_fields=True, frozen=True
 class StudyInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The part of a recording that a study solves, and the noise added to it."""
 
+    # times from the recording's first frame on
     start_s: Seconds = 0.0
     # 0 = to the end
     end_s: Seconds = 0.0
@@ -161,7 +162,7 @@ class StudyResult(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     at_s: float = 0.0
     # in the unit of the column
     threshold: float | None = None
-    # times between which it is taken; 0 = to the end
+    # times between which it is taken, from the recording's first frame on; 0 = to the end
     start_s: Seconds = 0.0
     end_s: Seconds = 0.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.comparison.differences import QuantityDifferences, StatusDifferences
+from rtsim.files.markers.trial import name_some, unique_names
 from rtsim.files.recording import RecordedFrames, read_sessions
 from rtsim.files.tables.storage import STORAGE_SUFFIXES, read_storage
 from streams.errors import StreamError
@@ -64,7 +66,11 @@ class RunDifferences:
 
 
 class _Frames(NamedTuple):
-    """The frames of one session of a recording, or the rows of a table."""
+    """The frames of one session of a recording, or the rows of a table.
+
+    angles : column of a table -> unit in which it is stated if it is an angle, as its header says; {} = each
+        column has one unit
+    """
 
     title: str
     specs: Sequence[FieldSpec]
@@ -73,6 +79,7 @@ class _Frames(NamedTuple):
     status: Sequence[int]
     fields: Mapping[str, FloatArray]
     meta: Mapping[str, Any]
+    angles: Mapping[str, str] = MappingProxyType({})
 
 
 def compared(one: Path, other: Path) -> RunDifferences:
@@ -144,12 +151,15 @@ def _of_session(frames: RecordedFrames) -> _Frames:
 
 def _table(path: Path, found: RunDifferences) -> _Frames:
     """Read the rows of a table; its first column is the time."""
+    angles: dict[str, str] = {}
     if path.suffix.lower() == ".csv":
-        columns, data = _read_csv(path)
+        columns, data, notes = _read_csv(path)
     else:
         table = read_storage(path)
-        columns, data = table.columns, table.data
-        found.notes += [f"{path}: {note}" for note in table.notes]
+        columns, data, notes = table.columns, table.data, table.notes
+        kept = table.in_radians if table.in_degrees else table.columns
+        angles = {name: "radians" if name in kept else "degrees" for name in columns[1:]}
+    found.notes += [f"{path}: {note}" for note in notes]
     specs = tuple(FieldSpec(name, (), "") for name in columns[1:])
     fields = {name: data[:, k] for k, name in enumerate(columns[1:], 1)}
     n = len(data)
@@ -161,10 +171,12 @@ def _table(path: Path, found: RunDifferences) -> _Frames:
         status=[0] * n,
         fields=fields,
         meta={},
+        angles=angles,
     )
 
 
-def _read_csv(path: Path) -> tuple[tuple[str, ...], FloatArray]:
+def _read_csv(path: Path) -> tuple[tuple[str, ...], FloatArray, Sequence[str]]:
+    """Return the names of the columns, which are made unique, the numbers, and notes on renamed columns."""
     try:
         open_regular(path).close()  # which waits for nobody, as a pipe would
         with path.open(encoding="utf-8", newline="") as file:
@@ -174,7 +186,8 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], FloatArray]:
             raise ValueError("the rows of the table differ in length, or the table has no rows")
     except (OSError, ValueError, csv.Error, StreamError) as fault:
         raise ConfigError(f"the table cannot be read ({fault})", where=str(path)) from None
-    return tuple(head), data
+    columns, notes = unique_names(head)
+    return columns, data, notes
 
 
 def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, other: _Frames) -> None:
@@ -215,6 +228,26 @@ def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, othe
         quantity = found.quantities.setdefault((stream, spec.name), QuantityDifferences(spec))
         rows = one.fields[spec.name][first], other.fields[spec.name][second]
         quantity.add(number, spec, numbers, times.tolist(), *rows)
+    found.unpaired += _other_angles(f"session {number} of {stream}", one.angles, other.angles)
+
+
+def _other_angles(where: str, one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    """Return sentences on columns which, if they are angles, are in another unit in the second file.
+
+    A storage file states one unit for all its angles, and not which columns are angles.
+    """
+    columns: dict[str, list[str]] = {}
+    for name in one:
+        if name in other and one[name] != other[name]:
+            columns.setdefault(one[name], []).append(name)
+    found = []
+    for unit, names in columns.items():
+        they = "it is an angle, it is" if len(names) == 1 else "they are angles, they are"
+        found.append(
+            f"{where}: {name_some(names)}: if {they} in {unit} in the first file and in {other[names[0]]} in "
+            "the second"
+        )
+    return found
 
 
 def entries_of(spec: FieldSpec) -> tuple:

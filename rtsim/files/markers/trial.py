@@ -115,7 +115,7 @@ def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequen
     """
     said = f"the name {name!r} {REPEATED}"
     if not seen or seen[index] == seen[keeper]:
-        return f"{said}; a later marker of this name was renamed {renamed}"
+        return f"{said}; a later one of this name was renamed {renamed}"
     has = f"has data in {count_of(seen[index], 'frame')}" if seen[index] else "has no data"
     return (
         f"{said}; the one with data in {count_of(seen[keeper], 'frame')} kept it, and another marker of this "

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from rtsim.errors import ConfigError
 from rtsim.files.norms.norm_set import LARGEST_DEG, N_POINT, NormCurve
 from rtsim.files.norms.variables import NAMES, VARIABLES
-from rtsim.files.tables.grid import read_lines
+from rtsim.files.tables.grid import DECIMAL_COMMA, read_lines
 
 FloatArray = NDArray[np.float64]
 GCD, CSV = ".gcd", ".csv"
@@ -26,6 +27,9 @@ SWINGING, LEAST_SPAN_DEG = ("hip_flexion", "knee_flexion"), 5.0
 taken to be in degrees.
 """
 MEANS, DEVIATIONS = ("mean", "average"), ("deviation", "sd", "std")
+UNIT = re.compile(r"(?P<name>[^\[(]*)[\[(](?P<unit>[^\])]*)[\])]")
+"""Title of a column with its unit in brackets."""
+DEGREES = ("deg", "degree", "degrees", "°")
 COLUMNS = "the columns variable, percent, mean, and deviation (or sd) for the standard deviation"
 
 
@@ -84,6 +88,7 @@ def _gcd(path: Path) -> tuple[Columns, list[str]]:
     names = {variable.gcd.lower(): variable.name for variable in VARIABLES}
     found: dict[str, list[tuple[float, ...]]] = {}
     others, now = [], ""
+    comma, pointed = "", False
     for number, line in enumerate(read_lines(path, "gcd"), 1):
         text = line.strip()
         if text.startswith("!"):
@@ -97,6 +102,13 @@ def _gcd(path: Path) -> tuple[Columns, list[str]]:
                 found[now] = []
         elif now and text and text[0] not in "#$":
             found[now].append(_numbers(text, f"{path}, line {number}"))
+            pointed |= "." in text
+            comma = comma or (f"{path}, line {number}" if DECIMAL_COMMA.search(text) else "")
+    if comma and not pointed:
+        raise ConfigError(
+            "a comma between digits is a decimal comma or separates two numbers, which this file does not "
+            "tell", where=comma, allowed="decimal points, and blanks or tabs between numbers",
+        )  # fmt: skip
     columns: Columns = {}
     for name, rows in found.items():
         if any(len(row) != 2 for row in rows) or not rows:
@@ -128,19 +140,34 @@ def _csv(path: Path) -> tuple[Columns, list[str]]:
     percent, means and deviations, and the variables that are not used.
     """
     lines = [line for line in read_lines(path, "csv") if line.strip() and not line.startswith("#")]
+    if not lines:
+        raise ConfigError("the file contains only comments", where=str(path), allowed=COLUMNS)
     mark = ";" if lines[0].count(";") > lines[0].count(",") else ","
     rows = list(csv.reader(lines, delimiter=mark))
-    head = [cell.strip().lower().partition(" [")[0] for cell in rows[0]]
+    titles = [_title(cell) for cell in rows[0]]
+    head = [title for title, _ in titles]
     places = [_place(head, names) for names in (("variable",), ("percent",), MEANS, DEVIATIONS)]
     if min(places) < 0:
         raise ConfigError(
             f"the header contains {', '.join(head[:8])}", where=f"{path}, line 1", allowed=COLUMNS
         )
+    for title, unit in (titles[k] for k in places[2:]):
+        if unit not in ("", *DEGREES):
+            raise ConfigError(
+                f"the column {title} is in [{unit[:40]}]", where=f"{path}, line 1",
+                allowed=", ".join(f"[{one}]" for one in DEGREES) + ", or no unit",
+            )  # fmt: skip
     columns: Columns = {}
     others: list[str] = []
     for number, row in enumerate(rows[1:], 2):
         if len(row) <= max(places):
             raise ConfigError(f"{len(row)} cells", where=f"{path}, row {number}", allowed=COLUMNS)
+        if any(cell.strip() for cell in row[len(head) :]):
+            raise ConfigError(
+                f"the row has more cells than the header ({len(row)} instead of {len(head)})",
+                where=f"{path}, row {number}",
+                remedy="use decimal points, or semicolons between the cells",
+            )
         name = row[places[0]].strip()
         if name not in NAMES:
             others += [name] if name not in others else []
@@ -153,6 +180,13 @@ def _csv(path: Path) -> tuple[Columns, list[str]]:
         for column, x in zip(columns.setdefault(name, ([], [], [])), numbers, strict=True):
             column.append(x)
     return columns, others
+
+
+def _title(cell: str) -> tuple[str, str]:
+    """Return the title of a column, and its unit if there is one in brackets, in small letters."""
+    text = cell.strip().lower()
+    match = UNIT.fullmatch(text)
+    return (match["name"].strip(), match["unit"].strip()) if match else (text, "")
 
 
 def _place(head: Sequence[str], names: Sequence[str]) -> int:

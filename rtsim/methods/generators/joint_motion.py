@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.markers.trial import name_some
+from rtsim.files.markers.trial import name_some, unique_names
 from rtsim.files.recording import read_results
 from rtsim.files.tables.grid import parse_rows, read_lines, table_lines
 from rtsim.files.tables.storage import STORAGE_SUFFIXES, Table, read_storage
+from rtsim.units import ANGLES, si_scale
 
 Array = NDArray[np.float64]
 
@@ -304,16 +305,26 @@ def numbers_of(path: Path) -> Array:
 
 
 def read_csv(path: Path) -> Table:
-    """Read a table of comma-separated values; units in the header, as in `name [rad]`, are removed from the
-    names."""
+    """Read a table of comma-separated values. Units in the header, as in `name [deg]`, are removed from the
+    names, and these columns are converted to rad, m, s and N m.
+
+    Columns without a unit are in degrees if they are angles and another column is in degrees.
+    """
     lines = read_lines(path, TABLE)
-    heads = next(csv.reader([lines[0]]))
-    names = tuple(head.partition(" [")[0].strip() for head in heads)
-    if not names:
+    heads = [head.partition("[") for head in next(csv.reader([lines[0]]))]
+    names, renamed = unique_names([name.strip() for name, _, _ in heads])
+    units = [unit.partition("]")[0].strip() for _, _, unit in heads]
+    if not any(names):
         raise ConfigError(
             "the first line of the table names no column", where=str(path), remedy="export the table again"
         )
-    degrees = any("[deg]" in head for head in heads)
     rows, notes = table_lines([line.replace(",", "\t") for line in lines], 1, len(names))
     data, told = parse_rows(rows, len(names), str(path), lambda k: names[k])
-    return Table(names, data, degrees, path.stem, (*notes, *told))
+    return Table(
+        columns=names,
+        data=data * [si_scale(unit) for unit in units],
+        in_degrees="deg" in units,
+        name=path.stem,
+        notes=(*renamed, *notes, *told),
+        in_radians=tuple(name for name, unit in zip(names, units, strict=True) if unit in ANGLES),
+    )

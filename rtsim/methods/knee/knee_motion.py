@@ -66,7 +66,7 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
             where=str(path),
             remedy="give a file with a motion of the knee",
         )
-    angles = rows[:, :3] if not table.in_degrees else np.radians(rows[:, :3])
+    angles = rows[:, :3]
     if np.abs(angles).max() > np.radians(MOST_DEG):
         raise ConfigError(
             f"an angle is {np.degrees(np.abs(angles).max()):.0f} degrees",
@@ -85,7 +85,9 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
 
 
 def column_of(table: Table, name: str, side: str, path: Path) -> Array:
-    """Return a column by its name, with the suffix of the side if the table has both legs."""
+    """Return a column by its name, an angle in radians, with the suffix of the side if the table has both
+    legs.
+    """
     candidates = [f"{before}{name}{ending}" for ending in ENDINGS[side] for before in ("", FIELDS[name])]
     found = next((column for column in candidates if column in table.columns), None)
     if found is None:
@@ -93,7 +95,9 @@ def column_of(table: Table, name: str, side: str, path: Path) -> Array:
             f"the file has no column {name}", where=str(path), allowed=", ".join((*ANGLES, *WAYS)),
             remedy=WRITTEN,
         )  # fmt: skip
-    return table.data[:, table.columns.index(found)]
+    values = table.data[:, table.columns.index(found)]
+    turned = name in ANGLES and table.in_degrees and found not in table.in_radians
+    return np.radians(values) if turned else values
 
 
 def read_knee_points(path: Path) -> KneeAnatomy:

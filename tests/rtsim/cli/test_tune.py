@@ -14,7 +14,7 @@ from rtsim.cli.runs import tuned
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
-from rtsim.tuning.kept import read_kept
+from rtsim.tuning.kept import KeptTuning, read_kept, write_kept
 from rtsim.tuning.offline import OfflineRuns, RunCost, RunRequest
 from rtsim.tuning.problem import Parameters
 
@@ -121,3 +121,13 @@ def test_every_method_is_made() -> None:
     for method in offered:
         search = tuned.searches(parameters, tuned.Asking(method, False, False, 10, 0, None, 6), 1)
         assert search.at_once >= 1
+
+
+def test_the_best_setting_of_another_config_is_not_validated(here: Callable, tmp_path: Path) -> None:
+    """Protects a comparison: a spline tuned for another leg has the same names of parameters."""
+    file = tmp_path / "tuning.json"
+    best = {"neutral_deg": 5.0, "stiffness_N_m_rad": 20.0}
+    write_kept(file, KeptTuning(config="mine", method="cma", seed=0, parameters={}, cost="", best=best))
+    done = here("tune", "ankle", "--validate", "--offline", "--file", file, "--processes", "1")
+    assert done.code == 1
+    assert "the best setting in the file was found with the config mine, and this is ankle" in done.err

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
+from rtsim.live.recorded_run import trial_of
+from rtsim.studies import analysis_task
 from rtsim.studies.plan import StudyPlan, plan_of
 from rtsim.studies.solving import OK, REFUSED, solve_case
 
@@ -130,3 +132,64 @@ def test_a_key_that_cannot_be_set_is_told(tmp_path: Path, text: str, words: str)
     """Protects whoever names keys: before anything is solved, with what comes near."""
     with pytest.raises(ConfigError, match=words):
         planned(text, tmp_path)
+
+
+def test_times_of_results_and_input_count_from_the_first_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects spans of trials that were cut out of longer ones, whose files do not begin at 0 s."""
+    asked = "".join(
+        f'[[results]]\nname = "{name}"\ncolumn = "joint_angles.knee_flexion"\n{how}\n'
+        for name, how in (
+            ("late", 'take = "first"\nstart_s = 0.15'),
+            ("early", 'take = "last"\nend_s = 0.15'),
+            ("at", 'take = "at"\nat_s = 0.2'),
+            ("when", 'take = "time_of_peak"'),
+        )
+    )
+    text = weights(1e3, 1e4) + asked
+    study = STUDY.replace("end_s = 0.3", "start_s = 0.1\nend_s = 0.3")
+
+    def numbers(began: float) -> list[tuple[float, ...]]:
+        monkeypatch.setattr(
+            analysis_task,
+            "trial_of",
+            lambda run: (trial := trial_of(run))._replace(times=trial.times + began),
+        )
+        plan = plan_of(study + text, str(tmp_path), "study")
+        assert plan.task._reweighed
+        rows = [solve_case(plan, k) for k in range(2)]
+        assert [row.status for row in rows] == [OK] * 2, [row.reason for row in rows]
+        return [row.numbers[2:] for row in rows]
+
+    usual = numbers(0.0)
+    assert 0.1 <= usual[0][-1] <= 0.3
+    np.testing.assert_allclose(numbers(12.0), usual, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    ["[input]\nnoise_mm = 2.0\n", '[[parameters]]\nname = "noise"\nkey = "input.noise_mm"\nvalues = [0.0]\n'],
+)
+def test_noise_on_a_motion_without_markers_is_refused(tmp_path: Path, noise: str) -> None:
+    """Protects from a study that shows no influence of a noise that was never added."""
+    rows = "".join(f"{0.01 * k:.2f}\t0\t0\t0\n" for k in range(20))
+    head = "m\ninDegrees=yes\nendheader\ntime\topening\tprotrusion\tdeviation\n"
+    (tmp_path / "jaw.mot").write_text(head + rows, encoding="utf-8")
+    text = """
+name = "jaw"
+[analyse]
+config = "mandible"
+choices = ["joint=fdk"]
+run = { source = "jaw.mot" }
+[[parameters]]
+name = "iterations"
+key = "run.fdk.max_iterations"
+values = [10]
+[[results]]
+name = "x"
+column = "coordinates.opening"
+"""
+    plan_of(text, str(tmp_path), "study")
+    with pytest.raises(ConfigError, match="the source is a motion without markers"):
+        plan_of(text + noise, str(tmp_path), "study")

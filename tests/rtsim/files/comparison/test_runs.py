@@ -255,3 +255,38 @@ def test_runs_without_a_common_frame_are_told(tmp_path, angles):
     assert code == 2
     assert "repeats the frame before" in text
     assert len(text.splitlines()) == 1
+
+
+def motion(path: Path, header: str) -> Path:
+    """Return a .mot file of two columns with these lines in its header."""
+    rows = "".join(f"{0.01 * k:.2f}\t{k}\t{2 * k}\n" for k in range(5))
+    path.write_text(f"walk\nversion=1\n{header}\nendheader\ntime\tknee\tjaw\n{rows}", encoding="utf-8")
+    return path
+
+
+def test_the_same_numbers_of_other_angles_are_not_equal(tmp_path):
+    """Protects from degrees that are taken for radians in storage files, of all columns or of some."""
+    degrees = motion(tmp_path / "a.mot", "inDegrees=yes")
+    radians = motion(tmp_path / "b.mot", "inDegrees=no")
+    partly = motion(tmp_path / "c.mot", "inDegrees=yes\ninRadians=jaw")
+    code, text = told(degrees, radians)
+    assert code == 1
+    assert "if they are angles, they are in degrees in the first file and in radians in the second" in text
+    assert "knee, jaw" in text
+    code, text = told(radians, partly)
+    assert code == 1
+    assert "knee: if it is an angle, it is in radians in the first file and in degrees in the second" in text
+    for one in (degrees, radians, partly):
+        assert told(one, one)[0] == 0
+
+
+def test_a_column_that_is_there_twice_is_compared_twice(tmp_path):
+    """Protects result files whose columns have the same name: none stands for the other."""
+    for name, first in (("a", 1.0), ("b", 100.0)):
+        rows = [f"{0.01 * k:.2f},{first * (k + 1)},7" for k in range(2)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["time,F,F", *rows]) + "\n", encoding="utf-8")
+    code, text = told(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert code == 1
+    assert "F: 2 of 2 values differ" in text
+    assert "was renamed F_2" in text
+    assert told(tmp_path / "a.csv", tmp_path / "a.csv")[0] == 0

@@ -20,6 +20,17 @@ def gcd(rows: int = 51, cells: int = 2) -> str:
     return "\r\n".join(lines) + "\r\n"
 
 
+def tidy(mean: str = "mean", deviation: str = "sd", percent: str = "percent") -> str:
+    """A csv file of an ankle, with these names of columns."""
+    rows = (f"ankle_dorsiflexion,{k},{0.1 * k:.2f},1.5\n" for k in range(101))
+    return f"variable,{percent},{mean},{deviation}\n" + "".join(rows)
+
+
+def decimal_commas(row: str) -> str:
+    """A .gcd file of a knee with such rows."""
+    return "!KneeFlexExt\n" + "".join(row.format(k) + "\n" for k in range(51))
+
+
 def in_radians() -> str:
     """A knee that bends by 60 degrees, in radians."""
     rows = (f"knee_flexion,{k},{1.05 * np.sin(np.pi * k / 100.0):.3f},0.1\n" for k in range(101))
@@ -80,6 +91,12 @@ def test_a_csv_file_is_read(tmp_path) -> None:
         ("a.csv", "variable;percent;mean;sd\nhip_flexion;0;5,5;\n", "a cell of the table is empty"),
         ("a.csv", "variable;percent;mean;sd\nhip_flexion;0;1.000,5;1\n", "is not a number"),
         ("a.csv", in_radians(), "radians"),
+        ("a.csv", tidy("mean [rad]", "sd [rad]"), r"the column mean is in \[rad\]"),
+        ("a.csv", tidy("mean [deg]", "sd[mrad]"), r"the column sd is in \[mrad\]"),
+        ("a.csv", "# nothing\n", "only comments"),
+        ("a.csv", tidy().replace("1.5", "1,5"), "more cells than the header"),
+        ("a.gcd", decimal_commas("{},5"), "decimal comma or separates two numbers"),
+        ("a.gcd", decimal_commas("{},5\t1,25"), "decimal comma or separates two numbers"),
         ("a.txt", "x", "has no known suffix"),
     ],
 )
@@ -89,3 +106,22 @@ def test_a_file_that_is_no_norms_is_refused_in_a_sentence(tmp_path, name: str, t
     path.write_text(text)
     with pytest.raises(ConfigError, match=says):
         read_foreign(path)
+
+
+@pytest.mark.parametrize("unit", ["deg", "degrees", "°", "Degree"])
+def test_degrees_in_a_header_are_read(tmp_path, unit: str) -> None:
+    """Protects tables that state the unit in which norms are."""
+    path = tmp_path / "norms.csv"
+    path.write_text(tidy(f"Mean [{unit}]", f"SD[{unit}]", "percent [%]"), encoding="utf-8")
+    curve = read_foreign(path).curves["ankle_dorsiflexion"]
+    np.testing.assert_allclose(curve.mean, 0.1 * np.arange(101), atol=1e-12)
+
+
+@pytest.mark.parametrize("row", ["{}.0,2.5", "{}, 2", "{}.5,2"])
+def test_commas_between_numbers_of_a_gcd_file_are_read(tmp_path, row: str) -> None:
+    """Protects files whose commas can only separate: beside a blank, or where points are the decimal ones."""
+    path = tmp_path / "norms.gcd"
+    path.write_text(decimal_commas(row), encoding="utf-8")
+    curve = read_foreign(path).curves["knee_flexion"]
+    assert np.ptp(curve.mean) == 50.0
+    assert curve.deviation[0] in (2.0, 2.5)
