@@ -141,8 +141,8 @@ class DeviceExchange:
         self.period_s = 1.0 / spec.exchange.rate_hz
         self.lockstep = spec.exchange.mode == "lockstep"
         self._lost_s = 0.0 if spec.markers is None else 1e-3 * spec.markers.lost_ms
-        if self.lockstep and spec.exchange.paced and spec.markers is None:
-            self.clocked.append(lambda: self.clock.wrong)
+        if self.lockstep:
+            self.clocked.append(lambda: self.clock.wrong if spec.exchange.paced or self.by_clock else "")
         self.arming = Arming(spec.limits.ramp_s)
         self.limit = TorqueLimit(spec.limits)
         self.counters: Counter[str] = Counter()
