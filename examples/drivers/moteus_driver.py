@@ -67,7 +67,7 @@ class Moteus:
         if wire.MODE not in found or not all(map(math.isfinite, values)):
             return False
         self.mode, self.code = int(found[wire.MODE]), int(found.get(wire.FAULT_CODE, 0.0))
-        self.angle = self.sign * TURN * values[0] - self.zero
+        self.angle = self.sign * (TURN * values[0] - self.zero)
         self.speed, self.torque = self.sign * TURN * values[1], self.sign * values[2]
         return True
 

@@ -110,7 +110,8 @@ class DeviceExchange:
     in_time : fraction of the newest commands that the device accepted in time; 1 before there are any
     refusal, controller_fault : reason why arming is refused; reason why the controller cannot compute a
       torque; each empty if there is none
-    angle_before, angle, speed : model's angle before this step; measured angle and speed [rad, rad/s]
+    angle_before, angle, speed : model's angle before this step; newest measured angle, and its rate of
+      change [rad, rad/s]
     round_trip_ns : time from the newest answered output to its answer [ns]
     t_applied, step_ns : when the torque was applied, and duration of the forward step after it [ns]
     receive_ns, send_ns : duration of reading the device's message, and of encoding and sending output [ns]
@@ -140,8 +141,8 @@ class DeviceExchange:
         self.period_s = 1.0 / spec.exchange.rate_hz
         self.lockstep = spec.exchange.mode == "lockstep"
         self._lost_s = 0.0 if spec.markers is None else 1e-3 * spec.markers.lost_ms
-        if self.lockstep and spec.exchange.paced and spec.markers is None:
-            self.clocked.append(lambda: self.clock.wrong)
+        if self.lockstep:
+            self.clocked.append(lambda: self.clock.wrong if spec.exchange.paced or self.by_clock else "")
         self.arming = Arming(spec.limits.ramp_s)
         self.limit = TorqueLimit(spec.limits)
         self.counters: Counter[str] = Counter()
@@ -176,6 +177,7 @@ class DeviceExchange:
         self.age_s = 0.0
         self.refusal = "no device has answered yet"
         self.angle = self.speed = self.angle_before = 0.0
+        self._angle_from = 0.0  # where the time of the speed begins
         self.round_trip_ns = self.t_applied = self.step_ns = self.receive_ns = self.send_ns = 0
         self.sent_ns = 0  # when the newest output left
         self.commanded = 0.0  # by the output before the newest
@@ -311,7 +313,7 @@ class DeviceExchange:
         if newest is before:
             return
         by_device_s = math.nan
-        if before is not None and not self.lockstep and self.spec.markers is not None:
+        if before is not None and self.by_clock and self.spec.markers is not None:
             by_device_s = 1e-9 * (newest.t - before.t)
         self.sensors.look(newest, self.awaited, min(self._unlooked_s, LONGEST_S), by_device_s)
         self._unlooked_s = 0.0
@@ -322,16 +324,9 @@ class DeviceExchange:
         It is zero if the controller cannot compute a torque, which is a fault.
         """
         seen = Seen(
-            tick=self.seq,
-            time=time,
-            angle=self.angle,
-            speed=self.speed,
-            model_angle=angle,
-            model_speed=speed,
-            moment=self.moment,
-            gait=self.gait,
-            armed=self.arming.on,
-        )
+            tick=self.seq, time=time, angle=self.angle, speed=self.speed, model_angle=angle,
+            model_speed=speed, moment=self.moment, gait=self.gait, armed=self.arming.on,
+        )  # fmt: skip
         try:
             torque, self.controller_fault = self.law.torque(self.tuning.values, seen), ""
         except ControllerError as fault:
@@ -375,20 +370,24 @@ class DeviceExchange:
         return self.output(time, self.angle, 0.0)
 
     def _measure(self, message: Device, t_arrived: int) -> None:
-        """Store the measured angle, and its rate of change by the ticks or by the device's clock."""
+        """Store the measured angle and its rate of change: by the device's clock or, where ticks are not
+        timed by a clock, from the first answer to an output to the first answer to a later one."""
         before, angle = self.newest, message.angle[0]
         ahead_s = self.clock.note(message.t, t_arrived)
         if before is not None:
             passed_s = 1e-9 * (message.t - before.t) - ahead_s
             # frames of a person's markers that were lost are ticks that nobody counted
             lost_s = min(self.sensors.told.between_s(before.command, message.command), self._lost_s)
-            if self.lockstep:
+            if not self.by_clock:
                 passed_s = max((message.command - before.command) * self.period_s, lost_s)
-            if passed_s <= 0.0 and not self.lockstep:
+            if passed_s > 0.0:
+                self.speed = (angle - self._angle_from) / passed_s
+            elif self.by_clock:
                 self.speed = message.speed[0]  # its clock stands: what it says itself is all there is
-            elif passed_s > 0.0:
-                self.speed = (angle - self.angle) / passed_s
             self.obedience.measured(before, message, max(passed_s, lost_s))
+        # what a device measures of its own accord between two answers has no time but that of its clock
+        if self.by_clock or before is None or message.command > before.command:
+            self._angle_from = angle
         self.angle = angle
 
     def _taken_in_time(self) -> bool:

@@ -13,7 +13,9 @@ ARM, DISARM = "arm", "disarm"
 ENDING = (EMERGENCY, DISARM, "pause", "reset")
 """Commands that end torque; `arm` is refused in the tick of one of them, whichever came first."""
 ONCE = (*ENDING, ARM)
-"""Commands that have the same effect once or several times in a tick: only the newest of each waits."""
+"""Commands that have the same effect once or several times in a tick: only the newest of each waits, and of
+`disarm` also the first. So the second of two users who disarm in one tick does so while it is disarmed, as in
+a later tick, and a program that has disarmed for a trial does not arm what a person has disarmed, too."""
 OF_RUN = "a run with a device, as of `rtsim hil`,"
 """Runs that accept commands on a device, in words."""
 WATCHED = "watched"
@@ -40,7 +42,9 @@ class CommandQueue:
         """Add a command, from any thread."""
         with self._lock:
             if name in ONCE:
-                self._waiting = [one for one in self._waiting if one[0] != name]
+                same = [k for k, (waiting, _) in enumerate(self._waiting) if waiting == name]
+                for k in reversed(same[1:] if name == DISARM else same):
+                    del self._waiting[k]
             self._waiting.append((name, args))
             self.ends = self.ends or name in ENDING
 

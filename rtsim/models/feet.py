@@ -39,6 +39,7 @@ SHORTEST = 0.02
 """Points that are all nearer to each other make no foot [m]."""
 RIGHT = re.compile(r"(^|[_.])(r|right)([_.]|$)", re.IGNORECASE)
 LEFT = re.compile(r"(^|[_.])(l|left)([_.]|$)", re.IGNORECASE)
+SIDED = {"right": RIGHT, "left": LEFT}
 FLAT = np.array([1.0, 0.0, 1.0])
 NAMED = "--feet, or the bodies of external loads"
 REMEDY = "name the bodies on which force plates act, with --feet or with feet in [plates] of the run config"
@@ -290,3 +291,10 @@ def in_words(model: Model, feet: Sequence[Foot]) -> str:
         told.append(f"{SIDES[foot.side]} {of}, heel at {foot.heel.name}, toes at {foot.toes.name}")
     first = ", ".join(model.names.bodies[foot.bodies[0]] for foot in feet)
     return f"feet for force plates: {'; '.join(told)}; plates act on {first}"
+
+
+def side_of_name(name: str) -> str:
+    """Return the side, right or left, that the name of a body or coordinate states; "" if it states neither
+    or both."""
+    found = [side for side, stated in SIDED.items() if stated.search(name)]
+    return found[0] if len(found) == 1 else ""

@@ -16,7 +16,7 @@ from rtsim.files.toml_text import entry
 from rtsim.methods.generators.strength_bounds import StrengthBounds
 from rtsim.methods.generators.torque_generator_fit import Assessment, FittedGenerator
 from rtsim.methods.generators.torque_generator_search import ROW_WORDS
-from rtsim.models.feet import LEFT, RIGHT
+from rtsim.models.feet import side_of_name
 from rtsim.models.packing.torque_generators import UNFITTED
 
 HEAD = f"{'generator':34s} {'tau_o*':>7s} {'s_A':>6s} {'s_V':>6s} {'D_P deg':>8s} {'l_P':>6s} {'s_tau':>6s}"
@@ -128,7 +128,7 @@ def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
     """
     rows: dict[str, dict[str, StrengthBounds]] = {}
     for one in bounds:
-        side = side_of(one.fit.placed.joint.coordinate)
+        side = side_of_name(one.fit.placed.joint.coordinate)[:1]
         row = rows.setdefault(one.fit.placed.muscle if side else one.fit.placed.name, {})
         if side in row:  # a second joint of this side has a row of its own
             row = rows.setdefault(one.fit.placed.name, {})
@@ -145,12 +145,6 @@ def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
         numbers = "".join(f" {value:10.1f}" for value in (*strengths, *least, *greatest))
         lines.append(f"{name:24s}{numbers}")
     return "\n".join(lines).replace("  nan", "    -")
-
-
-def side_of(coordinate: str) -> str:
-    """Return "r" or "l" from the name of a coordinate; "" if the name contains neither or both."""
-    found = [letter for letter, side in (("r", RIGHT), ("l", LEFT)) if side.search(coordinate)]
-    return found[0] if len(found) == 1 else ""
 
 
 def doubts(fits: Sequence[FittedGenerator]) -> list[str]:

@@ -122,8 +122,8 @@ class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     damping_N_m_s_rad: NonNegative
     # run config of the estimate: source, subject, method, stages, forces
     run: str = "gait"
-    # leg that wears the device
-    side: Literal["right", "left"] = "right"
+    # leg that wears the device; by default the one in the name of the coordinate, or else the only one
+    side: Literal["right", "left"] | None = None
     # longest time without a usable frame; after it the torque ends
     lost_ms: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_MS)] = 100.0
 

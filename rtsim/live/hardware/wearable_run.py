@@ -42,7 +42,7 @@ from rtsim.stages.building.declaration import GAIT
 from rtsim.stages.building.find import REST, find_stages
 from rtsim.stages.building.first_stage import gait_phases_if_any, kinematics_of
 from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
-from rtsim.stages.device.wearable import RATE_OFF, WornJoint
+from rtsim.stages.device.wearable import RATE_OFF, WornJoint, check_leg
 from rtsim.stages.stage import Args, Stage, StageCommand
 from streams.addresses import is_stream
 from streams.clock import now_ns
@@ -80,6 +80,7 @@ def run_of(spec: HilSpec, source: str = "") -> RunConfig:
             f"{spec.controller.kind} needs the gait phase to compute torque",
             where=f"{spec.name}: markers.run", remedy="set `gait` to a run whose stages contain gait_phase",
         )  # fmt: skip
+    check_leg(spec)
     device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
     check_fit(spec, device)
     check_stable(spec, device, spec.markers.damping_N_m_s_rad)

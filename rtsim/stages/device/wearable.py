@@ -16,6 +16,7 @@ from rtsim.errors import ConfigError
 from rtsim.methods.frame_pace import FramePace, seconds_of
 from rtsim.methods.gait_phase import falling
 from rtsim.methods.person_motion import PersonLeap
+from rtsim.models.feet import side_of_name
 from rtsim.models.model import Model, build
 from rtsim.stages.device.device_element import with_device
 from rtsim.stages.gait_phase import GaitPhases, root_of
@@ -57,7 +58,7 @@ class WornJoint(Stage):
         super().__init__()
         assert spec.markers is not None
         self._exchange, self._kinematics, self._gait = exchange, kinematics, gait
-        self._name, self._side = spec.coordinate, SIDES.index(spec.markers.side)
+        self._side = leg_of(spec, gait)
         self._lost_s = 1e-3 * spec.markers.lost_ms
         self._rate = spec.exchange.rate_hz
         self._at = angle_at(kinematics, spec.coordinate, spec.name)
@@ -98,7 +99,7 @@ class WornJoint(Stage):
         """
         x, k = self._exchange, self._kinematics
         self.time, x.angle_before = frame.time, float(self.q[0])
-        stride = self._gait.stride(self._side) if self._gait is not None else None
+        stride = None if self._gait is None or self._side is None else self._gait.stride(self._side)
         x.gait = NOBODY_WALKS if stride is None else Gait(stride.phase, stride.confidence, stride.length)
         x.moment = math.nan
         self._now_s, self._live = seconds_of(frame), frame.t_arrived > 0
@@ -156,6 +157,44 @@ class WornJoint(Stage):
 def unknown() -> float:
     """Return NaN. It stands in for the function that returns the joint moment, if the run computes none."""
     return math.nan
+
+
+def check_leg(spec: HilSpec) -> None:
+    """Raise ConfigError if the leg of which the config states that it wears the device is not the one in the
+    name of the device's coordinate."""
+    assert spec.markers is not None
+    stated, named = spec.markers.side, side_of_name(spec.coordinate)
+    if stated and named and stated != named:
+        raise ConfigError(
+            f"the {stated} leg is said to wear the device, but {spec.coordinate} is a coordinate of the "
+            f"{named} leg, whose torque would then follow the gait of the other one",
+            where=f"{spec.name}: markers.side", allowed=named,
+            remedy="leave out the key, or change the coordinate",
+        )  # fmt: skip
+
+
+def leg_of(spec: HilSpec, gait: GaitPhases | None) -> int | None:
+    """Return the leg whose gait phase the controller of a person's device sees (0 right, 1 left): the one in
+    the config, else the one in the name of the coordinate, else the only one whose gait phase is computed.
+
+    Returns None if this is not known and the controller does not need it; if it does, raises ConfigError.
+    """
+    assert spec.markers is not None
+    check_leg(spec)
+    followed = [side for k, side in enumerate(SIDES) if gait is not None and gait.stride(k) is not None]
+    stated = spec.markers.side
+    side = stated or side_of_name(spec.coordinate) or (followed[0] if len(followed) == 1 else "")
+    if side in followed:
+        return SIDES.index(side)
+    if not spec.controller.needs_gait and not (stated and followed):
+        return None
+    if not followed:
+        why = f"{spec.controller.kind} needs the gait phase, but the model has no foot to compute it from"
+    elif side:
+        why = f"no gait phase of the {side} leg is computed, as the markers of the run follow the other one"
+    else:
+        why = f"the coordinate {spec.coordinate} does not state which leg wears the device"
+    raise ConfigError(why, where=f"{spec.name}: markers.side", allowed=", ".join(followed) or None)
 
 
 def angle_at(kinematics: Kinematics, name: str, config: str) -> tuple[bool, int]:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from rtsim.config.runs.hil_schema import MarkersSpec
 from rtsim.device.clock_check import DeviceClockCheck
-from rtsim.device.exchange import DeviceExchange
+from rtsim.device.exchange import DeafPort, DeviceExchange, first_of
 from tests.rtsim.device.lying import RATE_HZ, Honest, walking
-from tests.rtsim.device.straight import LIMITS
+from tests.rtsim.device.straight import LIMITS, plain_hil
 
 MS = 1_000_000
 EPOCH = 1_700_000_000_000_000_000
@@ -135,16 +136,27 @@ def free_tick(course: Honest) -> Callable[[], None]:
     return tick
 
 
-def test_clocks_mean_nothing_where_nothing_is_paced() -> None:
-    """Protects runs that are repeated: in lockstep clocks are asked where ticks are paced alone."""
-    fast = Honest().exchange
-    assert not fast.clocked
-    spec = Honest().spec
-    paced = DeviceExchange(
-        replace(spec, exchange=replace(spec.exchange, paced=True)), Honest().port, "0" * 16
-    )
-    assert [watch() for watch in paced.clocked] == [""]
+TIMED = {
+    "as fast as it goes": (False, False, False),
+    "paced": (True, False, True),
+    "live": (False, True, True),
+    "live and paced": (True, True, True),
+}
+"""Whether ticks are paced, whether they are those of live markers, and whether clocks are compared."""
+
+
+@pytest.mark.parametrize("worn", [False, True])
+@pytest.mark.parametrize("timed", TIMED)
+def test_in_lockstep_clocks_are_compared_where_ticks_have_a_time(timed: str, worn: bool) -> None:
+    """Protects the wearer from a frozen or buffered sensor in lockstep, too, and runs that are repeated as
+    fast as they go from clocks that mean nothing."""
+    paced, live, compared = TIMED[timed]
+    spec = plain_hil(100.0, markers=MarkersSpec(damping_N_m_s_rad=1.0) if worn else None)
+    exchange = replace(spec.exchange, paced=paced)
+    x = DeviceExchange(replace(spec, exchange=exchange), DeafPort(), "0" * 16)
+    x.by_clock = live  # as the loop of a person with live markers sets it
+    assert first_of(x.clocked) == ""
     for k in range(2500):
-        paced.clock.note(10 * k * MS, k * MS)
-    assert "advanced by 10" in paced.clocked[0]()
-    assert "clock" not in paced.fault()
+        x.clock.note(10 * k * MS, k * MS)
+    assert ("advanced by 10" in first_of(x.clocked)) == compared
+    assert "clock" not in x.fault()  # it is recorded for a replay instead

@@ -129,12 +129,13 @@ def test_it_arms_by_itself_at_its_tick() -> None:
 
 
 def test_floods_of_commands_wait_in_bounded_room() -> None:
-    """Protects memory while no tick comes: of each command that arms or ends torque one waits, the newest."""
+    """Protects memory while no tick comes: of each command that arms or ends torque the newest waits, and of
+    disarm the first, too, so that who disarms beside a program is noticed."""
     asked = CommandQueue()
     for k in range(10_000):
         asked.put((EMERGENCY, "disarm", "arm", "pause", "reset")[k % 5], {"k": k})
     assert asked.ends
-    assert [args["k"] for _, args in asked.take()] == [9995, 9996, 9997, 9998, 9999]
+    assert [args["k"] for _, args in asked.take()] == [1, 9995, 9996, 9997, 9998, 9999]
     assert not asked.ends
     assert asked.take() == []
 
@@ -202,6 +203,25 @@ def test_a_program_does_not_arm_what_a_person_has_ended_meanwhile(ending: str) -
     assert stages.tick(20) in ("disarmed", "fault")
     stages.ask("arm")
     assert stages.tick() == "ramping"
+
+
+@pytest.mark.parametrize("ending", ["disarm", EMERGENCY, "pause", "reset"])
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_program_notices_who_ends_torque_in_its_own_tick(ending: str, is_first: bool) -> None:
+    """Protects whoever ends torque in the very tick in which a program disarms for a trial: the program does
+    not arm again, whichever of them came first."""
+    stages = Stages()
+    stages.tick(READY)
+    stages.ask("arm")
+    stages.tick(30)
+    stages.ask(*((ending, "disarm") if is_first else ("disarm", ending)))
+    stages.tick(30)
+    if ending == "pause":
+        stages.ask("resume")
+        stages.tick(2)
+    stages.torque.ask("arm", {"after": BY_COMMAND})
+    assert stages.tick(20) in ("disarmed", "fault")
+    assert not stages.torque.orders["arm"].answer({"after": BY_COMMAND})[0]
 
 
 def test_a_program_arms_again_what_it_has_disarmed() -> None:

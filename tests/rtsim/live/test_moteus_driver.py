@@ -164,6 +164,23 @@ def test_a_guard_that_was_stopped_finds_its_ramp_over(monkeypatch: pytest.Monkey
         assert guard.tick() == pytest.approx(left)
 
 
+@pytest.mark.parametrize(
+    ("sign", "position", "angle_deg"), [(1, 0.1, 0.0), (-1, 0.1, 0.0), (1, 0.15, 18.0), (-1, 0.15, -18.0)]
+)
+def test_the_zero_is_a_place_of_the_shaft(
+    sign: int, position: float, angle_deg: float, servo: Servo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects the wearer from an angle off by twice the zero: where the shaft is at --zero the joint is at
+    zero, whichever way it turns; beyond it the joint's angle goes by --sign."""
+    monkeypatch.syspath_prepend(str(FOLDER))  # its modules import each other
+    driver, guard = loaded("moteus_driver"), loaded("device_side").Guard(5.0)
+    motor = driver.Moteus(servo.path, servo.number, float(sign), 36.0)
+    servo.position, servo.velocity = position, 0.5
+    until(lambda: motor.tick(guard) == "" and motor.n_missed == 0)
+    assert math.degrees(motor.angle) == pytest.approx(angle_deg, abs=1e-4)
+    assert motor.speed == pytest.approx(sign * math.pi)
+
+
 def unwatched(rig: Rig) -> None:
     """Have the model not compare the motor's angle with the limb's: nothing turns the motor with the limb."""
     text = rig.config.read_text(encoding="utf-8").replace("[limits]", "[limits]\nwatch_sensors = false")

@@ -92,8 +92,9 @@ class Worn:
             spec.limits, ramp_s=changed.pop("ramp_s", 0.2), energy_max_J=1e3, tracking_ms=5000.0,
             speed_max_deg_s=5000.0, measured_max_Nm=100.0,
         )  # fmt: skip
+        mode = changed.pop("mode", "free")
         markers = replace(spec.markers, run=str(run), **changed)
-        exchange = replace(spec.exchange, deadline_ms=1000.0, valid_for_ms=1000.0)
+        exchange = replace(spec.exchange, mode=mode, deadline_ms=1000.0, valid_for_ms=1000.0)
         self.spec = replace(
             spec, device="ideal_orthosis", markers=markers, exchange=exchange, limits=limits,
             controller=Controller(stiffness_N_m_rad=10.0, neutral_deg=60.0),
@@ -178,6 +179,19 @@ def test_a_time_that_lies_ends_the_torque_by_the_clock(lie: str, tmp_path: Path)
         assert worn.torque_s(begun_ns) < 0.1 + BUSY_S
         until(lambda: worn.told("-> fault: "))
         assert not worn.ask("arm")[0]
+
+
+@pytest.mark.parametrize("mode", ["free", "lockstep"])
+def test_a_device_whose_clock_lags_ends_the_torque(mode: str, tmp_path: Path) -> None:
+    """Protects the wearer in lockstep as in a free run: a sensor that falls behind its own clock, or whose
+    clock is not ours, is found, and is not armed."""
+    with Worn(tmp_path, mode=mode) as worn:
+        worn.armed()
+        begun_ns = now_ns()
+        worn.port.forge = lambda message: replace(message, t=begun_ns + (message.t - begun_ns) // 2)
+        until(lambda: worn.told("the device's clock advanced by") or worn.told("old by its own clock"))
+        until(lambda: not worn.port.outputs[-1].armed)
+        until(lambda: "by its own clock" in worn.ask("arm")[1] or "clock advanced by" in worn.ask("arm")[1])
 
 
 def test_a_session_without_a_rate_does_not_arm(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 import rtsim.live.hardware.wearable_run
 from kernels.compiler.jit import allow_compilation
 from rtsim.cli.main import cli
+from rtsim.config.controllers.stiffness_damping import Controller
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.device_schema import DeviceSpec
@@ -24,10 +25,12 @@ from rtsim.live.hardware.wearable_run import run_of, source_of, wearable_loop
 from rtsim.live.inputs.paired import PairedInput
 from rtsim.live.inputs.recorded import KeptResults
 from rtsim.live.inputs.sources import load_trial
+from rtsim.methods.gait_phase import FootStride
 from rtsim.methods.plates.force_feed import ForceFeed
-from rtsim.stages.device.wearable import WornJoint
+from rtsim.stages.device.wearable import WornJoint, leg_of
 from rtsim.stages.stage import StageOutcome
 from rtsim.subjects.made_up.walker import CYCLE_S
+from rtsim.subjects.markers.labs import SIDES
 from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.device.straight import StraightPort
 from tests.rtsim.live.rig import Rig, free_address, obeys, rows_of, until
@@ -173,6 +176,65 @@ def test_what_does_not_fit_is_told(tmp_path, walker):
     path.write_text(RUN.replace("SOURCE", "walker").replace(', "gait_phase"', ""), encoding="utf-8")
     with pytest.raises(ConfigError, match="set `gait` to a run whose stages contain gait_phase"):
         run_of(spec)
+
+
+class Strides:
+    """What a stage of the gait phase says of the legs that it follows."""
+
+    def __init__(self, *sides: str) -> None:
+        self._sides = [SIDES.index(side) for side in sides]
+
+    def stride(self, side: int) -> FootStride | None:
+        """The stride of a leg, None where it is not followed."""
+        return FootStride(side, len(SIDES)) if side in self._sides else None
+
+
+LEGS = {
+    "stated": ("ankle_dorsiflexion", "right", ("right", "left"), "right"),
+    "of the name": ("ankle_dorsiflexion_l", None, ("right", "left"), "left"),
+    "of another name": ("left_ankle", None, ("right", "left"), "left"),
+    "the only one": ("ankle_dorsiflexion", None, ("left",), "left"),
+    "the other one": ("ankle_dorsiflexion_l", "right", ("right", "left"), "is a coordinate of the left leg"),
+    "the other one, too": ("ankle_r", "left", ("right", "left"), "is a coordinate of the right leg"),
+    "one that is not there": ("ankle_dorsiflexion", "right", ("left",), "no gait phase of the right leg"),
+    "one of two": ("ankle_dorsiflexion", None, ("right", "left"), "does not state which leg"),
+    "no foot": ("ankle_dorsiflexion_l", None, (), "the model has no foot"),
+}
+"""Coordinate, `side` of the config, legs that are followed, and the leg that is found or what is said."""
+
+
+@pytest.mark.parametrize("case", LEGS)
+def test_torque_follows_the_gait_of_the_leg_that_wears_it(case: str) -> None:
+    """Protects the wearer: a push-off by the phase of the other leg would come in this one's swing, and one
+    by no phase never; either is refused before anything moves."""
+    coordinate, side, followed, found = LEGS[case]
+    spec = load_toml(find_config("worn_ankle", "hil"), HilSpec)
+    spec = replace(spec, coordinate=coordinate, markers=replace(spec.markers, side=side))
+    if found in SIDES:
+        assert SIDES[leg_of(spec, Strides(*followed))] == found
+        return
+    with pytest.raises(ConfigError, match=f"worn_ankle: markers.side: .*{found}"):
+        leg_of(spec, Strides(*followed))
+
+
+def test_a_controller_that_does_not_see_the_gait_needs_no_leg() -> None:
+    """Protects devices at other joints: a spring at the trunk need not say which leg it is on."""
+    spec = load_toml(find_config("worn_ankle", "hil"), HilSpec)
+    spring = replace(
+        spec, coordinate="lumbar_extension", markers=replace(spec.markers, side=None), controller=Controller()
+    )
+    assert leg_of(spring, Strides("right", "left")) is None
+    assert leg_of(spring, None) is None
+
+
+def test_the_leg_is_checked_before_anything_is_built(tmp_path) -> None:
+    """Protects from a wrong leg in `rtsim check`, too; without the key the coordinate tells the leg."""
+    spec = replace(worn(tmp_path), model="both_legs", coordinate="ankle_dorsiflexion_l")
+    path = Path(spec.markers.run)
+    path.write_text(RUN.replace("SOURCE", "walker").replace('subject = "walker"\n', ""), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"markers.side: .* allowed: left"):
+        run_of(spec)
+    assert run_of(replace(spec, markers=replace(spec.markers, side=None))).model == "both_legs"
 
 
 def test_a_stream_that_falls_silent_latches(tmp_path):
