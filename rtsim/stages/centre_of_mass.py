@@ -22,9 +22,14 @@ from rtsim.subjects.calibration.masses import load_inertia_table, person_of, wit
 from rtsim.subjects.subject import Subject
 from streams.receiving.ring import ReceivedFrame
 
+LOST = "centre_of_mass_unseen"
+NOT_SEEN = "Markers do not determine all segments: the centre of mass, which needs all, is NaN meanwhile."
+
 
 class CentreOfMass(Stage):
-    """The centre of mass of a model's segments; NaN where the frame has no pose."""
+    """The centre of mass of a model's segments; NaN where the frame has no pose, or not that of all segments:
+    a trunk that no marker determines has half of the mass.
+    """
 
     def __init__(self, kinematics: Kinematics, mass: np.ndarray, centre: np.ndarray) -> None:
         """Use the pose of a kinematics stage; mass : (n_body,) masses [kg]; centre : (n_body, 3) mass centre
@@ -41,7 +46,9 @@ class CentreOfMass(Stage):
         """Compute the centre of mass in the newest pose."""
         self.n_frame += 1
         self.point[:] = np.nan
-        if self.kinematics.admitted:
+        if self.kinematics.admitted and self.kinematics.unknown.any():
+            self.count(LOST, NOT_SEEN)
+        elif self.kinematics.admitted:
             position, rotation = self.kinematics.estimator.pose
             self.point[:] = self.share @ (position + (rotation @ self.centre[:, :, None])[:, :, 0])
         return FINE
@@ -64,7 +71,7 @@ class CentreOfMass(Stage):
                 name="centre_of_mass", array=self.shown, unit="m", labels=("segments",), parts=AXES,
                 frame=GROUND,
                 meaning=f"centre of mass of all segments of the model, {self.total:.1f} kg together; NaN "
-                    "= no pose was found",
+                    "= no pose was found, or not of all segments",
                 deviation=self.deviation if known else None,
             ),
         ]  # fmt: skip
