@@ -1,8 +1,8 @@
 """Centre of mass of all segments that have a mass, at the pose of the kinematics.
 
-Masses are those of the model's file. If the subject's mass is known, segments without a mass get the fraction
-of it that the table of segment masses states. The centre of mass of these segments is published. It is that
-of the whole body only if the model contains the whole body.
+Masses are those of the model's file. If the person's mass is known (given, weighed or stored), segments
+without a mass get the fraction of it that the table of segment masses states. The centre of mass of these
+segments is published. It is that of the whole body only if the model contains the whole body.
 """
 
 from __future__ import annotations
@@ -77,13 +77,17 @@ class CentreOfMass(Stage):
         ]  # fmt: skip
 
 
-def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.ndarray]:
+def masses_of(
+    spec: ModelSpec, subject: Subject | None, mass_kg: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Return masses (n_body,) [kg], and centres of mass in the axes of the bodies (n_body, 3) [m];
-    ConfigError if neither the model's nor the subject's file states a mass.
+    ConfigError if no mass is given and neither the model's nor the subject's file states one.
+
+    mass_kg : mass of the person, which replaces that of the subject's file [kg]; 0 = not given
     """
     if subject is not None:
-        weighed = subject.mass_kg or not any(body.mass_kg for body in spec.bodies)
-        of_table = weighed and person_of(subject, load_inertia_table())
+        weighed = mass_kg or subject.mass_kg or not any(body.mass_kg for body in spec.bodies)
+        of_table = weighed and person_of(subject, load_inertia_table(), mass_kg or None)
         spec = with_masses(spec, subject, of_table) if of_table else for_person(spec, subject)
     mass = np.array([body.mass_kg for body in spec.bodies], float)
     return mass, 1e-3 * np.array([body.mass_centre_mm for body in spec.bodies], float)
@@ -91,7 +95,7 @@ def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.
 
 def make(setting: StageContext) -> CentreOfMass:
     """Return the stage for a run with a kinematics stage, whose pose it needs."""
-    return CentreOfMass(setting.stage(Kinematics), *masses_of(setting.spec, setting.subject))
+    return CentreOfMass(setting.stage(Kinematics), *masses_of(setting.spec, setting.subject, setting.mass_kg))
 
 
-STAGE = StageDeclaration(make=make, needs=("kinematics",))
+STAGE = StageDeclaration(make=make, needs=("kinematics",), weighs=True)
