@@ -245,9 +245,9 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
     notes, offset = [*notes_on_frames(source, len(usable)), *found.notes], None
     notes += NOTES if keypoints else ()
     added: dict[str, Array] = {}
-    person = hip_measures(source.subject, request.regression, found.side, where)
+    person = hip_measures(source.subject, request.regression, request.label_side, where)
     if not lacks_pelvis(known) and not keypoints:
-        notes += notes_on_lengths(person, request.regression, found.side)
+        notes += notes_on_lengths(person, request.regression, request.label_side)
     if lacks_pelvis(known):
         check_alone(known, where)
         leg = lone_leg(known)
