@@ -1,12 +1,10 @@
-"""The source of the plate forces, the mass of the person on the plates, and the notes on both at the
-beginning of a run.
-"""
+"""The source of the plate forces, and the notes on them at the beginning of a run."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,32 +12,15 @@ from rtsim.config.reading import is_file
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.sources import LOADS, WALKER, is_c3d
+from rtsim.live.subjects.person_mass import mass_before, mass_of_model
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
-    from rtsim.config.models.model_schema import ModelSpec
     from rtsim.files.forces.force_trial import ForceTrial
     from rtsim.files.markers.trial import MarkerTrial
-    from rtsim.subjects.subject import Subject
 
 FOOT = re.compile(r"foot|feet|calc|heel|tal(us|ar)|toe|hallux|meta|sole|shoe", re.IGNORECASE)
 """Pattern of the names of bodies that are feet or parts of feet."""
-BODY_MASS = "Bodymass"
-"""Name of the person's mass [kg] in the subject parameters of a C3D file."""
-SWAYS = 0.05
-"""Largest standard deviation of the weight on the plates, relative to its mean, while a person stands
-still."""
-MASSES_KG = (2.0, 400.0)
-"""Range in which a stored mass of a person is plausible."""
-STORED_MASS = (
-    "The mass of the person is {:.1f} kg, as stored with the trial; it was not measured (--mass gives "
-    "another)."
-)
-NO_MASS = (
-    "The mass of the person is not known: joint moments are left out. Give --mass, mass_kg in the subject's "
-    "file, or a static trial with plates."
-)
-WEIGHTLESS = "The model has no mass: forces in its joints are left out. Give its bodies mass_kg."
 
 
 def check_forces(run: RunConfig, streamed: bool = True) -> None:
@@ -154,13 +135,6 @@ def has_forces(run: RunConfig) -> bool:
     return True
 
 
-def weighs(run: RunConfig) -> bool:
-    """Return whether one of the stages that a run requests needs the mass of the person."""
-    from rtsim.stages.building.find import find_stages
-
-    return any(stage.weighs for stage in find_stages(run.stages).values())
-
-
 def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
     """Return the force samples from start to end [s], with one sample before and one after; ConfigError if
     there are none.
@@ -188,92 +162,6 @@ def forces_of(run: RunConfig, trial: MarkerTrial) -> ForceTrial | None:
     loaded = load_forces(run.source, run.forces, trial, units, up) if has_forces(run) else None
     forces = tared(loaded, run.plates.tare)
     return None if forces is None else part_of(forces, float(trial.times[0]), float(trial.times[-1]))
-
-
-def weigh(forces: ForceTrial) -> float:
-    """Return the mass [kg] of a person who stands still on the plates; 0 if nobody stands still on them."""
-    from rtsim.methods.plates.plate_check import GRAVITY
-
-    weight = forces.force[:, :, 1].sum(axis=1)
-    weight = weight[np.isfinite(weight)]
-    if not weight.size or weight.std() > SWAYS * abs(weight.mean()) or weight.mean() < 20.0:
-        return 0.0
-    return float(np.median(weight) / GRAVITY)
-
-
-def mass_of_model(spec: ModelSpec) -> float:
-    """Return mass [kg] of all bodies of a model that brings its own markers; 0 = unknown."""
-    return sum(body.mass_kg for body in spec.bodies)
-
-
-def mass_of_person(run: RunConfig, subject: Subject) -> float:
-    """Return the mass of a person [kg]: as given for the run, as stored in the subject's file, or weighed in
-    a static trial on force plates; 0 = unknown.
-    """
-    from rtsim.files.forces.c3d_plates import NoPlatesError
-    from rtsim.files.forces.forces import read_forces
-
-    given = run.mass_kg or subject.mass_kg or 0.0
-    if given or not is_c3d(run.static):
-        return given
-    try:
-        return weigh(read_forces(run.static, up=run.up or None, units=run.units or None))
-    except NoPlatesError:
-        return 0.0
-
-
-class KnownMass(NamedTuple):
-    """The mass of the tracked person or model [kg], 0 = not known, and a note on it, "" = none."""
-
-    mass_kg: float = 0.0
-    told: str = ""
-
-
-def known_mass(run: RunConfig, spec: ModelSpec, subject: Subject | None, *, plates: bool) -> KnownMass:
-    """Return the mass of the tracked model or person [kg], with a note for the user.
-
-    The mass of a model is that of its bodies. That of a person is the one that is given, that of the subject,
-    or that weighed in the static trial; if there is none, the one that is stored in the files of measures,
-    static trial or recording.
-
-    plates : whether there are force plates; a missing mass is then reported
-    """
-    if subject is None:
-        mass, missing = mass_of_model(spec), WEIGHTLESS
-    else:
-        mass, missing = mass_of_person(run, subject), NO_MASS
-        if not mass and (stored := stored_mass(run)):
-            return KnownMass(stored, STORED_MASS.format(stored))
-    return KnownMass(mass, missing if plates and not mass else "")
-
-
-def stored_mass(run: RunConfig) -> float:
-    """Return the mass that the person's file of measures, the static trial or the recording stores [kg]; 0 =
-    none.
-    """
-    from rtsim.live.inputs.sources import load_trial
-    from rtsim.subjects.calibration.person_measures import load_measures
-
-    stored = [load_measures(run.measures)[1]] if run.measures else []
-    for path in (run.static, run.source):
-        if is_c3d(path) and not is_stream(path):
-            trial = load_trial(
-                path, units=run.units or None, up=run.up or None, person=run.person, unnamed=run.label_unnamed
-            )
-            stored.append(dict(trial.subject))
-    masses = (measures.get(BODY_MASS, 0.0) for measures in stored)
-    return next((mass for mass in masses if MASSES_KG[0] <= mass <= MASSES_KG[1]), 0.0)
-
-
-def mass_before(run: RunConfig, trial: MarkerTrial) -> float:
-    """Return the mass that is known before the run [kg]: as given, from the subject's file, or stored in the
-    recording; 0 = none. It is used to check whether the person stands on the plates.
-    """
-    from rtsim.config.paths import find_config
-    from rtsim.subjects.subject import load_subject
-
-    of_subject = load_subject(find_config(run.subject, "subjects")).mass_kg if run.subject else None
-    return run.mass_kg or of_subject or trial.subject.get(BODY_MASS, 0.0)
 
 
 def told_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> list[str]:

@@ -16,8 +16,11 @@ LOOK_NS = 250_000_000
 """Time over which frames are collected before a decision [ns]."""
 PATIENCE_NS = 1_000_000_000
 """Time after which the usual up axis is assumed if markers that could show it are not visible [ns]."""
-LARGEST: tuple[tuple[LengthUnit, float], ...] = (("m", 10.0), ("cm", 400.0))
-"""Greatest extent of a person's markers in a unit; anything larger is in millimetres."""
+MOST_M, MOST_CM = 10.0, 400.0
+"""Greatest extent of a person's markers in metres and in centimetres; anything larger is in millimetres. A
+set of a few markers, as on head and jaw, is not larger than this in millimetres, too."""
+FEWEST = 3
+"""Number of visible markers from which a size is judged, unless the system has fewer."""
 MOST_LOOKED_AT = 64
 DIRECTIONS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
 
@@ -30,6 +33,8 @@ def judge_standing(
 
     frames : frames that have arrived since the description
     usual_up : the axis that usually points up in this system; it is used unless the markers show another
+
+    The unit is judged only by markers that are visible, without which it is not known.
     """
     waited_ns = frames[-1].arrived_ns - frames[0].arrived_ns
     telling = not description.up and can_tell_up(description.names)
@@ -38,17 +43,23 @@ def judge_standing(
     some = frames[:: max(1, len(frames) // MOST_LOOKED_AT)]
     fitting = [f.positions for f in some if f.positions.shape == (len(description.names), 3)]
     positions = np.array(fitting) if fitting else np.empty((0, len(description.names), 3))
-    seen = np.isfinite(positions).all(axis=2)
-    if not seen.any() and waited_ns < PATIENCE_NS and (telling or not description.unit):
+    seen: NDArray[np.bool_] = np.asarray(np.isfinite(positions).all(axis=2))
+    if not seen.any() and waited_ns < PATIENCE_NS and telling:
         return None
     notes: list[str] = []
     unit = description.unit
     if not unit:
-        unit = unit_of(positions[seen])
-        notes.append(
-            f"The system does not report its unit of length: {unit} was used, judged from the size of "
-            "the person."
-        )
+        others = [f.unnamed[np.isfinite(f.unnamed).all(axis=1)] for f in some if f.unnamed is not None]
+        samples = np.concatenate([positions[seen], *others])
+        there = [name for k, name in enumerate(description.names) if seen[:, k].any()]
+        whole = can_tell_up(there)
+        n_there = len(there) + max(map(len, others), default=0)
+        if n_there < min(FEWEST, len(description.names) or FEWEST):
+            return None
+        if not whole and can_tell_up(description.names) and waited_ns < PATIENCE_NS:
+            return None
+        unit, sure = unit_of(samples, whole)
+        notes.append(told_unit(unit, sure))
     up = description.up
     if not up:
         by_names = up_by_names(description.names, METRES[unit] * positions) if seen.any() else None
@@ -59,13 +70,36 @@ def judge_standing(
     return Labelled(description._replace(unit=unit, up=up), notes=tuple(notes))
 
 
-def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
-    """Return the unit in which markers (n, 3) have the size of a person; metres without markers."""
-    if not len(samples):
-        return "m"
+def unit_of(samples: NDArray[np.float64], whole: bool) -> tuple[LengthUnit, bool]:
+    """Return the unit in which markers have the size of a person, or of a part of one, and whether no other
+    is possible.
+
+    samples : (n, 3) places of visible markers, at least one, in the unit that is to be found
+    whole : whether they are known to be on a whole person, from the feet to pelvis or trunk
+    """
     low, high = np.percentile(samples, [2.0, 98.0], axis=0)
     extent = float(np.max(high - low))
-    return next((unit for unit, largest in LARGEST if extent <= largest), "mm")
+    if extent <= MOST_M:
+        return "m", True
+    if extent > MOST_CM:
+        return "mm", True
+    return ("cm", True) if whole else ("mm", False)
+
+
+def told_unit(unit: str, sure: bool) -> str:
+    """Return a note on a unit of length that the system did not state; sure : whether the size of what is
+    marked leaves no other.
+    """
+    if sure:
+        return (
+            f"The system does not report its unit of length: {unit} was used, judged from the size of "
+            "the person."
+        )
+    return (
+        f"The system does not report its unit of length: {unit} was assumed, as the visible markers are not "
+        "those of a whole person and may be in cm, too; add for example ?units=cm to the address to correct "
+        "this."
+    )
 
 
 def told_up(up: str, height: float) -> str:

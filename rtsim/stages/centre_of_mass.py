@@ -1,8 +1,8 @@
 """Centre of mass of all segments that have a mass, at the pose of the kinematics.
 
-Masses are those of the model's file. If the subject's mass is known, segments without a mass get the fraction
-of it that the table of segment masses states. The centre of mass of these segments is published. It is that
-of the whole body only if the model contains the whole body.
+Masses are those of the model's file. If the person's mass is known (given, weighed or stored), segments
+without a mass get the fraction of it that the table of segment masses states. The centre of mass of these
+segments is published. It is that of the whole body only if the model contains the whole body.
 """
 
 from __future__ import annotations
@@ -22,9 +22,14 @@ from rtsim.subjects.calibration.masses import load_inertia_table, person_of, wit
 from rtsim.subjects.subject import Subject
 from streams.receiving.ring import ReceivedFrame
 
+LOST = "centre_of_mass_unseen"
+NOT_SEEN = "Markers do not determine all segments: the centre of mass, which needs all, is NaN meanwhile."
+
 
 class CentreOfMass(Stage):
-    """The centre of mass of a model's segments; NaN where the frame has no pose."""
+    """The centre of mass of a model's segments; NaN where the frame has no pose, or not that of all segments:
+    a trunk that no marker determines has half of the mass.
+    """
 
     def __init__(self, kinematics: Kinematics, mass: np.ndarray, centre: np.ndarray) -> None:
         """Use the pose of a kinematics stage; mass : (n_body,) masses [kg]; centre : (n_body, 3) mass centre
@@ -41,7 +46,9 @@ class CentreOfMass(Stage):
         """Compute the centre of mass in the newest pose."""
         self.n_frame += 1
         self.point[:] = np.nan
-        if self.kinematics.admitted:
+        if self.kinematics.admitted and self.kinematics.unknown.any():
+            self.count(LOST, NOT_SEEN)
+        elif self.kinematics.admitted:
             position, rotation = self.kinematics.estimator.pose
             self.point[:] = self.share @ (position + (rotation @ self.centre[:, :, None])[:, :, 0])
         return FINE
@@ -64,19 +71,23 @@ class CentreOfMass(Stage):
                 name="centre_of_mass", array=self.shown, unit="m", labels=("segments",), parts=AXES,
                 frame=GROUND,
                 meaning=f"centre of mass of all segments of the model, {self.total:.1f} kg together; NaN "
-                    "= no pose was found",
+                    "= no pose was found, or not of all segments",
                 deviation=self.deviation if known else None,
             ),
         ]  # fmt: skip
 
 
-def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.ndarray]:
+def masses_of(
+    spec: ModelSpec, subject: Subject | None, mass_kg: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Return masses (n_body,) [kg], and centres of mass in the axes of the bodies (n_body, 3) [m];
-    ConfigError if neither the model's nor the subject's file states a mass.
+    ConfigError if no mass is given and neither the model's nor the subject's file states one.
+
+    mass_kg : mass of the person, which replaces that of the subject's file [kg]; 0 = not given
     """
     if subject is not None:
-        weighed = subject.mass_kg or not any(body.mass_kg for body in spec.bodies)
-        of_table = weighed and person_of(subject, load_inertia_table())
+        weighed = mass_kg or subject.mass_kg or not any(body.mass_kg for body in spec.bodies)
+        of_table = weighed and person_of(subject, load_inertia_table(), mass_kg or None)
         spec = with_masses(spec, subject, of_table) if of_table else for_person(spec, subject)
     mass = np.array([body.mass_kg for body in spec.bodies], float)
     return mass, 1e-3 * np.array([body.mass_centre_mm for body in spec.bodies], float)
@@ -84,7 +95,7 @@ def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.
 
 def make(setting: StageContext) -> CentreOfMass:
     """Return the stage for a run with a kinematics stage, whose pose it needs."""
-    return CentreOfMass(setting.stage(Kinematics), *masses_of(setting.spec, setting.subject))
+    return CentreOfMass(setting.stage(Kinematics), *masses_of(setting.spec, setting.subject, setting.mass_kg))
 
 
-STAGE = StageDeclaration(make=make, needs=("kinematics",))
+STAGE = StageDeclaration(make=make, needs=("kinematics",), weighs=True)

@@ -74,6 +74,7 @@ class Kinematics(Stage):
     by_joint : status of each joint and segment in the newest frame
     unknown : (3 n_joint,) bool, angles that are NaN: those at a root without markers in the stream, and
         those of a trunk that the present frame does not determine
+    lost : (n_body,) bool, segments whose pose is NaN: a trunk that the present frame does not determine
     """
 
     rehearses = True
@@ -91,7 +92,7 @@ class Kinematics(Stage):
         self.identity = identity_of(estimator.model)
         self.odd = OddSegments(estimator, tracked)
         self.pose_steps = PoseSteps(estimator)
-        self.unknown = np.zeros(0, bool)
+        self.unknown = self.lost = np.zeros(0, bool)
         self.measured = np.zeros((0, 3))
         self.dt = 0.0
         self.status = Status.OK
@@ -100,7 +101,6 @@ class Kinematics(Stage):
         self._time = math.nan
         self._square_sum, self._n_square = 0.0, 0
         self._unseen = self._of_trunk = np.zeros(0, bool)
-        self._lost = False  # whether no marker determined the trunk in the newest frame
         self._ranges = AngleRanges(estimator)
         self.by_joint = JointStatus(estimator.model)
         self._vague: list[int] = []
@@ -159,7 +159,7 @@ class Kinematics(Stage):
         absent = self.marker_input.absent if self.marker_input.usable else frozenset()
         self._unseen, said = beside_missing_root(self.estimator.model, segments_of(self.subject), absent)
         self.sentences += said
-        self.unknown, self._lost = self._unseen.copy(), False
+        self.unknown, self.lost = self._unseen.copy(), np.zeros(len(self.estimator.model.names.bodies), bool)
         self._of_trunk = angles_of_trunk(self.estimator.model)
         self._beforehand = unobservable_angles(self.estimator, absent, self._unseen)
         self._warn()
@@ -195,8 +195,8 @@ class Kinematics(Stage):
         rms = float(self.estimator.outputs.rms[0])
         self.n_frame += 1
         lost = bool(solution.n_open) and TRUNK in self.estimator.held_bodies
-        if lost != self._lost:
-            self._lost = lost
+        if lost != self.lost.any():
+            self.lost[:] = lost & self.by_joint.is_trunk
             np.logical_or(self._unseen, lost & self._of_trunk, out=self.unknown)
         if lost:
             self.count(UNSEEN_TRUNK, TRUNK_LOST)
@@ -232,7 +232,7 @@ class Kinematics(Stage):
             self.count(kind, sentence)
         off, turned = (self.odd.off, self.odd.off_in_limb) if odd else ((), ())
         self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, off, turned)
-        if self.pose_steps.look(self.by_joint, self.dt, new and not near_last):
+        if self.pose_steps.look(self.by_joint, self.dt, new and not near_last, self.lost):
             status |= Status.SUSPECT
             self.count(POSE_STEPPED, self.pose_steps.said())
         if self.marker_input.in_doubt:
@@ -317,7 +317,7 @@ class Kinematics(Stage):
         self.by_joint = JointStatus(self.estimator.model)
         self._results = KinematicResults(
             estimator=self.estimator, measured=self.marker_input.measured, mirrors=self.marker_input.mirrors,
-            of_person=of_person, unknown=self.unknown,
+            of_person=of_person, unknown=self.unknown, lost=self.lost,
             ranges=self._ranges, by_joint=self.by_joint,
         )  # fmt: skip
         return self._results.quantities()

@@ -221,24 +221,26 @@ def hip_centres(
     return centres[0], centres[1]
 
 
-def hip_measures(stored: Mapping[str, float], name: str, side: str, where: str) -> ConventionalMeasures:
-    """Return the measures stored with a trial, with sides exchanged for a left leg; they are checked where
-    they are used.
+def hip_measures(stored: Mapping[str, float], name: str, label_side: str, where: str) -> ConventionalMeasures:
+    """Return the measures stored with a trial, with those of the leg as the right ones; they are checked
+    where they are used.
 
-    name : name of the regression; side : side of the leg, right or left; where : the file, for a ConfigError
+    name : name of the regression; where : the file, for a ConfigError
+    label_side : right or left, as the markers of the leg are labelled: measures are stored by these names, as
+        joint widths are, also if the markers are on the other side of the body
     """
     measures = stored_measures(stored)
     if find_regression(name).needs_leg:
         check_measures(measures, where)
-    return measures.mirrored if side == "left" else measures
+    return measures.mirrored if label_side == "left" else measures
 
 
 def notes_on_lengths(measures: ConventionalMeasures, name: str, side: str) -> list[str]:
     """Return notes if the length of another leg, or an estimate, replaces the leg length that a regression
     needs.
 
-    measures : of the person, with sides exchanged for a left leg; name : name of the regression; side : side
-        of the leg
+    measures : of the person, with those of the leg as the right ones; name : name of the regression; side :
+        side of the leg by which its measures are named
     """
     own, other = measures.right.leg_length, measures.left.leg_length
     if not find_regression(name).needs_leg or (own is None) == (other is None):

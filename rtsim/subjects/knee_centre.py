@@ -49,19 +49,6 @@ def check_width(width: float, label_side: str, joint: str, where: str) -> None:
     )
 
 
-def knee_offset(
-    measures: Mapping[str, float], label_side: str, knee_width_mm: float | None, where: str
-) -> float:
-    """Return the distance of the knee centre from the marker on the lateral epicondyle: half the width of the
-    knee plus the radius of the marker [m].
-
-    measures : measures stored with the trial [m], such as RKneeWidth; knee_width_mm : replaces the stored
-        width
-    label_side : right or left, as the markers are labelled
-    """
-    return centre_offset(measures, label_side, "knee", knee_width_mm, where)
-
-
 def centre_offset(
     measures: Mapping[str, float], label_side: str, joint: str, width_mm: float | None, where: str
 ) -> float:

@@ -123,6 +123,12 @@ class CaptureFrame(NamedTuple):
     unnamed: FloatArray | None = None
     forces: ForceSamples | None = None
 
+    @property
+    def shows_any(self) -> bool:
+        """Whether a marker is visible, with a name or without."""
+        rows = [self.positions] if self.unnamed is None else [self.positions, self.unnamed]
+        return any(bool(np.isfinite(x).all(axis=-1).any()) for x in rows)
+
 
 class ClockPair(NamedTuple):
     """Readings of the system's clock and of this machine's at one moment, from an echo or a time correction.

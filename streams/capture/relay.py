@@ -45,6 +45,7 @@ MOST_SAID = 8
 """Largest number of sentences per second that are shown; the telemetry has more."""
 MOST_WAITING = 16 << 20
 """Bytes of frames that may wait until unit and upward axis are determined."""
+NOBODY = "nothing is relayed until a marker is visible; or give the unit, for example ?units=mm."
 
 Judge = Callable[[CaptureDescription, list[CaptureFrame], str], Labelled | None]
 """Function that finds unit and axis from a description without them, its frames and the system's usual
@@ -307,6 +308,11 @@ class Relay:
             return
         if self._unfit:
             self.counters["frames_without_session"] += 1
+            return
+        if not description.unit and not frame.shows_any:
+            self.counters["frames_without_unit"] += 1
+            if self.counters["frames_without_unit"] == 1:
+                self._tell(f"{self._address.text} does not report its unit of length: {NOBODY}")
             return
         self._waiting.append(frame)
         if frame.positions.nbytes * len(self._waiting) > MOST_WAITING:  # every other one will do

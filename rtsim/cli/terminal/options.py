@@ -323,7 +323,8 @@ def pressed_as_loads_say(run: RunConfig) -> RunConfig:
 
 def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
     """Raise ConfigError for an option that only has an effect with force plates, if the run has none."""
-    from rtsim.live.forces import may_have_forces, weighs
+    from rtsim.live.forces import may_have_forces
+    from rtsim.live.subjects.person_mass import weighs
 
     asked = [option for option, value in given.items() if value and not (option == "--mass" and weighs(run))]
     option = next(iter(asked), "")

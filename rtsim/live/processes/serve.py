@@ -21,12 +21,12 @@ from rtsim.live.compiled.warm_up import neutral, warm_up
 from rtsim.live.exact.build import build_facts
 from rtsim.live.exact.journal import TOPIC, RunJournal
 from rtsim.live.exact.run_files import noting_files, parts_of
-from rtsim.live.forces import KnownMass, known_mass, weighs
 from rtsim.live.inputs.inputs import StreamInput
 from rtsim.live.inputs.paired import PairedInput
 from rtsim.live.inputs.sources import subject_if_any
 from rtsim.live.loop import Loop
 from rtsim.live.processes.requests import EstimatorRequest, encoded
+from rtsim.live.subjects.person_mass import KnownMass, known_mass, weighs
 from rtsim.live.subjects.subject_check import notes_of_person
 from rtsim.live.subjects.unnamed_check import check_named, unnamed_of
 from rtsim.methods.kinematics.choice import methods_of

@@ -19,7 +19,7 @@ from rtsim.config.runs.lab_schema import LabMap
 from rtsim.errors import ConfigError
 from rtsim.files.markers.ground import to_ground
 from rtsim.files.markers.persons import of_person
-from rtsim.files.markers.trial import MarkerTrial, RawTrial, name_some, unique_names
+from rtsim.files.markers.trial import MarkerTrial, RawTrial, count_of, name_some, unique_names
 from rtsim.subjects.calibration.landmarks import PELVIS, needed_roles, role_positions
 from rtsim.subjects.calibration.stand_ins import MEDIAL, missing_widths
 from rtsim.subjects.knee_centre import width_of
@@ -42,6 +42,8 @@ NEWEST_S = 0.5
 SPARE = 2.0
 """Frames are stored for this multiple of the required duration, as not all of them are complete."""
 MOST_FRAMES = 20_000
+"""Frames that are stored; if more come in the time for which frames are stored, they are thinned evenly, as a
+person who stands still does not need them."""
 
 
 class StandingSoFar(NamedTuple):
@@ -102,7 +104,10 @@ class StandingTrial:
         self.source, self.wanted_s = source, wanted_s
         self._lab, self._side, self._asked_person = lab, side, person
         self._session: Session | None = None
-        self._frames: deque[tuple[float, Array]] = deque(maxlen=MOST_FRAMES)
+        self._last_time = float("nan")
+        self._frames: deque[tuple[float, Array]] = deque()
+        self._least_step = SPARE * wanted_s / MOST_FRAMES
+        self._n_repeated = self._n_thinned = 0
         self._map, self._person = lab, ""
         self._fault: ConfigError | None = None
         self.notes: tuple[str, ...] = ()
@@ -111,11 +116,19 @@ class StandingTrial:
 
     def take(self, frame: ReceivedFrame) -> None:
         """Add a frame; a frame of another session, or with an earlier time than the last, restarts the
-        collection."""
+        collection. A frame with the time of the last one, as some systems send or round it, is left out."""
         if frame.session is not self._session:
             self._begin(frame.session)
-        if self._frames and not frame.time > self._frames[-1][0]:
-            self._frames.clear()
+        since = frame.time - self._last_time
+        self._last_time = frame.time
+        if since < 0.0:
+            self._clear()
+        elif since == 0.0:
+            self._n_repeated += 1
+            return
+        elif self._frames and frame.time - self._frames[-1][0] + 0.5 * since < self._least_step:
+            self._n_thinned += 1
+            return
         self._frames.append((frame.time, frame.data["positions"].copy()))
         while self._frames[-1][0] - self._frames[0][0] > SPARE * self.wanted_s:
             self._frames.popleft()
@@ -138,7 +151,7 @@ class StandingTrial:
         complete: NDArray[np.bool_] = np.asarray(np.isfinite(x).all(axis=(1, 2)))
         reach = 1e3 * reach_back(x)
         first = int(np.argmax(reach <= STILL_MM)) if (reach <= STILL_MM).any() else len(reach)
-        pace = float(np.median(np.diff(trial.times))) if len(trial.times) > 1 else 0.0
+        pace = pace_of(trial.times)
         moved = reach[int(np.argmax(newest))] if seen[newest].any() else float("nan")
         return StandingSoFar(pace * int(complete[first:].sum()), float(moved), missing, len(wanted))
 
@@ -148,12 +161,21 @@ class StandingTrial:
         columns = list(find_markers(self._wanted(trial), trial.names).values())
         reach = 1e3 * reach_back(trial.positions[:, columns])
         kept = np.arange(len(reach)) >= int(np.argmax(reach <= STILL_MM))
-        return trial._replace(times=trial.times[kept], positions=trial.positions[kept])
+        notes = list(trial.notes)
+        if self._n_repeated:
+            notes.append(f"{count_of(self._n_repeated, 'frame')} with the time of the frame before left out")
+        if self._n_thinned:
+            least = 1e3 * self._least_step
+            notes.append(
+                f"{count_of(self._n_thinned, 'frame')} left out: one every {least:.3g} ms is enough while "
+                "the person stands"
+            )
+        return trial._replace(times=trial.times[kept], positions=trial.positions[kept], notes=tuple(notes))
 
     def _begin(self, session: Session) -> None:
         """Restart the collection for a new stream or changed labels."""
         self._session, self._fault, self.lacking = session, None, None
-        self._frames.clear()
+        self._clear()
         names = next(field.labels for field in session.fields if field.name == "positions")
         try:
             share = share_of_labs(self._lab, self._side)
@@ -164,6 +186,11 @@ class StandingTrial:
             self.lacking = self._widths_that_lack(own)
         except ConfigError as fault:
             self._fault = fault
+
+    def _clear(self) -> None:
+        """Discard all frames."""
+        self._frames.clear()
+        self._n_repeated = self._n_thinned = 0
 
     def _widths_that_lack(self, names: Sequence[str]) -> ConfigError | None:
         """Return the error for legs with a pelvis whose labels have no medial markers, and whose joint
@@ -207,8 +234,9 @@ class StandingTrial:
         times = np.array([time for time, _ in self._frames])
         raw = self._raw(times, np.array([x for _, x in self._frames]))
         trial = to_ground(raw, person=self._person)
-        pace = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-        return trial if trial.rate > 0.0 or not pace else trial._replace(rate=1.0 / pace)
+        pace = pace_of(times)
+        stated = trial.rate > 0.0 and not self._n_thinned
+        return trial if stated or not pace else trial._replace(rate=1.0 / pace)
 
     def _wanted(self, trial: MarkerTrial) -> list[str]:
         """Return the required markers of the available legs: those for landmarks, and the tracked ones that
@@ -222,6 +250,18 @@ class StandingTrial:
             followed = [name for name in table.tracking.names if find_markers([name], trial.names)]
             names += followed
         return list(dict.fromkeys(names))
+
+
+def pace_of(times: Array) -> float:
+    """Return the mean time from one frame to the next where none is missing between them [s]; 0 for fewer
+    than two frames.
+
+    times : (n,) - strictly increasing [s]
+    """
+    if len(times) < 2:
+        return 0.0
+    steps = np.diff(times)
+    return float(steps[steps <= 2.0 * np.median(steps)].mean())
 
 
 def reach_back(x: Array) -> Array:

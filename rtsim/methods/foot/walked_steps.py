@@ -61,6 +61,8 @@ def walked_steps(
     lab : name of the marker map, which states the landmark of each marker; "" = it is found by the names of
         the markers
     mass : mass of the person [kg]; None = from strides that are completely on plates
+    up, units : axis that points up, and unit of length, after a comma that of the plates' moments, for
+        markers and forces; None = as the files state them
     static : a trial of the person standing, for landmarks that the walk does not show
     person : the person, if the recording has several
 
@@ -68,7 +70,7 @@ def walked_steps(
     if both feet seem to be of the same side.
     """
     trial = read_one(path, share_of_labs(load_lab(lab) if lab else None), person, up, units, strict=True)
-    plates = read_forces(forces or _beside(Path(path)), markers=trial)
+    plates = read_forces(forces or _beside(Path(path)), up=up, units=units, markers=trial)
     table = lab_of(lab, trial.names)
     feet = foot_lines(trial, table)
     if not np.isfinite(feet).any():

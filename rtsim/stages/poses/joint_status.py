@@ -42,12 +42,13 @@ class JointStatus:
     of_angles : (n_angle,) index of the joint to which each angle of `joint_angles` belongs
     ends : two arrays (n_joint,), the proximal and the distal segment of each joint; for a joint to ground the
       distal segment in both
+    is_trunk : (n_body,) bool, whether each segment is a trunk
     """
 
     def __init__(self, model: Model) -> None:
         self._bodies = model.names.bodies
         self._of_marker = model.markers.body
-        self._is_trunk = np.array([name == TRUNK for name in self._bodies])
+        self.is_trunk = np.array([name == TRUNK for name in self._bodies])
         named = model.names.joint_angles
         if named:
             self.names = joint_names(named)
@@ -59,7 +60,7 @@ class JointStatus:
             proximal, distal = model.tree.parent, np.arange(len(self._bodies))
             self.of_angles = model.tree.dof_body[model.coordinates.dof[turns]]
         self.ends = np.where(proximal >= 0, proximal, distal), np.asarray(distal)
-        self._at_root = (proximal >= 0) & (model.tree.parent[proximal] < 0) & ~self._is_trunk[distal]
+        self._at_root = (proximal >= 0) & (model.tree.parent[proximal] < 0) & ~self.is_trunk[distal]
         self._distal, self._parent = np.asarray(distal), model.tree.parent
         self._regards = regards(model.tree.parent, proximal, self._distal)
         self.joints, self.segments = np.zeros(len(self.names)), np.zeros(len(self._bodies))
@@ -104,7 +105,7 @@ class JointStatus:
             segments[off] |= SUSPECT
             segments[np.flatnonzero(turned)] |= SUSPECT
             pulls = np.append(pulls, off)
-            if not self._is_trunk[pulls].all():  # the root goes with it, and all that hangs on that
+            if not self.is_trunk[pulls].all():  # the root goes with it, and all that hangs on that
                 joints |= SUSPECT
         if status & Status.IMPLAUSIBLE:
             outside = self._distal[self.of_angles[beyond == 1.0]]

@@ -39,6 +39,7 @@ class KinematicResults:
     mirrors : whether a left leg is solved as a right one
     of_person : whether the stick figure is that of a person, not of the bodies of a model
     unknown : (3 n_joint,) bool, angles that are NaN; may change from frame to frame
+    lost : (n_body,) bool, segments whose pose is NaN, with all points on them; may change from frame to frame
     ranges : ranges of the angles
     by_joint : status of the joints
     """
@@ -50,6 +51,7 @@ class KinematicResults:
         mirrors: bool,
         of_person: bool,
         unknown: NDArray[np.bool_],
+        lost: NDArray[np.bool_],
         ranges: AngleRanges,
         by_joint: JointStatus,
     ) -> None:
@@ -59,6 +61,8 @@ class KinematicResults:
         self._by_joint = by_joint
         self._signed: list[tuple[Array, Array, Array]] = []  # raw, signs, as published
         self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
+        self._lost = lost
+        self._of_lost: list[tuple[Array, Array, NDArray[np.int64]]] = []  # as published, as solved, body
         self._deviations = estimator.deviations
         found = found_by(estimator)
         self._told = new_published_values(found)
@@ -74,8 +78,8 @@ class KinematicResults:
         """Update the published arrays.
 
         These are: angles with their clinical signs; vectors whose lateral components are positive outwards;
-        exchanged labels and faults of markers as numbers; positions, mirrored back for a left leg that was
-        solved as a right one; and coordinates.
+        exchanged labels and faults of markers as numbers; poses, NaN for lost segments; positions, mirrored
+        back for a left leg that was solved as a right one; and coordinates.
         """
         self._show()
         for raw, signs, out in self._signed:
@@ -85,6 +89,9 @@ class KinematicResults:
         if self._coordinates is not None:
             self._coordinates.report(self._estimator.q)
             self._weighted[0] = weighted_rms(self._estimator)
+        for shown, own, body in self._of_lost:  # a marker that is fixed to the ground has body -1
+            shown[:] = own
+            shown[self._lost[body] & (body >= 0)] = math.nan
         for turned, own in self._mirrored:
             turned[:] = own
             mirror(turned)
@@ -193,14 +200,15 @@ class KinematicResults:
 
     def _of_markers(self) -> list[Quantity]:
         out, health = self._estimator.outputs, self._estimator.health
-        names = self._estimator.model.names.markers
+        model = self._estimator.model
+        names = model.names.markers
         return [
             Quantity(
                 "markers_measured", self._measured, "m", names, frame=GROUND,
                 meaning="measured marker positions, converted to metres and Y up; NaN = occluded",
             ),
             Quantity(
-                "markers_model", out.markers, "m", names, frame=GROUND,
+                "markers_model", self._but_lost(out.markers, model.markers.body), "m", names, frame=GROUND,
                 meaning="positions of the model markers in the fitted pose",
             ),
             Quantity(
@@ -228,12 +236,16 @@ class KinematicResults:
 
     def _of_segments(self) -> list[Quantity]:
         model, bodies = self._estimator.model, self._estimator.model.names.bodies
-        position, rotation = self._estimator.pose
+        own = np.arange(len(bodies))
+        position, rotation = (self._but_lost(pose, own) for pose in self._estimator.pose)
         points = centre_names(bodies, model.tree.parent) if self._of_person else bodies
-        centres = self._place_deviations if self._deviations is not None else None
+        centres = None
+        if self._deviations is not None:
+            centres = self._but_lost(self._place_deviations, model.outline.body)
         return [
             Quantity(
-                "joint_centres", self._estimator.outputs.points, "m", points, frame=GROUND,
+                "joint_centres", self._but_lost(self._estimator.outputs.points, model.outline.body), "m",
+                points, frame=GROUND,
                 meaning="points for drawing a stick figure", deviation=centres,
             ),
             Quantity(
@@ -253,6 +265,17 @@ class KinematicResults:
             return raw
         out = np.zeros(raw.shape)
         self._signed.append((raw, signs, out))
+        return out
+
+    def _but_lost(self, raw: Array, body: NDArray[np.int64]) -> Array:
+        """Return the array to publish for `raw`, with one row for each of the bodies `body`: for a model with
+        a trunk, the only segment that can be lost, a new array to which `report` writes `raw` with NaN for a
+        lost segment; else `raw` itself.
+        """
+        if not self._by_joint.is_trunk[body].any():
+            return raw
+        out = np.full(raw.shape, math.nan)
+        self._of_lost.append((out, raw, body))
         return out
 
     def _of_side(self, quantity: Quantity) -> Quantity:

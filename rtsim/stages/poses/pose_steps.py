@@ -43,19 +43,20 @@ class PoseSteps:
         """Discard the poses of all earlier frames."""
         self._n_known = 0
 
-    def look(self, by_joint: JointStatus, dt: float, solved: bool) -> bool:
+    def look(self, by_joint: JointStatus, dt: float, solved: bool, lost: NDArray[np.bool_]) -> bool:
         """Check the present frame; return whether joints jump, which are then marked as suspect.
 
         dt : time since the previous frame [s]
         solved : whether the markers of this frame have determined a new pose; after a pose that was kept from
           an earlier frame no jump is reported
+        lost : (n_body,) bool, segments whose pose is not known; their joints cannot jump
         """
         if not solved:
             self.forget()
             return False
         taken = self._estimator.health.weight > 0.0
         np.not_equal(taken, self._taken, out=self._changed)
-        rotation = self._estimator.pose[1]
+        rotation = np.where(lost[:, None, None], math.nan, self._estimator.pose[1])
         found = self._n_known > 1 and bool(self._changed.any()) and self._steps(by_joint, rotation, dt)
         self._taken[:] = taken
         self._axes[1], self._axes[0] = self._axes[0], rotation
@@ -71,7 +72,8 @@ class PoseSteps:
         """Return whether joints rotate from the previous frame to this one by more than their motion before
         explains; mark these joints as suspect in `by_joint`, and store a sentence on them.
 
-        rotation : (n_body, 3, 3) axes of the bodies in ground; dt : time since the previous frame [s]
+        rotation : (n_body, 3, 3) axes of the bodies in ground, NaN = not known
+        dt : time since the previous frame [s]
         """
         before = self._times[0]
         if not (dt > 0.0 and before > 0.0):
@@ -92,7 +94,7 @@ class PoseSteps:
         names = some_of([by_joint.names[j] for j in joints])
         self._said = (
             f"The pose jumps where {markers} is left out or used again, and the frame is suspect; joints: "
-            f"{names} (by up to {math.degrees(float(size.max())):.0f} degrees)."
+            f"{names} (by up to {math.degrees(float(size[joints].max())):.0f} degrees)."
         )
         return True
 

@@ -28,6 +28,7 @@ from rtsim.subjects.calibration.frames_used import (
 from rtsim.subjects.calibration.keypoints import NOTES, landmarks_about
 from rtsim.subjects.calibration.landmarks import (
     back_of,
+    check_alone,
     find_landmarks,
     lacks_pelvis,
     lone_leg,
@@ -54,7 +55,7 @@ from rtsim.subjects.calibration.person_measures import (
 )
 from rtsim.subjects.calibration.segment_axes import natural_coordinates
 from rtsim.subjects.calibration.segment_records import SEGMENTS, local_markers, segment_records, turned_shanks
-from rtsim.subjects.calibration.stand_ins import LegMeasures, check_alone, check_movement, stand_ins
+from rtsim.subjects.calibration.stand_ins import LegMeasures, check_movement, chord_of_knee, stand_ins
 from rtsim.subjects.calibration.standing import check_pose
 from rtsim.subjects.calibration.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trunk_coordinates
 from rtsim.subjects.conventional.calibrate import with_conventional_legs
@@ -62,7 +63,6 @@ from rtsim.subjects.conventional.device_marker import with_epicondyle
 from rtsim.subjects.conventional.measures import ConventionalMeasures
 from rtsim.subjects.feet.foot_without_toe import check_toe
 from rtsim.subjects.hip_centre import find_regression, hip_measures, notes_on_lengths
-from rtsim.subjects.knee_centre import knee_offset
 from rtsim.subjects.markers.labs import check_map, cover, find_lab, load_lab, side_of
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.markers_of import tracked_markers
@@ -242,12 +242,12 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
     found = find_side(known, request.label_side, where)
     mirror = MIRROR if found.side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in known.items()}
-    notes, offset = [*notes_on_frames(source, len(usable)), *found.notes], None
+    notes, offset, turn = [*notes_on_frames(source, len(usable)), *found.notes], None, 0.0
     notes += NOTES if keypoints else ()
     added: dict[str, Array] = {}
-    person = hip_measures(source.subject, request.regression, found.side, where)
+    person = hip_measures(source.subject, request.regression, request.label_side, where)
     if not lacks_pelvis(known) and not keypoints:
-        notes += notes_on_lengths(person, request.regression, found.side)
+        notes += notes_on_lengths(person, request.regression, request.label_side)
     if lacks_pelvis(known):
         check_alone(known, where)
         leg = lone_leg(known)
@@ -256,10 +256,8 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
             frames, known = frames[straight], {role: x[straight] for role, x in known.items()}
         notes.append(told_hip(leg.way, len(frames)))
         if "epicondyle_medial" not in known:
-            offset = knee_offset(source.subject, request.label_side, request.knee_width_mm, where)
-            notes.append(
-                f"no medial epicondyle: knee centre put {1e3 * offset:.1f} mm from the lateral marker"
-            )
+            offset, turn, of_knee = chord_of_knee(measures_of_leg(source, request, person), where)
+            notes += of_knee
     else:
         added, told = stand_ins(known, measures_of_leg(source, request, person), where)
         if request.table.psis and "psis" not in known and "sacrum" in known:
@@ -272,7 +270,7 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
             "no fibula head marker: the malleoli define the frontal plane of the shank, so tibial "
             "torsion appears as external rotation of the knee"
         )
-    landmarks = find_landmarks({**known, **added}, offset, request.regression, person, request.standoff)
+    landmarks = find_landmarks({**known, **added}, offset, request.regression, person, request.standoff, turn)
     Q = natural_coordinates(landmarks)
     plausible.check_axes(Q, where)
     good, said = plausible.agreeing_frames(Q, landmarks, where)

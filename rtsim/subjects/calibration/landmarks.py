@@ -157,6 +157,7 @@ def find_landmarks(
     regression: str,
     measures: ConventionalMeasures = UNKNOWN,
     standoff: float = 0.0,
+    thigh_rotation: float = 0.0,
 ) -> Landmarks:
     """Compute the landmarks of a leg, with its hip centre, from the positions of its markers in usable
     frames.
@@ -167,10 +168,11 @@ def find_landmarks(
     regression : name of the regression for the hip centre
     measures : measures of the person, with sides exchanged for a left leg
     standoff : distance from the skin to the centre of a pelvis marker [m]
+    thigh_rotation : stored rotation offset of the thigh, used with knee_offset [rad]
     """
     lateral, pelvis = positions["epicondyle_lateral"], None
     if lacks_pelvis(positions):
-        hip, medial = hip_and_knee(lone_leg(positions), knee_offset)
+        hip, medial = hip_and_knee(lone_leg(positions), knee_offset, thigh_rotation)
     else:
         asis, asis_opposite, back = positions["asis"], positions["asis_opposite"], back_of(positions)
         hip, hip_opposite = hip_centres(asis, asis_opposite, back, regression, measures, standoff)
@@ -180,7 +182,8 @@ def find_landmarks(
         if knee_offset is None:
             medial = positions["epicondyle_medial"]
         else:
-            medial = 2.0 * chord_centre(hip, lateral, positions["thigh_lateral"], knee_offset) - lateral
+            wand = positions["thigh_lateral"]
+            medial = 2.0 * chord_centre(hip, lateral, wand, knee_offset, thigh_rotation) - lateral
     return Landmarks(
         hip=hip,
         epicondyle_lateral=lateral,
@@ -213,3 +216,18 @@ def back_of(positions: Positions) -> Array:
         middle: Array = 0.5 * (positions["psis"] + positions["psis_opposite"])
         return middle
     return positions["sacrum"]
+
+
+def check_alone(known: Positions, where: str) -> None:
+    """Raise ConfigError for a leg without pelvis markers that lacks landmarks whose replacement needs a hip
+    centre.
+    """
+    needed = ("epicondyle_lateral", "malleolus_medial", *METATARSALS)
+    lacking = [role for role in needed if role not in known]
+    if lacking:
+        raise ConfigError(
+            "the pelvis has no markers, and without a hip centre there is no substitute for "
+            f"{', '.join(lacking)}",
+            where=where,
+            remedy="put markers on the pelvis, or add the missing markers",
+        )

@@ -64,11 +64,12 @@ class LoneLeg(NamedTuple):
         return BY_STRAIGHT_LEG if self.trochanter is None else BY_TROCHANTER
 
 
-def hip_and_knee(leg: LoneLeg, knee_offset: float | None) -> tuple[Array, Array]:
+def hip_and_knee(leg: LoneLeg, knee_offset: float | None, thigh_rotation: float = 0.0) -> tuple[Array, Array]:
     """Return hip centre and medial epicondyle of a leg without pelvis markers, (n, 3) each [m].
 
     knee_offset : distance of the knee centre from the lateral marker [m]; None if there is a medial marker.
         Without one, epicondyle and hip centre depend on each other and are found by iteration.
+    thigh_rotation : stored rotation offset from the marker on the outside of the thigh to the knee axis [rad]
     """
     if leg.epicondyle_medial is not None:
         return hip_of(leg, leg.epicondyle_medial), leg.epicondyle_medial
@@ -77,7 +78,8 @@ def hip_and_knee(leg: LoneLeg, knee_offset: float | None) -> tuple[Array, Array]
     lateral = leg.epicondyle_lateral
     hip = 2.0 * lateral - leg.malleolus_lateral
     for _ in range(N_ROUND):
-        medial = 2.0 * chord_centre(hip, lateral, leg.thigh_lateral, knee_offset) - lateral
+        centre = chord_centre(hip, lateral, leg.thigh_lateral, knee_offset, thigh_rotation)
+        medial = 2.0 * centre - lateral
         hip = hip_of(leg, medial)
     return hip, medial
 

@@ -151,8 +151,7 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
         medial, told = medial_malleolus(known, knee, measures, where)
         both["malleolus_medial"] = found["malleolus_medial"] = medial
         notes.append(told)
-    if found and measures.takes_usual_markers:
-        notes.append(f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were assumed: no {DIAMETER} is stored")
+    notes += [told for told in told_markers(measures) if found and told not in notes]
     across_ankle = both["malleolus_lateral"] - both["malleolus_medial"]
     lacks_head = "fibula_head" not in known
     if lacks_head and (torsion := measures.rotation("tibial_torsion", where)):
@@ -307,10 +306,25 @@ def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[
         )
         roles = {"epicondyle_lateral": lateral, "epicondyle_medial": medial}
         return roles, [f"{told}; {odd}" if odd else told]
-    lateral, turn = known["epicondyle_lateral"], measures.rotation("thigh_rotation", where)
+    offset, turn, notes = chord_of_knee(measures, where)
+    lateral = known["epicondyle_lateral"]
     medial = 2.0 * chord_centre(hip, lateral, known["thigh_lateral"], offset, turn) - lateral
+    return {"epicondyle_medial": medial}, notes
+
+
+def chord_of_knee(measures: LegMeasures, where: str) -> tuple[float, float, list[str]]:
+    """Return the distance of the knee centre from the lateral marker [m] and the stored rotation of the thigh
+    [rad] for a leg without a medial epicondyle, and notes; ConfigError where one is unknown or impossible.
+    """
+    offset, turn = measures.radius("knee", where), measures.rotation("thigh_rotation", where)
     told = f"no medial epicondyle: knee centre put {1e3 * offset:.1f} mm from the lateral marker"
-    return {"epicondyle_medial": medial}, [told + told_turn(turn, "thigh")]
+    return offset, turn, [told + told_turn(turn, "thigh"), *told_markers(measures)]
+
+
+def told_markers(measures: LegMeasures) -> list[str]:
+    """Return a note if the usual size of markers is assumed."""
+    said = f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were assumed: no {DIAMETER} is stored"
+    return [said] if measures.takes_usual_markers else []
 
 
 def medial_malleolus(known: Positions, knee: Array, measures: LegMeasures, where: str) -> tuple[Array, str]:
@@ -381,18 +395,3 @@ def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) ->
             remedy="give a static trial in which these markers are worn, or a static trial of this "
                 f"session without these markers{near}",
         )  # fmt: skip
-
-
-def check_alone(known: Positions, where: str) -> None:
-    """Raise ConfigError for a leg without pelvis markers that lacks landmarks whose replacement needs a hip
-    centre.
-    """
-    needed = ("epicondyle_lateral", "malleolus_medial", *METATARSALS)
-    lacking = [role for role in needed if role not in known]
-    if lacking:
-        raise ConfigError(
-            "the pelvis has no markers, and without a hip centre there is no substitute for "
-            f"{', '.join(lacking)}",
-            where=where,
-            remedy="put markers on the pelvis, or add the missing markers",
-        )

@@ -17,8 +17,9 @@ from rtsim.files.markers.markers import read_markers
 from rtsim.files.markers.trc import trc_text
 from rtsim.files.recording import Results, read_results
 from rtsim.live.compiled.group_table import groups_of
-from rtsim.live.forces import has_forces, mass_of_model
+from rtsim.live.forces import has_forces
 from rtsim.live.subjects.feet import told_feet
+from rtsim.live.subjects.person_mass import mass_of_model
 from rtsim.models.load import load_model
 from tests.rtsim.models import legs
 

@@ -45,10 +45,43 @@ def test_nobody_is_waited_for_and_then_the_usual_axis_is_taken():
     """Protects an empty room: the usual axis after a second, said to be that."""
     nobody = np.full((10, 3), np.nan)
     assert judge_standing(UNTOLD, frames_of(person(2, 1.0, 1.0), 0.5e-9 * LOOK_NS), "+Y") is None
-    assert judge_standing(UNTOLD, frames_of(nobody, 0.9e-9 * PATIENCE_NS), "+Y") is None
-    judged = judge_standing(UNTOLD, frames_of(nobody, 1.1e-9 * PATIENCE_NS), "+Y")
+    told = UNTOLD._replace(unit="mm")
+    assert judge_standing(told, frames_of(nobody, 0.9e-9 * PATIENCE_NS), "+Y") is None
+    judged = judge_standing(told, frames_of(nobody, 1.1e-9 * PATIENCE_NS), "+Y")
     assert judged.description.up == "+Y"
     assert any("as is usual" in note for note in judged.notes)
+
+
+def test_the_unit_waits_for_somebody_who_is_seen():
+    """Protects a stream that begins before the person comes: an empty room has no unit of length."""
+    nobody = np.full((10, 3), np.nan)
+    assert judge_standing(UNTOLD, frames_of(nobody, 100e-9 * PATIENCE_NS), "+Y") is None
+    head = person(2, 1.0, 0.001)
+    head[4:] = np.nan
+    assert judge_standing(UNTOLD, frames_of(head, 0.9e-9 * PATIENCE_NS), "+Y") is None
+    head[2:] = np.nan  # two markers have no size of a person
+    assert judge_standing(UNTOLD, frames_of(head, 2e-9 * PATIENCE_NS), "+Y") is None
+
+
+@pytest.mark.parametrize(
+    ("metres", "unit", "words"), [(1.0, "m", "judged"), (0.001, "mm", "may be in cm, too")]
+)
+def test_a_few_markers_are_not_a_person(metres: float, unit: str, words: str):
+    """Protects head and jaw from ten times their size: 280 are millimetres there, and this is told."""
+    jaw = UNTOLD._replace(names=("HEAD1", "HEAD2", "HEAD3", "JAW1", "JAW2", "JAW3"), up="+Y")
+    places = np.array([[0.0, 0.28, 0.0], [0.1, 0.25, 0.05], [0.1, 0.25, -0.05], [0.1, 0.02, 0.0]])
+    places = np.concatenate([places, [[0.08, 0.0, 0.03], [0.08, 0.0, -0.03]]]) / metres
+    judged = judge_standing(jaw, frames_of(places, 0.5), "+Y")
+    assert judged.description.unit == unit
+    assert words in judged.notes[0]
+
+
+def test_markers_without_names_show_the_unit():
+    """Protects streams whose markers are to be labelled: their size is that of the person, too."""
+    unnamed = [frame._replace(positions=np.empty((0, 3)), unnamed=person(1, 1.0, 0.001))
+               for frame in frames_of(person(1, 1.0, 0.001), 0.5)]  # fmt: skip
+    judged = judge_standing(UNTOLD._replace(names=(), up="+Y"), unnamed, "+Y")
+    assert judged.description.unit == "mm"
 
 
 def test_names_that_tell_no_body_leave_the_usual_axis():

@@ -9,9 +9,8 @@ import pytest
 
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.files.markers.trial import MarkerTrial
-from rtsim.live import forces
-from rtsim.live.forces import stored_mass
 from rtsim.live.inputs import sources
+from rtsim.live.subjects.person_mass import BODY_MASS, stored_mass
 
 
 @pytest.mark.parametrize(("stored", "mass"), [(71.5, 71.5), (0.0, 0.0), (71500.0, 0.0)])
@@ -19,9 +18,7 @@ def test_of_the_static_trial_or_the_recording(
     monkeypatch: pytest.MonkeyPatch, stored: float, mass: float
 ) -> None:
     """Protects moments of Plug-in Gait recordings: their Bodymass counts, one in grams does not."""
-    trial = MarkerTrial(
-        (), np.zeros(0), np.zeros((0, 0, 3)), 100.0, "a.c3d", subject={forces.BODY_MASS: stored}
-    )
+    trial = MarkerTrial((), np.zeros(0), np.zeros((0, 0, 3)), 100.0, "a.c3d", subject={BODY_MASS: stored})
     monkeypatch.setattr(sources, "load_trial", lambda *_, **__: trial)
     assert stored_mass(RunConfig(name="test", source="walk.c3d")) == mass
     assert stored_mass(RunConfig(name="test", source="walk.trc", static="static.c3d")) == mass

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.files.forces.force_trial import ForceTrial
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.models.load import load_model
@@ -21,6 +22,9 @@ from streams.messages import Status
 from tests.rtsim.live.test_with_forces import Analysed, analysed
 
 HIDDEN = slice(40, 60)
+MASSES = RunConfig(
+    name="test", method="minimised", methods=("minimised",), stages=("kinematics", "centre_of_mass")
+)
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +70,7 @@ def without(trial: MarkerTrial, subject: Subject, frames: slice) -> MarkerTrial:
 
 def rows(result: Analysed, field: str) -> NDArray[np.bool_]:
     """Which entries of a field are those of the trunk."""
-    labels = next(spec.labels for spec in result.session.fields if spec.name == field)
-    return np.array([label.startswith(TRUNK) for label in labels])
+    return np.array([label.startswith(TRUNK) for label in labels_of(result, field)])
 
 
 def test_a_hidden_trunk_degrades_nothing_but_itself(whole, spec, subject, trial, forces) -> None:
@@ -106,3 +109,51 @@ def test_a_stream_without_the_trunk_of_the_person_is_fine(whole, spec, subject, 
         seen.fields["joint_angles"][:, ~angles], whole.fields["joint_angles"][:, ~angles], atol=1e-8
     )
     assert np.isnan(seen.fields["residual_force"]).all()
+
+
+@pytest.fixture(scope="module")
+def bending(subject: Subject, trial: MarkerTrial, whole: Analysed) -> MarkerTrial:
+    """The trial with a trunk that bends forwards by three degrees per frame while its markers are hidden."""
+    columns = [trial.names.index(name) for name in subject.segments[TRUNK].markers_mm]
+    about = whole.fields["joint_centres"][:, [labels_of(whole, "joint_centres").index(LUMBOSACRAL)]]
+    angle = -np.radians(3.0) * np.clip(np.arange(len(trial.times)) - HIDDEN.start + 4, 0, 20)
+    c, s, none, one = np.cos(angle), np.sin(angle), np.zeros(len(angle)), np.ones(len(angle))
+    R = np.moveaxis(np.array([[c, -s, none], [s, c, none], [none, none, one]]), 2, 0)
+    positions = trial.positions.copy()
+    positions[:, columns] = about + (positions[:, columns] - about) @ np.swapaxes(R, 1, 2)
+    return trial._replace(positions=positions)
+
+
+def test_an_unseen_trunk_has_no_pose_and_the_body_no_centre_of_mass(spec, subject, bending) -> None:
+    """Protects from a trunk, half of the mass, that stays where it was last seen in frames called ok."""
+    heavy = msgspec.structs.replace(subject, mass_kg=70.0)
+    truth = analysed(spec, heavy, bending, None, MASSES)
+    seen = analysed(spec, heavy, without(bending, subject, HIDDEN), None, MASSES)
+    assert np.isfinite(truth.fields["centre_of_mass"]).all()
+    assert np.ptp(truth.fields["centre_of_mass"][HIDDEN, 0]) > 0.05
+    assert np.isnan(seen.fields["centre_of_mass"][HIDDEN]).all()
+    known = np.delete(np.arange(len(seen.status)), HIDDEN)
+    np.testing.assert_allclose(
+        seen.fields["centre_of_mass"][known], truth.fields["centre_of_mass"][known], atol=1e-6
+    )
+    assert seen.counters["centre_of_mass_unseen"] == 20
+    assert "pose_stepped" not in seen.counters
+    assert (seen.status[HIDDEN] == Status.OK).all()
+    markers = np.isin(labels_of(seen, "markers_model"), [*subject.segments[TRUNK].markers_mm])
+    centres = np.isin(labels_of(seen, "joint_centres"), ["shoulders", LUMBOSACRAL])
+    for field, own in (
+        ("segment_positions", rows(seen, "segment_positions")),
+        ("segment_rotations", rows(seen, "segment_rotations")),
+        ("segment_positions_deviation", rows(seen, "segment_positions")),
+        ("joint_centres", centres), ("joint_centres_deviation", centres), ("markers_model", markers),
+    ):  # fmt: skip
+        assert own.any()
+        assert not own.all()
+        assert np.isnan(seen.fields[field][HIDDEN][:, own]).all(), field
+        assert np.isfinite(seen.fields[field][:, ~own]).all(), field
+        assert np.isfinite(seen.fields[field][known]).all(), field
+
+
+def labels_of(result: Analysed, field: str) -> tuple[str, ...]:
+    """The labels of a field."""
+    return next(spec.labels for spec in result.session.fields if spec.name == field)

@@ -9,7 +9,7 @@ import pytest
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.result_session import ResultSession
-from rtsim.stages.building.find import make_stages
+from rtsim.stages.building.find import find_stages, make_stages
 from rtsim.stages.centre_of_mass import masses_of
 
 RUN = RunConfig(name="test", stages=("kinematics", "centre_of_mass"))
@@ -47,6 +47,16 @@ def test_a_frame_without_a_pose_has_none(spec, weighed, session, trial, make_fra
     assert np.isfinite(centre_of(course, make_frame(session, trial.positions[0]))).all()
     absurd = trial.positions[1] * 1e9
     assert np.isnan(centre_of(course, make_frame(session, absurd, 1))).all()
+
+
+@pytest.mark.parametrize("stated", [None, 60.0])
+def test_the_mass_of_the_run_is_used(spec, subject, session, stated):
+    """Protects --mass: it is enough, and replaces the mass of the subject's file as in inverse dynamics."""
+    own = msgspec.structs.replace(subject, mass_kg=stated)
+    stages = make_stages(RUN, spec, own, mass_kg=80.0)
+    assert stages[1].total == pytest.approx(masses_of(spec, own, 80.0)[0].sum())
+    assert stages[1].total == pytest.approx(80.0 * 0.32, abs=7.0)
+    assert find_stages(RUN.stages)["centre_of_mass"].weighs
 
 
 def test_without_any_mass_it_says_so(spec, subject):

@@ -18,8 +18,8 @@ from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.live.compiled.group_table import groups_of
-from rtsim.live.forces import weighs
 from rtsim.live.result_session import ResultSession
+from rtsim.live.subjects.person_mass import weighs
 from rtsim.models.load import load_model
 from rtsim.stages.building.find import make_stages
 from rtsim.stages.ground_reaction import LOST, GroundReaction, check_whole

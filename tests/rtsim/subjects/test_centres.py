@@ -9,7 +9,7 @@ from rtsim.cli.commands.calibrate import command
 from rtsim.errors import ConfigError
 from rtsim.subjects.conventional.measures import ConventionalMeasures, SideMeasures
 from rtsim.subjects.hip_centre import REGRESSIONS, hip_centres
-from rtsim.subjects.knee_centre import knee_offset
+from rtsim.subjects.knee_centre import centre_offset
 
 # width 240 mm, depth 160 mm, level
 RIGHT, LEFT, BACK = np.array([[0.0, 1.0, 0.12]]), np.array([[0.0, 1.0, -0.12]]), np.array([[-0.16, 1.0, 0.0]])
@@ -92,17 +92,17 @@ def test_leg_length_is_asked_for(name: str) -> None:
 def test_offset_is_half_a_knee_and_half_a_marker() -> None:
     """Protects the use of the measures stored with a trial, of the labelled side, and of the option."""
     measures = {"RKneeWidth": 0.1, "LKneeWidth": 0.09, "MarkerDiameter": 0.014}
-    assert knee_offset(measures, "right", None, "f") == pytest.approx(0.057)
-    assert knee_offset(measures, "left", None, "f") == pytest.approx(0.052)
-    assert knee_offset(measures, "right", 110.0, "f") == pytest.approx(0.062)
-    assert knee_offset({}, "right", 110.0, "f") == pytest.approx(0.055)
+    assert centre_offset(measures, "right", "knee", None, "f") == pytest.approx(0.057)
+    assert centre_offset(measures, "left", "knee", None, "f") == pytest.approx(0.052)
+    assert centre_offset(measures, "right", "knee", 110.0, "f") == pytest.approx(0.062)
+    assert centre_offset({}, "right", "knee", 110.0, "f") == pytest.approx(0.055)
 
 
 @pytest.mark.parametrize(("measures", "given"), [({}, None), ({"RKneeWidth": 100.0}, None), ({}, 1.1)])
 def test_missing_or_impossible_width(measures: dict[str, float], given: float | None) -> None:
     """Protects the message: what is needed, its range, the option; also where mm are taken as m."""
     with pytest.raises(ConfigError, match=r"trial.c3d.*right knee.*30 to 250 mm.*knee_width_mm"):
-        knee_offset(measures, "right", given, "trial.c3d")
+        centre_offset(measures, "right", "knee", given, "trial.c3d")
 
 
 def test_help_names_every_regression() -> None:
@@ -116,5 +116,5 @@ def test_a_marker_that_no_hand_could_put_on_is_refused(diameter: float) -> None:
     """Protects the centres of knee and ankle from a diameter in another unit."""
     measures = {"RKneeWidth": 0.1, "MarkerDiameter": diameter}
     with pytest.raises(ConfigError, match=r"MarkerDiameter .* mm: no marker is so large") as refused:
-        knee_offset(measures, "right", None, "trial.c3d")
+        centre_offset(measures, "right", "knee", None, "trial.c3d")
     assert "--marker-diameter" in str(refused.value)

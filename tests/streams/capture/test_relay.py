@@ -205,6 +205,23 @@ def test_unit_and_axis_that_nobody_tells_are_judged_by_who_stands_there(monkeypa
     assert session.meta["notes"]
 
 
+def test_an_empty_room_has_no_unit(monkeypatch):
+    """Protects who starts before the person comes: no unit is made up from nobody, and the wait is told."""
+    names = ("LASI", "RASI", "LPSI", "RPSI", "LANK", "RANK", "LTOE", "RTOE", "LHEE", "RHEE")
+    standing = np.zeros((10, 3))
+    standing[:, 2], standing[:4, 2] = 80.0, 1000.0
+    standing[:, 0] = np.linspace(0.0, 300.0, 10)
+    start = now_ns()
+    shown = [np.full((10, 3), np.nan)] * 200 + [standing] * 60
+    frames = [frame(k, positions=x, arrived_ns=start + 10_000_000 * k) for k, x in enumerate(shown)]
+    publisher, made, said = relayed(monkeypatch, (CaptureDescription(names, "", "", 100.0), frames))
+    (session,) = publisher.of(Session)
+    assert (session.fields[0].unit, session.meta["up"]) == ("mm", "Z")
+    assert len(publisher.of(Markers)) == 60
+    assert made.counters["frames_without_unit"] == 200
+    assert sum("nothing is relayed until a marker is visible" in sentence for sentence in said) == 1
+
+
 def test_what_the_address_states_is_not_judged(monkeypatch):
     """Protects the user's word: unit and axis of the address overrule the system's."""
     publisher, _, _ = relayed(monkeypatch, (DESCRIBED, [frame(0)]), query="?up=Z&units=cm")

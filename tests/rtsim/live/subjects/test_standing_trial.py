@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,15 +27,16 @@ class Stream:
     def __init__(self, names=STANDS.names, factor: float = 1.0, unit: str = "m") -> None:
         self.standing = StandingTrial("tcp://127.0.0.1:1", 1.0)
         self.session, self.factor, self.n = session_of(names, unit), factor, 0
+        self.rate, self.time_of = RATE, lambda n: n / self.rate
 
     def play(self, seconds: float, speed: float = 0.0, without: str = "") -> Stream:
         """speed : of the person forwards [m/s]; without : a marker that nobody sees"""
-        for k in range(round(RATE * seconds)):
-            sways = [speed * k / RATE + 0.004 * np.sin(0.05 * self.n), 0.0, 0.0]
+        for k in range(round(self.rate * seconds)):
+            sways = [speed * k / self.rate + 0.004 * np.sin(0.05 * self.n), 0.0, 0.0]
             x = self.factor * (STANDS.positions[0] + sways)
             if without:
                 x[STANDS.names.index(without)] = np.nan
-            frame = SimpleNamespace(session=self.session, time=self.n / RATE, data={"positions": x})
+            frame = SimpleNamespace(session=self.session, time=self.time_of(self.n), data={"positions": x})
             self.standing.take(frame)
             self.n += 1
         return self
@@ -90,6 +92,33 @@ def test_a_new_session_or_time_that_runs_back_begins_anew() -> None:
     assert stream.play(0.1).standing.look().seconds == pytest.approx(0.1, abs=0.02)
     stream.n = 0
     assert stream.play(0.2).standing.look().seconds == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("rate", "time_of"),
+    [(120.0, lambda n: (n - (n % 40 == 39)) / 120.0), (120.0, lambda n: np.floor(100.0 * n / 120.0) / 100.0)],
+    ids=["one of forty sent again", "rounded to a hundredth"],
+)
+def test_frames_with_one_time_do_not_begin_anew(rate: float, time_of: Callable[[int], float]) -> None:
+    """Protects whoever stands before a system that sends frames again, or rounds their times."""
+    stream = Stream()
+    stream.rate, stream.time_of = rate, time_of
+    assert stream.play(1.2).standing.look().seconds == pytest.approx(1.2, abs=0.05)
+    trial = stream.standing.trial()
+    assert (np.diff(trial.times) > 0.0).all()
+    assert any("with the time of the frame before left out" in note for note in trial.notes)
+
+
+def test_a_minute_at_a_high_rate_is_reached() -> None:
+    """Protects long static trials of fast cameras: frames are thinned evenly, not lost, and this is told."""
+    stream = Stream()
+    stream.standing, stream.rate = StandingTrial("here", 60.0), 500.0
+    stream.play(61.0)
+    assert stream.standing.look().seconds >= 60.0
+    trial = stream.standing.trial()
+    assert trial.rate == pytest.approx(500.0 / 3.0)
+    np.testing.assert_allclose(np.diff(trial.times), 0.006, rtol=1e-6)
+    assert any("one every 6 ms is enough" in note for note in trial.notes)
 
 
 def test_reach_by_the_obvious_way() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import read_markers
+from rtsim.methods.foot import walked_steps as steps_module
 from rtsim.methods.foot.walked_steps import check_sides, walked_steps
 
 
@@ -37,6 +38,20 @@ def test_steps_of_a_real_walk(gait):
         assert step.centre[bears, 1].max() < 0.3
         slopes = np.gradient(step.position, step.times, axis=0)
         np.testing.assert_allclose(slopes[5:-5], step.velocity[5:-5], atol=0.06)
+
+
+def test_forces_are_read_with_the_units_and_the_axis_of_the_command(gait, monkeypatch):
+    """Protects moments in N m of a file that states no unit, and plates from axes other than the markers'."""
+    asked = {}
+
+    def noted(path, up=None, units=None, markers=None):
+        asked.update(up=up, units=units)
+        raise ConfigError("enough", where=str(path))
+
+    monkeypatch.setattr(steps_module, "read_forces", noted)
+    with pytest.raises(ConfigError, match="enough"):
+        walked_steps(gait / "walk1.trc", up="Y", units="mm,Nm")
+    assert asked == {"up": "Y", "units": "mm,Nm"}
 
 
 def test_a_gap_of_one_marker_costs_its_step_alone(gait, tmp_path):

@@ -57,5 +57,5 @@ def test_nothing_steps_from_one_session_to_the_next(make_solving, make_frame, se
     kinematics, *_ = solved_with(make_solving, make_frame, session, trial, trial.names[0], 0.0)
     n = kinematics.counters[POSE_STEPPED]
     kinematics.begin(session, True)
-    kinematics.pose_steps.look(kinematics.by_joint, 0.01, True)
+    kinematics.pose_steps.look(kinematics.by_joint, 0.01, True, kinematics.lost)
     assert kinematics.counters[POSE_STEPPED] == n

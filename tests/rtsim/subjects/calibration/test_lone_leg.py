@@ -30,6 +30,7 @@ from rtsim.subjects.calibration.lone_leg import (
     straight_frames,
 )
 from rtsim.subjects.calibration.masses import load_inertia_table, person_of, with_masses
+from rtsim.subjects.conventional.chord import wand_rotation
 from rtsim.subjects.markers.labs import find_lab, load_lab, side_of
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.markers_of import markers_of
@@ -100,6 +101,27 @@ def test_hip_and_knee_agree_where_there_is_no_medial_epicondyle() -> None:
     assert np.sum((hip - knee) * (leg.epicondyle_lateral - knee)) == pytest.approx(0.0, abs=1e-6)
     again, _ = hip_and_knee(leg._replace(epicondyle_medial=medial), None)
     assert_allclose(again, hip, atol=1e-6)
+
+
+def test_the_stored_rotation_of_the_thigh_turns_the_knee() -> None:
+    """Protects the axis of a knee without a medial epicondyle: the thigh's rotation counts."""
+    leg = LEG._replace(trochanter=None, epicondyle_medial=None)
+    hip, medial = hip_and_knee(leg, 0.05, 0.17)
+    knee = 0.5 * (leg.epicondyle_lateral + medial)
+    turn = wand_rotation(hip, knee, leg.epicondyle_lateral, leg.thigh_lateral)
+    assert_allclose(turn, [0.17], atol=1e-4)  # after the rounds between hip and knee
+
+
+def test_a_leg_alone_has_the_knee_of_its_stored_measures(shared: Path) -> None:
+    """Protects a leg without a pelvis from another knee than the same measures give with one."""
+    static = read_markers(shared / "data" / "gait_mcgill" / "HC002D_static.c3d")
+    measures = {"RKneeWidth": 0.08, "RAnkleWidth": 0.06, "RThighRotation": np.radians(10.0)}
+    alone = leg_alone(static._replace(subject=measures), "mcgill", "right")
+    subject = subject_for(alone, lab="mcgill", side="right")
+    (said,) = [note for note in subject.notes if "no medial epicondyle" in note]
+    assert "knee centre put 47.0 mm from" in said
+    assert "with the stored thigh rotation of 10.0 degrees" in said
+    assert any("markers of 14 mm were assumed" in note for note in subject.notes)
 
 
 def test_the_straightest_frames_are_found() -> None:

@@ -86,6 +86,18 @@ def test_both_legs_are_alike() -> None:
         assert left.segments[name].alpha_deg == pytest.approx(segment.alpha_deg)
 
 
+@pytest.mark.parametrize("regression", ["davis1991", "hara2016", "harrington2007_full"])
+def test_measures_of_one_leg_go_by_its_labels(regression: str) -> None:
+    """Protects a leg that stands on the other side than it is labelled: its length is that of its widths."""
+    measures = {**WIDTHS, "LKneeWidth": 0.09, "RLegLength": 0.9, "LLegLength": 0.84}
+    right = trial(measures=measures)
+    other = right._replace(positions=right.positions * [1.0, 1.0, -1.0])
+    found, mirrored = (subject_for(one, side="right", hip_regression=regression) for one in (right, other))
+    assert (found.side, mirrored.side) == ("right", "left")
+    for name, segment in found.segments.items():
+        assert mirrored.segments[name].length_mm == pytest.approx(segment.length_mm)
+
+
 def test_each_stand_in_is_told_once() -> None:
     """Protects the notes: centres, metatarsals and what of them cannot be known, one sentence each."""
     notes = subject_for(trial(), side="right").notes
