@@ -39,6 +39,8 @@ def slope(times: NDArray[np.float64], values: NDArray[np.float64]) -> Slope:
     n = len(times)
     if n < FEWEST or n != len(values):
         return Slope(np.nan, np.nan, np.nan)
+    if np.ptp(values) == 0.0:
+        return Slope(0.0, 0.0, 0.0)  # without the rounding errors of a mean
     t = times - times.mean()
     spread = float(t @ t)
     if spread <= 0.0:
