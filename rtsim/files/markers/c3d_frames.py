@@ -51,7 +51,7 @@ def with_all_frames(path: Path, head: Head, content: Content) -> Content:
     scaling = _scaling(content, n_channel)
     content = content._replace(notes=(*content.notes, *scaling.notes))
     told = content.analogs.size > 0 and (scaling.is_unsigned or bool((scaling.offset < 0.0).any()))
-    width = 4 * n_point + head.n_value
+    width = 4 * n_point + content.n_value  # by which the frames were read, as check_frames has confirmed
     is_integer = content.is_integer
     size = (2 if is_integer else 4) * width
     if n_read == 0 or n_point == 0 or head.n_point != n_point or head.data_start < FIRST_OF_DATA:
@@ -103,9 +103,22 @@ def _long(content: Content, name: str) -> int:
 
 
 def _number(content: Content, group: str, name: str) -> float:
-    """Return the first number of a parameter; 0 if the parameter is missing."""
+    """Return the first number of a parameter; 0 if the parameter is missing or not finite."""
     values = content.parameters[group].get(name, [])
-    return float(values[0]) if values and not isinstance(values[0], str) else 0.0
+    if not values or isinstance(values[0], str) or not math.isfinite(values[0]):
+        return 0.0
+    return float(values[0])
+
+
+def stated_counts(head: Head, content: Content) -> set[int]:
+    """Return the numbers of frames that header and parameters state, those of 16 bits modulo 65536."""
+    counts = {
+        head.n_frame % MOST,
+        int(_number(content, "POINT", "FRAMES")) % MOST,
+        int(_number(content, "POINT", "LONG_FRAMES")),
+        _long(content, "ACTUAL_END_FIELD") - _first(head, content),
+    }
+    return {count for count in counts if count > 0}
 
 
 def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[int, list[str]]:

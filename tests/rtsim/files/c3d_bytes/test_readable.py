@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.c3d_bytes.section import INTEGER, C3dParameter, Section
+from rtsim.files.c3d_bytes.section import INTEGER, REAL, C3dParameter, Section
 from rtsim.files.c3d_bytes.words import INTEL
-from rtsim.files.markers.c3d import read_c3d
+from rtsim.files.markers.c3d import read_c3d, whole_content
 from tests.rtsim.files.c3d_bytes.results import source_file
 
 BLOCK = 512
@@ -85,6 +85,58 @@ def test_points_that_no_parameter_counts_are_told(tmp_path):
         ConfigError, match=r"\(3 points, 4 analog values\), according to the parameters 12 \(2 points"
     ):
         read_c3d(path)
+
+
+def with_six_channels(section: Section) -> None:
+    """Let the group ANALOG describe more channels than the frames have."""
+    section.put_number("ANALOG", "USED", 6)
+    for name, kind in (("SCALE", REAL), ("OFFSET", INTEGER)):
+        section.put("ANALOG", name, C3dParameter(kind, (6,), bytes(6 * kind)))
+
+
+@pytest.mark.parametrize("scale", [-0.1, 0.1])
+@pytest.mark.parametrize(
+    ("change", "n_number"),
+    [
+        (lambda section: section.put_number("ANALOG", "RATE", 400.0), 20),
+        (lambda section: section.put_number("ANALOG", "RATE", 2000.0), 52),
+        (lambda section: section.put_number("POINT", "RATE", 50.0), 20),
+        (with_six_channels, 24),
+        (lambda section: section.put_number("POINT", "USED", 4), 20),
+    ],
+)
+def test_frames_that_parameters_describe_too_large_are_told(tmp_path, scale, change, n_number):
+    """Protects positions: read in larger frames up to the end of the file, they were analog values."""
+    path = edited(source_file(tmp_path, n_frame=200, scale=scale), change)
+    with pytest.raises(ConfigError, match=rf"each frame contains 16 numbers .* parameters {n_number} \("):
+        read_c3d(path)
+
+
+def test_frames_of_the_same_size_but_other_points_are_told(tmp_path):
+    """Protects positions: a point more and its four analog values less do not show in the length."""
+
+    def change(section: Section) -> None:
+        section.put_number("POINT", "USED", 4)
+        section.put_number("ANALOG", "USED", 0)
+
+    with pytest.raises(ConfigError, match=r"16 numbers .*4 analog.*16 \(4 points, 0 analog values\)"):
+        read_c3d(edited(source_file(tmp_path, n_frame=200), change))
+
+
+def test_samples_beside_a_header_that_counts_wrongly(tmp_path):
+    """Protects forces: samples of an unsigned converter were looked for by the header's size of a frame."""
+    analog = {
+        "USED": 2, "RATE": 200.0, "SCALE": np.array([0.5, 2.0]), "OFFSET": (-32_768, -32_768),
+        "GEN_SCALE": 1.0, "LABELS": ["Fx", "Fy"], "FORMAT": ["UNSIGNED"],
+    }  # fmt: skip
+    path = source_file(tmp_path, n_frame=400, scale=0.1, more={"ANALOG": analog})
+    wanted = whole_content(path, with_analogs=True)[0]
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<H", data, 4, 2)
+    path.write_bytes(data)
+    found = whole_content(path, with_analogs=True)[0]
+    np.testing.assert_array_equal(found.analogs, wanted.analogs)
+    assert not any("more frames" in note for note in found.notes)
 
 
 def test_a_header_that_counts_wrongly_is_outvoted_by_the_length(tmp_path):
