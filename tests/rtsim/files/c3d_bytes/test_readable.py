@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.processor import for_processor
 from rtsim.files.c3d_bytes.section import INTEGER, REAL, C3dParameter, Section
 from rtsim.files.c3d_bytes.words import INTEL
 from rtsim.files.markers.c3d import read_c3d, whole_content
 from tests.rtsim.files.c3d_bytes.results import source_file
+from tests.rtsim.files.conftest import c3d_bytes
 
 BLOCK = 512
 DEC = 85
@@ -137,6 +139,38 @@ def test_samples_beside_a_header_that_counts_wrongly(tmp_path):
     found = whole_content(path, with_analogs=True)[0]
     np.testing.assert_array_equal(found.analogs, wanted.analogs)
     assert not any("more frames" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("code", [INTEL, DEC])
+@pytest.mark.parametrize("more", [{}, VICON])
+@pytest.mark.parametrize(
+    ("rate", "n_sample"), [(59.94006, 10), (149.85, 20), (199.8, 10), (179.82, 10), (23.976, 5), (29.97, 5)]
+)
+def test_rates_of_no_whole_number_keep_their_samples(tmp_path, rate, n_sample, more, code):
+    """Protects files at 60/1.001 Hz: their ratio of rates is rounded, and the reader cut it off."""
+    n_frame = 40
+    points = np.full((n_frame, 3, 3), 500.0)
+    points[:, :, 2] = [950.0, 480.0, 50.0]
+    samples = np.arange(n_frame * n_sample * 3.0).reshape(n_frame, n_sample, 3)
+    point = {"UNITS": ["mm"], "RATE": rate, "USED": 3, "SCALE": -0.1, "FRAMES": n_frame,
+             "LABELS": ["RASI", "RKNE", "RHEE"], "Y_SCREEN": ["+Z"]}  # fmt: skip
+    analog = {"USED": 3, "RATE": rate * n_sample, "GEN_SCALE": 1.0, "SCALE": np.ones(3), "OFFSET": (0, 0, 0),
+              "LABELS": ["Fx", "Fy", "Fz"]}  # fmt: skip
+    content = c3d_bytes(points, None, rate, 0, {"POINT": point, "ANALOG": analog, **more}, "<", samples)
+    path = tmp_path / "a.c3d"
+    path.write_bytes(for_processor(content, code, "a.c3d") if code != INTEL else content)
+    found, _ = whole_content(path, with_analogs=True)
+    np.testing.assert_array_equal(found.points, points)
+    np.testing.assert_array_equal(found.analogs, samples.reshape(-1, 3))
+    assert found.analog_rate == pytest.approx(rate * n_sample, rel=1e-6)
+    assert found.notes == ()
+
+
+def test_samples_that_the_header_counts_are_not_taken_for_rounded(tmp_path):
+    """Protects a file whose header and frames have one sample less than the rounded ratio of its rates."""
+    path = source_file(tmp_path, n_frame=200)
+    edited(path, lambda section: section.put_number("ANALOG", "RATE", np.nextafter(np.float32(300.0), 0.0)))
+    assert read_c3d(path).positions.shape == (200, 3, 3)
 
 
 def test_a_header_that_counts_wrongly_is_outvoted_by_the_length(tmp_path):
