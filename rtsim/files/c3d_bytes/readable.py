@@ -20,6 +20,7 @@ import numpy as np
 
 from rtsim.config.reading import file_faults
 from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.blocks import LAST_BLOCK, rotations_at
 from rtsim.files.c3d_bytes.processor import for_processor, read_all
 from rtsim.files.c3d_bytes.section import INTEGER, MOST_ENTRIES, REAL, C3dParameter, Section
 from rtsim.files.c3d_bytes.words import INTEL
@@ -145,6 +146,9 @@ def with_trial(data: bytes, where: str) -> bytes:
     block = (data_at + n_more) // BLOCK + 1
     if section.parameter("POINT", "DATA_START") is not None:
         section.put_number("POINT", "DATA_START", block)
+    moved = rotations_at(section) + n_more // BLOCK
+    if data_at // BLOCK + n_more // BLOCK < moved <= LAST_BLOCK:
+        section.put_number("ROTATION", "DATA_START", moved)
     head = bytearray(data[:start])
     struct.pack_into("<H", head, 16, block)
     written = section.written().ljust(data_at + n_more - start, b"\0")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rtsim.files.markers.c3d_check import BLOCK, Head
 from rtsim.files.markers.c3d_process import Content
+from rtsim.files.markers.trial import count_of
 
 FloatArray = NDArray[np.float64]
 MOST = 65_536  # what 16 bits count
@@ -80,6 +81,22 @@ def with_all_frames(path: Path, head: Head, content: Content) -> Content:
         analogs = _samples(rows[:n_frame, 4 * n_point :], n_channel, scaling, is_integer)
         content = content._replace(analogs=analogs)
     return content
+
+
+def without_rotations(head: Head, content: Content) -> tuple[Head, Content]:
+    """Return header and content of a file with rotations of segments behind its frames (group ROTATION):
+    `n_byte` of the header ends where they begin, and a note tells that they are not used.
+    """
+    n_segment = int(_number(content, "ROTATION", "USED")) % MOST
+    if not n_segment:
+        return head, content
+    n_frame, n_point, _ = content.points.shape
+    n_byte = (2 if content.is_integer else 4) * n_frame * (4 * n_point + content.n_value)
+    start = BLOCK * (int(_number(content, "ROTATION", "DATA_START")) % MOST - 1)
+    if BLOCK * (head.data_start - 1) + n_byte <= start < head.n_byte:
+        head = head._replace(n_byte=start)
+    note = f"the rotations of {count_of(n_segment, 'segment')} (group ROTATION) are not used"
+    return head, content._replace(notes=(*content.notes, note))
 
 
 def _first(head: Head, content: Content) -> int:

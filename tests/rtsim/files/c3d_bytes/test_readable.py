@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.blocks import rotations_of
 from rtsim.files.c3d_bytes.processor import for_processor
+from rtsim.files.c3d_bytes.readable import with_trial
 from rtsim.files.c3d_bytes.section import INTEGER, REAL, C3dParameter, Section
 from rtsim.files.c3d_bytes.words import INTEL
 from rtsim.files.markers.c3d import read_c3d, whole_content
-from tests.rtsim.files.c3d_bytes.results import source_file
+from tests.rtsim.files.c3d_bytes.results import ROTATION, source_file, with_rotations
 from tests.rtsim.files.conftest import c3d_bytes
 
 BLOCK = 512
@@ -40,9 +42,9 @@ def without(section: Section, group: str, name: str = "") -> None:
     ]
 
 
-def filled(section: Section) -> None:
-    """Fill the blocks of the section with parameters until there is no room for another one."""
-    n_byte = len(section.written())
+def filled(section: Section, n_byte: int = 0) -> None:
+    """Fill the blocks of the section, or so many bytes, with parameters until another one has no room."""
+    n_byte = n_byte or len(section.written())
     while True:
         before = list(section.records)
         section.put("NOTES", f"T{len(before)}", C3dParameter(-1, (1,), b"x"))
@@ -66,6 +68,21 @@ def test_a_file_of_vicon_without_trial_is_read(tmp_path, code, is_full):
     assert found.names == wanted.names
     np.testing.assert_array_equal(found.times, wanted.times)
     np.testing.assert_array_equal(found.positions, wanted.positions)
+
+
+def test_rotations_move_with_the_data_behind_a_new_group(tmp_path):
+    """Protects from a crash of the reader: rotations of segments were looked for among the frames."""
+    path = with_rotations(source_file(tmp_path, more={**VICON, **ROTATION}))
+    n_byte = 512 * (struct.unpack_from("<H", path.read_bytes(), 16)[0] - 2)
+
+    def change(section: Section) -> None:
+        without(section, "TRIAL")
+        filled(section, n_byte)
+
+    data = edited(path, change).read_bytes()
+    longer = with_trial(data, "a.c3d")
+    assert len(longer) > len(data)
+    assert rotations_of(longer, "a.c3d") == rotations_of(data, "a.c3d")
 
 
 @pytest.mark.parametrize("name", ["USED", "RATE", ""])
