@@ -58,8 +58,8 @@ def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
     source : path of the file
     wanted : names of channels, separated by commas; a name may be a pattern such as `EMG*`
 
-    ConfigError for a file without analog channels, a name without or with several matches, a channel of a
-    force plate, and units other than voltages.
+    ConfigError for a file without analog channels, a name without or with several matches, a pattern that
+    matches several channels of one name, a channel of a force plate, and units other than voltages.
     """
     path = Path(source)
     if path.suffix.lower() != ".c3d":
@@ -115,12 +115,16 @@ def find_channels(name: str, labels: Sequence[str], source: str, of_plates: Cont
     """Return the indices of the channels with a name, or with names that match a pattern such as `EMG*`.
 
     The name is compared in exact case, else in any case, else without the part before the last point
-    (Voltage.RF). ConfigError if no channel matches, or several match a name.
+    (Voltage.RF). ConfigError if no channel matches, several match a name, or a pattern matches several of one
+    name, whose results would have the same label.
 
     of_plates : channels of force plates, which the error does not suggest as alternatives
     """
     if "*" in name or "?" in name:
         found = [k for k, label in enumerate(labels) if label and fnmatchcase(label.lower(), name.lower())]
+        matched = [labels[k] for k in found]
+        if twice := next((label for label in matched if matched.count(label) > 1), ""):
+            raise _not_unique(matched.count(twice), twice, [], source)
         if found:
             return found
     ways = (
@@ -138,12 +142,19 @@ def find_channels(name: str, labels: Sequence[str], source: str, of_plates: Cont
             remedy="separate names of channels by commas, or give a pattern such as 'EMG*'",
         )  # fmt: skip
     if len(found) > 1:
-        raise ConfigError(
-            f"{len(found)} analog channels of {source} are called {name!r}", where=OPTION,
-            allowed=", ".join(dict.fromkeys(labels[k] for k in found)),
-            remedy="give the whole name of one channel, or rename the channels in the capture system",
-        )  # fmt: skip
+        raise _not_unique(len(found), name, [labels[k] for k in found], source)
     return found
+
+
+def _not_unique(n: int, name: str, labels: Sequence[str], source: str) -> ConfigError:
+    """Return the error that n channels are called `name`; labels : their whole names, if these may differ"""
+    whole = list(dict.fromkeys(labels))
+    return ConfigError(
+        f"{n} analog channels of {source} are called {name!r}", where=OPTION,
+        allowed=", ".join(whole) if len(whole) > 1 else None,
+        remedy=("give the whole name of one channel, or " if len(whole) > 1 else "")
+        + "rename the channels in the capture system",
+    )  # fmt: skip
 
 
 def plate_columns(content: Content) -> set[int]:

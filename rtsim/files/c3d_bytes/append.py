@@ -1,7 +1,7 @@
 """Adds points to a C3D file: the bytes of the source, with its parameter section and frames extended.
 
-Nothing of the source is left out. Unchanged parameters, the events of the header, the points and the analog
-samples keep their bytes.
+Unchanged parameters, the events of the header, the points, the analog samples and the rotations of segments
+behind them keep their bytes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.blocks import Edges, edges_of, move_ranges, move_rotations, tail_of
 from rtsim.files.c3d_bytes.frames import Layout, as_reals, rows_of, widened
 from rtsim.files.c3d_bytes.lists import extend, list_of
 from rtsim.files.c3d_bytes.section import REAL, Section
@@ -24,10 +25,6 @@ FloatArray = NDArray[np.float64]
 MOST_POINTS = 65_535
 """Largest number of points, as a C3D file counts them in 16 bits."""
 HALF_RANGE = 32_768
-AT_RANGES, KEY = 294, 12_345
-"""Byte of the header at which a section of labels and ranges is announced, and the value that announces it;
-the next word is the block in which this section begins.
-"""
 USUAL_TYPES = {
     "ANGLES": "ANGLE", "FORCES": "FORCE", "MOMENTS": "MOMENT", "POWERS": "POWER", "SCALARS": "SCALAR",
     "MODELED_MARKERS": "MODELED_MARKER",
@@ -63,7 +60,9 @@ def widened_file(
     n_frame : number of its frames
     points : the points to add
 
-    ConfigError if a C3D file has no room for so many points.
+    Blocks behind the frames are kept if header or parameters refer to them.
+
+    ConfigError if a C3D file has no room for so many points, or for rotations of segments behind them.
     """
     if layout.n_point + len(points) > MOST_POINTS:
         raise ConfigError(
@@ -71,8 +70,8 @@ def widened_file(
             where=section.where, allowed=f"up to {MOST_POINTS}",
         )  # fmt: skip
     order = ">" if section.words.code == MIPS else "<"
-    (data_start,) = struct.unpack_from(f"{order}H", data, 16)
-    start, section_start = BLOCK * (data_start - 1), BLOCK * (data[0] - 1)
+    old = edges_of(data, section, n_frame * layout.n_byte)
+    start, tail = BLOCK * (old.data - 1), tail_of(data, section, old)
     rows, wide = as_reals(rows_of(data, start, n_frame, layout, section.where), layout, section.words)
     values = np.stack([point.values for point in points], axis=1) if points else np.zeros((n_frame, 0, 3))
     frames = widened(rows, wide, values, section.words)
@@ -80,34 +79,23 @@ def widened_file(
     section.put_number("POINT", "USED", layout.n_point + len(points))
     if wide.scale != layout.scale:
         section.put_number("POINT", "SCALE", wide.scale, REAL)
-    old_end = section_start + BLOCK * -(-section.size // BLOCK)
-    between = data[old_end:start]
+    between = data[BLOCK * (old.after_parameters - 1) : start]
     n_block = -(-len(between) // BLOCK)
     section.put_number("POINT", "DATA_START", 0)  # there, so that the length is known
-    new_start = data[0] + len(section.written()) // BLOCK + n_block
-    section.put_number("POINT", "DATA_START", new_start)
-    head = bytearray(data[:section_start])
+    move_rotations(section, old, old)
+    after_parameters = data[0] + len(section.written()) // BLOCK
+    new_start = after_parameters + n_block
+    new = Edges(after_parameters, new_start, new_start + -(-len(frames) // BLOCK))
+    section.put_number("POINT", "DATA_START", new.data)
+    move_rotations(section, old, new)
+    head = bytearray(data[: BLOCK * (data[0] - 1)])
     struct.pack_into(f"{order}H", head, 2, layout.n_point + len(points))
-    _move_ranges(head, order, old_end // BLOCK, data_start, new_start - data_start)
+    move_ranges(head, section, old, new)
     head[12:16] = section.words.from_floats(wide.scale)
-    struct.pack_into(f"{order}H", head, 16, new_start)
-    whole = bytes(head) + section.written() + between.ljust(n_block * BLOCK, b"\0") + frames
+    struct.pack_into(f"{order}H", head, 16, new.data)
+    frames = frames.ljust(BLOCK * (new.after_frames - new.data), b"\0")
+    whole = bytes(head) + section.written() + between.ljust(n_block * BLOCK, b"\0") + frames + tail
     return whole.ljust(BLOCK * -(-len(whole) // BLOCK), b"\0")
-
-
-def _move_ranges(head: bytearray, order: str, n_before: int, data_start: int, n_moved: int) -> None:
-    """Correct in the header the position of an optional section of labels and ranges, if that section stands
-    between parameters and data and has moved together with the data.
-
-    head : bytes of the header, changed in place
-    order : byte order as in the module struct, "<" or ">"
-    n_before, data_start : block at which the parameters ended, and block at which the data began, before the
-        change
-    n_moved : number of blocks by which the data have moved
-    """
-    key, block = struct.unpack_from(f"{order}HH", head, AT_RANGES)
-    if key == KEY and n_before < block < data_start:
-        struct.pack_into(f"{order}H", head, AT_RANGES + 2, block + n_moved)
 
 
 def _list_points(section: Section, n_before: int, points: Sequence[NewPoint]) -> None:

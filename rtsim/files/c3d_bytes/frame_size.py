@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rtsim.errors import ConfigError
 from rtsim.files.markers.c3d_check import BLOCK, Head
+from rtsim.files.markers.c3d_frames import stated_counts
 from rtsim.files.markers.c3d_process import Content
 
 WORDS_OF_POINT = 4
@@ -58,15 +59,20 @@ def _check_frame_size(head: Head, content: Content, size: int, path: Path) -> No
     """Raise ConfigError where the numbers of a frame differ between header and parameters, unless the length
     of the file shows that ezc3d, which follows the parameters, is right.
 
+    Only a number of frames that the file states counts for this: with frames of any size ezc3d reads on to
+    the end of the file, so that what it has read always fits.
+
     head, content : fields of the header, and what ezc3d read
     size : size of a number according to ezc3d [bytes], 2 or 4
     """
     n_frame, n_point, _ = content.points.shape
     by_header = WORDS_OF_POINT * head.n_point + head.n_value
     by_parameters = WORDS_OF_POINT * n_point + content.n_value
-    if by_header == by_parameters or n_frame == 0 or n_point == 0:
+    if (head.n_point, head.n_value) == (n_point, content.n_value) or n_frame == 0 or n_point == 0:
         return
-    if fits(head, size * n_frame * by_parameters) and not fits(head, size * n_frame * by_header):
+    counts = stated_counts(head, content)
+    is_header_right = any(fits(head, size * count * by_header) for count in counts)
+    if n_frame in counts and fits(head, size * n_frame * by_parameters) and not is_header_right:
         return
     raise ConfigError(
         f"according to the header, each frame contains {by_header} numbers ({head.n_point} points, "

@@ -2,7 +2,8 @@
 original.
 
 ezc3d supports only the Intel format, and files by Vicon only with the group TRIAL, which programs that edit
-such files leave out.
+such files leave out. It truncates the number of analog samples per frame, which it takes from the two rates:
+at 59.94006 and 599.4006 Hz, rounded to 32 bits, it takes 9.9999996 for 9.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
+import numpy as np
+
 from rtsim.config.reading import file_faults
 from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.blocks import LAST_BLOCK, rotations_at
 from rtsim.files.c3d_bytes.processor import for_processor, read_all
-from rtsim.files.c3d_bytes.section import INTEGER, MOST_ENTRIES, C3dParameter, Section
+from rtsim.files.c3d_bytes.section import INTEGER, MOST_ENTRIES, REAL, C3dParameter, Section
 from rtsim.files.c3d_bytes.words import INTEL
 from rtsim.files.markers.c3d_check import BLOCK, MAX_COUNTED, Head
 from streams.recording.opening import open_regular
@@ -30,6 +34,8 @@ state them, too.
 
 CONVERSION = ("SCALE", "OFFSET")
 """Parameters of the group ANALOG that have a value for each channel."""
+ROUNDED = 1e-4
+"""Relative difference up to which the ratio of two rates differs from a whole number by rounding only."""
 
 
 @contextmanager
@@ -41,8 +47,8 @@ def readable_copy(path: Path, head: Head) -> Iterator[Path]:
     """
     section = _parameters(path, head)
     _check_conversion(section, path)
-    lacks_trial = _lacks_trial(section)
-    if head.processor == INTEL and not lacks_trial:
+    lacks_trial, is_truncated = _lacks_trial(section), _analog_rate(section, head) is not None
+    if head.processor == INTEL and not lacks_trial and not is_truncated:
         yield path
         return
     data = read_all(path)
@@ -50,6 +56,8 @@ def readable_copy(path: Path, head: Head) -> Iterator[Path]:
         data = for_processor(data, INTEL, str(path))
     if lacks_trial:
         data = with_trial(data, str(path))
+    if is_truncated:
+        data = _with_analog_rate(data, head, str(path))
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / path.name
         copy.write_bytes(data)
@@ -88,6 +96,37 @@ def _check_conversion(section: Section, path: Path) -> None:
             )
 
 
+def _analog_rate(section: Section, head: Head) -> float | None:
+    """Return the least analog rate [Hz] with which ezc3d finds the true number of samples per frame; None if
+    it finds this number with the rate of the file.
+
+    A header that counts the samples of the smaller number confirms that number.
+    """
+    rate, of_points = section.number("ANALOG", "RATE") or 0.0, section.number("POINT", "RATE") or 0.0
+    if rate <= 0.0 or of_points <= 0.0:
+        return None
+    ratio = rate / of_points
+    n_sample = round(ratio)
+    n_channel = section.number("ANALOG", "USED") or 0.0
+    if int(ratio) >= n_sample or ratio < (1.0 - ROUNDED) * n_sample or head.n_value == int(ratio) * n_channel:
+        return None
+    least = np.float32(n_sample * of_points)
+    while float(least) / of_points < n_sample:
+        least = np.nextafter(least, np.float32(np.inf))
+    return float(least)
+
+
+def _with_analog_rate(data: bytes, head: Head, where: str) -> bytes:
+    """Return the bytes of a file in Intel format with the analog rate that `_analog_rate` finds; the data
+    keep their position.
+    """
+    start, data_at = BLOCK * (data[0] - 1), BLOCK * (struct.unpack_from("<H", data, 16)[0] - 1)
+    section = Section(data[start:], where)
+    rate = _analog_rate(section, head)
+    section.put("ANALOG", "RATE", C3dParameter(REAL, (), section.words.from_floats(rate)))
+    return data[:start] + section.written().ljust(data_at - start, b"\0") + data[data_at:]
+
+
 def _lacks_trial(section: Section) -> bool:
     """Return whether a file was written by Vicon and lacks the group TRIAL."""
     company = " ".join(section.texts("MANUFACTURER", "COMPANY")).casefold()
@@ -107,6 +146,9 @@ def with_trial(data: bytes, where: str) -> bytes:
     block = (data_at + n_more) // BLOCK + 1
     if section.parameter("POINT", "DATA_START") is not None:
         section.put_number("POINT", "DATA_START", block)
+    moved = rotations_at(section) + n_more // BLOCK
+    if data_at // BLOCK + n_more // BLOCK < moved <= LAST_BLOCK:
+        section.put_number("ROTATION", "DATA_START", moved)
     head = bytearray(data[:start])
     struct.pack_into("<H", head, 16, block)
     written = section.written().ljust(data_at + n_more - start, b"\0")

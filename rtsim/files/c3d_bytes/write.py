@@ -12,6 +12,7 @@ import numpy as np
 
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_bytes.append import NewPoint, widened_file
+from rtsim.files.c3d_bytes.blocks import edges_of, rotations_of, tell_left_out
 from rtsim.files.c3d_bytes.marks import AnalysisValue, put_analysis, put_events, put_units, subject_of
 from rtsim.files.c3d_bytes.model_outputs import outputs_of
 from rtsim.files.c3d_bytes.source import SUFFIX, C3dSource
@@ -68,8 +69,10 @@ def write_c3d(
     asked = str(results.session.meta.get("person") or "")
     person = subject_of(section, source.prefix_of(asked).rstrip(":") or asked)
     put_units(section, {**outputs.units, "MODELED_MARKER_UNITS": _length_unit(source)})
+    edges = edges_of(source.data, section, source.n_frame * source.layout.n_byte)
     shift = events_of(source.content, source.data).shift
-    notes = [*source.notes, *outputs.notes, *put_events(section, events, person, shift)]
+    notes = [*source.notes, *outputs.notes, *tell_left_out(source.data, section, edges)]
+    notes += put_events(section, events, person, shift)
     notes += put_analysis(section, values, person)
     if source.layout.is_integer:
         notes.append(
@@ -115,7 +118,7 @@ def _length_unit(source: C3dSource) -> str:
 
 def _check_written(part: Path, out: Path, source: C3dSource, points: Sequence[NewPoint]) -> None:
     """Raise ConfigError if the written file, read back, does not have the frames and points that were to
-    be written.
+    be written, or the rotations of segments of the source.
     """
     try:
         content, _ = whole_content(part)
@@ -129,6 +132,8 @@ def _check_written(part: Path, out: Path, source: C3dSource, points: Sequence[Ne
     labels = [str(label).strip() for part in lists for label in part]
     told = [label.strip() for label in (*source.labels, *(point.label for point in points))]
     same = content.points.shape == expected.shape and content.first == source.first and labels == told
+    where = str(source.path)
+    same = same and rotations_of(part.read_bytes(), where) == rotations_of(source.data, where)
     if same:
         gone = np.isnan(expected).any(axis=2)
         off = np.abs(content.points - expected)

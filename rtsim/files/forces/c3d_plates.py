@@ -206,39 +206,47 @@ def _plate(
         if matrix is None or not matrix.any():
             return None, [f"{name} has type 4 but no CAL_MATRIX of 6 by 6 numbers, and was left out"]
         samples = samples @ matrix.reshape(6, 6)  # columns of the file's matrix are rows here
-    factors, said = _factors(content, columns, kind, name, asked)
-    return _Plate(index + 1, kind, samples * factors, scale * origin, places), said
+    factors, said = _factors(content, columns, kind, scale, asked)
+    plate = _Plate(index + 1, kind, samples * factors, scale * origin, places)
+    return plate, [f"{name}: {note}" for note in said]
 
 
 def _factors(
-    content: Content, columns: NDArray[np.int64], kind: PlateType, name: str, asked: str
+    content: Content, columns: NDArray[np.int64], kind: PlateType, scale: float, asked: str
 ) -> tuple[FloatArray, list[str]]:
     """Return the factors (n_channel,) that convert the channels of a plate to N, N m or m, and notes on
-    unknown units.
+    units that are unknown or not those of the file.
 
     columns : indices of the plate's channels among the analog channels
     kind : type of the plate, which says what each channel measures
-    name : name of the plate, for notes
+    scale : metres per unit of length in which the points were read; it applies to moments without a unit, too
     asked : unit of moments that the user requested; "" = as in the file
     """
-    length = _length_unit(content)
     said = [str(text).strip() for text in content.parameters["ANALOG"].get("UNITS", [])]
-    factors, odd = [], []
+    factors, odd, by_length = [], [], False
     for place, (column, what) in enumerate(zip(columns.tolist(), kind.kinds, strict=True)):
         unit = said[column] if column < len(said) else ""
         is_moment = what == "moment" or (what == "raw" and place > 2)
         if is_moment and (of_moments := newton_metres_per_unit(asked)):
             factors.append(of_moments)
             continue
-        usual, factor = _unit_factor("moment" if is_moment else what, unit, length)
-        factors.append(usual if factor is None or what == "raw" else factor)
+        usual, factor = _unit_factor("moment" if is_moment else what, unit, scale)
+        is_told = factor is not None and what != "raw"
+        factors.append(factor if factor is not None and is_told else usual)
+        by_length = by_length or (not is_told and (is_moment or what == "length"))
         if factor is None and unit and what != "raw":
             odd.append(unit)
     notes = []
     if odd:
         notes.append(
-            f"{name}: channels in {', '.join(sorted(set(odd)))} were read as forces in N, and as "
+            f"channels in {', '.join(sorted(set(odd)))} were read as forces in N, and as "
             "moments in N times the unit of length of the points"
+        )
+    if by_length and scale != _declared_length(content):
+        length = next((name for name, factor in METRES.items() if factor == scale), f"{scale:g} m")
+        notes.append(
+            f"the unit of its moments and lengths is not stated; they were read with {length} as the unit of "
+            "length, like the points, although POINT:UNITS does not state it"
         )
     return np.array(factors), notes
 
@@ -258,12 +266,10 @@ def _unit_factor(what: str, unit: str, length: float) -> tuple[float, float | No
     return 1.0, newtons_per_unit(unit)
 
 
-def _length_unit(content: Content) -> float:
-    """Return the metres per declared unit of length of the file, which also applies to the moments of its
-    plates.
-    """
+def _declared_length(content: Content) -> float:
+    """Return the metres per unit of length in POINT:UNITS; 0 if it states none that is known."""
     texts: Sequence[str] = [str(text) for text in content.parameters["POINT"].get("UNITS", [])]
-    return METRES.get(texts[0].strip().lower(), 1e-3) if texts else 1e-3
+    return METRES.get(texts[0].strip().strip(".").lower(), 0.0) if texts else 0.0
 
 
 def _wrench(plate: _Plate) -> tuple[FloatArray, FloatArray]:

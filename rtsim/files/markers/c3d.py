@@ -16,7 +16,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.c3d_bytes.frame_size import check_frames
 from rtsim.files.c3d_bytes.readable import readable_copy
 from rtsim.files.markers.c3d_check import check_c3d
-from rtsim.files.markers.c3d_frames import with_all_frames
+from rtsim.files.markers.c3d_frames import with_all_frames, without_rotations
 from rtsim.files.markers.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify, strip_subjects
 from rtsim.files.markers.c3d_process import Content, read_content
 from rtsim.files.markers.ground import to_ground
@@ -83,7 +83,7 @@ def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, i
             raise ConfigError(
                 f"the point rate is {content.rate:g} Hz", where=str(path), remedy="export the trial again"
             )
-        of_copy = check_c3d(copy)
+        of_copy, content = without_rotations(check_c3d(copy), content)
         content = check_frames(copy, of_copy, content, path)
         return with_all_frames(copy, of_copy, content), head.n_frame
 

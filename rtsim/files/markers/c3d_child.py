@@ -19,6 +19,7 @@ from typing import Any
 
 GROUPS = (
     "POINT", "MANUFACTURER", "PROCESSING", "FORCE_PLATFORM", "ANALOG", "TRIAL", "EVENT", "SUBJECTS",
+    "ROTATION",
 )  # fmt: skip
 NO_READER = 3  # exit code: the package cannot be loaded
 UNREADABLE = 4  # exit code: it refuses the file

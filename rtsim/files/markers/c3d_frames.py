@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rtsim.files.markers.c3d_check import BLOCK, Head
 from rtsim.files.markers.c3d_process import Content
+from rtsim.files.markers.trial import count_of
 
 FloatArray = NDArray[np.float64]
 MOST = 65_536  # what 16 bits count
@@ -51,7 +52,7 @@ def with_all_frames(path: Path, head: Head, content: Content) -> Content:
     scaling = _scaling(content, n_channel)
     content = content._replace(notes=(*content.notes, *scaling.notes))
     told = content.analogs.size > 0 and (scaling.is_unsigned or bool((scaling.offset < 0.0).any()))
-    width = 4 * n_point + head.n_value
+    width = 4 * n_point + content.n_value  # by which the frames were read, as check_frames has confirmed
     is_integer = content.is_integer
     size = (2 if is_integer else 4) * width
     if n_read == 0 or n_point == 0 or head.n_point != n_point or head.data_start < FIRST_OF_DATA:
@@ -82,6 +83,22 @@ def with_all_frames(path: Path, head: Head, content: Content) -> Content:
     return content
 
 
+def without_rotations(head: Head, content: Content) -> tuple[Head, Content]:
+    """Return header and content of a file with rotations of segments behind its frames (group ROTATION):
+    `n_byte` of the header ends where they begin, and a note tells that they are not used.
+    """
+    n_segment = int(_number(content, "ROTATION", "USED")) % MOST
+    if not n_segment:
+        return head, content
+    n_frame, n_point, _ = content.points.shape
+    n_byte = (2 if content.is_integer else 4) * n_frame * (4 * n_point + content.n_value)
+    start = BLOCK * (int(_number(content, "ROTATION", "DATA_START")) % MOST - 1)
+    if BLOCK * (head.data_start - 1) + n_byte <= start < head.n_byte:
+        head = head._replace(n_byte=start)
+    note = f"the rotations of {count_of(n_segment, 'segment')} (group ROTATION) are not used"
+    return head, content._replace(notes=(*content.notes, note))
+
+
 def _first(head: Head, content: Content) -> int:
     """Return the index of the first frame, from TRIAL:ACTUAL_START_FIELD if the 16 bits of the header cannot
     represent it.
@@ -103,9 +120,22 @@ def _long(content: Content, name: str) -> int:
 
 
 def _number(content: Content, group: str, name: str) -> float:
-    """Return the first number of a parameter; 0 if the parameter is missing."""
+    """Return the first number of a parameter; 0 if the parameter is missing or not finite."""
     values = content.parameters[group].get(name, [])
-    return float(values[0]) if values and not isinstance(values[0], str) else 0.0
+    if not values or isinstance(values[0], str) or not math.isfinite(values[0]):
+        return 0.0
+    return float(values[0])
+
+
+def stated_counts(head: Head, content: Content) -> set[int]:
+    """Return the numbers of frames that header and parameters state, those of 16 bits modulo 65536."""
+    counts = {
+        head.n_frame % MOST,
+        int(_number(content, "POINT", "FRAMES")) % MOST,
+        int(_number(content, "POINT", "LONG_FRAMES")),
+        _long(content, "ACTUAL_END_FIELD") - _first(head, content),
+    }
+    return {count for count in counts if count > 0}
 
 
 def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[int, list[str]]:

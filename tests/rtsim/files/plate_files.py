@@ -77,8 +77,13 @@ def plate_file(
     first_frame: int = 0,
     used: int | None = None,
     screen: str = "+Z",
+    lengths: tuple[str, float] = ("mm", 1.0),
 ) -> Path:
-    """A file of standing markers, and of plates with these channels, times `profile` (n_sample,)."""
+    """A file of standing markers, and of plates with these channels, times `profile` (n_sample,).
+
+    lengths : POINT:UNITS, "" = missing, and the unit of length in which points are stored [mm]; corners,
+        origin and channels are stored as given
+    """
     n_row = 8 if 3 in kinds else 6
     width = sum(len(values) for values in channels)
     wired = np.zeros((n_row, len(kinds)))
@@ -111,8 +116,10 @@ def plate_file(
         analog["UNITS"] = units
     points = np.full((n_frame, 3, 3), 500.0)
     points[:, :, 2] = [950.0, 480.0, 50.0]
+    points /= lengths[1]
+    units_of_points = {"UNITS": [lengths[0]]} if lengths[0] else {}
     point: dict[str, object] = {
-        "UNITS": ["mm"], "RATE": 100.0, "USED": 3, "SCALE": -0.1, "FRAMES": n_frame,
+        **units_of_points, "RATE": 100.0, "USED": 3, "SCALE": -0.1, "FRAMES": n_frame,
         "LABELS": ["RASI", "RKNE", "RHEE"], "X_SCREEN": ["+X"], "Y_SCREEN": [screen],
     }  # fmt: skip
     parameters = {"POINT": point, "ANALOG": analog, "FORCE_PLATFORM": plate}

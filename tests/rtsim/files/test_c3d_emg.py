@@ -79,6 +79,16 @@ def test_files_without_such_channels_are_told(c3d, tmp_path):
         read_c3d_emg(c3d(labels=("EMG", "EMG", *LABELS[2:])), "EMG")
 
 
+@pytest.mark.parametrize("wanted", ["EMG*", "EMG_R,E?G", "*"])
+def test_a_pattern_does_not_match_two_channels_of_one_name(c3d, wanted):
+    """Protects a channel from being lost: results that are looked up by label would have only one of both."""
+    path = c3d(labels=("EMG", "EMG", "EMG_R", *LABELS[3:]), units=("V",) * len(LABELS))
+    with pytest.raises(ConfigError, match=r"2 analog channels of .* are called 'EMG'") as refused:
+        read_c3d_emg(path, wanted)
+    assert refused.value.remedy == "rename the channels in the capture system"
+    assert read_c3d_emg(path, "EMG_*").names == ("EMG_R",)
+
+
 def test_a_channel_without_a_unit_is_the_files_number(c3d):
     """Protects from invented volts: no unit is told as none."""
     emg = read_c3d_emg(c3d(), "Plain")

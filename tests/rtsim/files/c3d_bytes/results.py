@@ -12,6 +12,7 @@ from msgspec import structs
 
 from rtsim.files.c3d_bytes.marks import AnalysisValue
 from rtsim.files.c3d_bytes.processor import for_processor
+from rtsim.files.c3d_bytes.section import Section
 from rtsim.files.c3d_bytes.source import open_source
 from rtsim.files.c3d_bytes.words import INTEL
 from rtsim.files.c3d_bytes.write import write_c3d
@@ -22,6 +23,7 @@ from tests.rtsim.files.conftest import c3d_bytes
 
 SHARED = Path(__file__).resolve().parents[4].parent / "shared" / "data"
 MOST = 65_000
+ROTATION = {"ROTATION": {"USED": 2, "DATA_START": 0, "RATIO": 1, "LABELS": ["Pelvis", "Thigh"]}}
 ANGLES = tuple(
     f"{name}_{side}" for side in "rl" for name in ("hip_flexion", "hip_adduction", "hip_internal_rotation")
 )
@@ -85,6 +87,23 @@ def source_file(
     data[396:400] = b"RTO "
     path = folder / f"source{code}.c3d"
     path.write_bytes(for_processor(bytes(data), code, "x") if code != INTEL else bytes(data))
+    return path
+
+
+def with_rotations(path: Path, n_segment: int = 2) -> Path:
+    """The file with rotations of segments behind its frames, 16 numbers and a reliability each."""
+    data = path.read_bytes()
+    data = data.ljust(-(-len(data) // 512) * 512, b"\0")
+    section = Section(data[512:], str(path))
+    found = open_source(path)
+    start = 512 * (section.words.whole(data[16:18]) - 1)
+    section.put_number("ROTATION", "DATA_START", len(data) // 512 + 1)
+    assert section.number("ROTATION", "USED") == n_segment
+    numbers = np.random.default_rng(3).normal(size=found.n_frame * n_segment * 17)
+    path.write_bytes(
+        data[:512] + section.written().ljust(start - 512, b"\0") + data[start:]
+        + section.words.from_floats(numbers)
+    )  # fmt: skip
     return path
 
 

@@ -118,6 +118,28 @@ def test_units_of_the_channels_are_applied(tmp_path):
     assert any("channels in V were read as forces in N" in note for note in read_forces(path).notes)
 
 
+@pytest.mark.parametrize("kind", [1, 2, 4])
+@pytest.mark.parametrize(("stated", "asked"), [("", None), ("", "m"), ("mm", None), ("mm", "m"), ("m", None)])
+def test_moments_without_a_unit_are_in_the_unit_of_length_of_the_points(kind, stated, asked, tmp_path):
+    """Protects the centre of pressure of a file in metres whose POINT:UNITS is missing or wrong."""
+    matrix = np.eye(6) if kind == 4 else None
+    per_unit = [1.0, 1.0, 1.0, 1e3, 1e3, 1e3]
+    path = plate_file(
+        tmp_path / "t.c3d",
+        (kind,),
+        [1e-3 * CORNERS],
+        [channels_of(kind, CORNERS, LOAD, matrix) / per_unit],
+        origin=1e-3 * ORIGIN[None],
+        matrix=None if matrix is None else matrix[:, :, None],
+        lengths=(stated, 1000.0),
+    )
+    trial = read_forces(path, units=asked)
+    check(trial)
+    said = [note for note in trial.notes if "the unit of its moments and lengths is not stated" in note]
+    assert len(said) == (stated != "m")
+    assert all("force plate 1: " in note and "with m as the unit of length" in note for note in said)
+
+
 def test_an_origin_of_the_other_sign_is_corrected_and_told(tmp_path):
     """Protects from a centre of pressure that is off by the depth of the plate times the shear."""
     path = plate_file(
