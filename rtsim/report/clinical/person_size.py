@@ -21,7 +21,7 @@ def name_difference(trials: Sequence[ReportTrial]) -> str:
     are not compared.
     """
     for key in NAMES:
-        named = {}
+        named: dict[str, tuple[str, str]] = {}
         for trial in trials:
             name = str(trial.results.session.meta.get(key) or "").strip()
             named.setdefault(name.casefold(), (name, trial.name))
