@@ -319,15 +319,20 @@ def new_session_id() -> str:
     return secrets.token_hex(8)
 
 
-def time_rate(session: Session) -> float:
-    """Return the frames per second of the time in the trial [Hz], 0 when irregular.
-
-    The rate of a session is that of its transmission. If a recording is played faster or slower than it was
-    recorded, `meta` contains the factor as `speed`, and the rate is divided by it.
+def speed_of(session: Session) -> float:
+    """Return the factor by which a recording is played faster than it was recorded, as `meta` states it under
+    `speed`; 1 if it states none, or no positive number.
     """
     speed = session.meta.get("speed", 1.0)
     known = isinstance(speed, (int, float)) and 0.0 < speed < math.inf
-    return session.rate / speed if known else session.rate
+    return float(speed) if known else 1.0
+
+
+def time_rate(session: Session) -> float:
+    """Return the frames per second of the time in the trial [Hz], 0 when irregular: the rate of a session,
+    which is that of its transmission, divided by the speed of playing.
+    """
+    return session.rate / speed_of(session)
 
 
 def marker_session(

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from rtsim.errors import ConfigError
 from rtsim.files.gait.events import GaitEvent
 from rtsim.files.gait.marks import marks_of
-from rtsim.files.markers.ground import RATES, to_ground
+from rtsim.files.markers.ground import to_ground
 from rtsim.files.markers.trial import MarkerTrial, RawTrial, samples_seen, unique_names
+from rtsim.files.recorded_times import continued_samples, is_increasing, placed_marks, trial_times
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError, StreamError
-from streams.messages import Command, FieldSpec, Forces, Markers, Result, Session, Status
+from streams.messages import Command, FieldSpec, Forces, Markers, Result, Session, Status, time_rate
 from streams.recording.recorded import read_messages
 
 Frame = Markers | Forces | Result
@@ -29,7 +30,8 @@ class RecordedForces(NamedTuple):
     """The messages of a forces stream in a recording.
 
     session : the descriptor
-    fields : sample_times (n, n_sample), force and moment (n, n_plate, n_sample, 3), as sent
+    fields : sample_times (n, n_sample), which continue to increase where the trial was played again, force
+        and moment (n, n_plate, n_sample, 3), as sent
     source, notes : the file, and sentences on lost or omitted parts
     """
 
@@ -44,10 +46,10 @@ class Results(NamedTuple):
 
     session : the descriptor: names, shapes, units and labels of the fields, method and model in `meta`
     fields : field name -> (n, ...) float64 array, units as in the descriptor (SI); NaN = missing
-    times : (n,) time in the trial [s]
+    times : (n,) time in the trial [s]; where the trial was played again it continues to increase
     status : (n,) int64 status bits of streams.messages.Status
     notes : sentences on truncated, lost or omitted parts
-    marks : events that a user marked during the run, in the order of time
+    marks : events that a user marked during the run, on the clock of `times`, in the order of time
     """
 
     session: Session
@@ -67,11 +69,12 @@ class _Course(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """The descriptors and frames of a recording, in the order in which the descriptors first appear."""
+    """The descriptors and frames of a recording, in the order in which the descriptors first appear, and its
+    commands, each with the number (seq) of the newest frame of its session, -1 before the first."""
 
     courses: list[_Course]
     notes: list[str]
-    commands: list[Command]
+    commands: list[tuple[Command, int]]
 
 
 class _Sorting:
@@ -96,6 +99,11 @@ class _Sorting:
             self._now[message.session].frames.append(message)
         else:
             self._waiting.setdefault(message.session, []).append(message)
+
+    def newest(self, session: str) -> int:
+        """Return the number (seq) of the last frame of a session that has come so far; -1 = none has."""
+        now = self._now.get(session)
+        return now.frames[-1].seq if now is not None and now.frames else -1
 
     @property
     def n_orphan(self) -> int:
@@ -158,7 +166,10 @@ def read_force_messages(path: str | Path) -> RecordedForces:
         raise ConfigError(
             "the recording contains no forces", where=str(path), remedy="record the stream of forces as well"
         )
-    _, fields, said = _stack(course.session, course.frames, path)
+    frames, fields, said = _stack(course.session, course.frames, path)
+    if "sample_times" in fields:
+        fields["sample_times"], told = continued_samples(fields["sample_times"], frames, course.session)
+        said += told
     return RecordedForces(course.session, fields, str(path), (*content.notes, *notes, *said))
 
 
@@ -175,15 +186,17 @@ def read_results(path: str | Path) -> Results:
             "the recording contains no results", where=str(path), remedy="record the stream of results"
         )
     frames, fields, said = _stack(course.session, course.frames, path)
-    times, told = _times(frames, course.session.rate)
+    found = trial_times(frames, course.session)
+    numbers = np.array([frame.seq for frame in frames], np.int64)
+    marks, left_out = placed_marks(marks_of(content.commands, course.session.session), found, numbers)
     status = np.array([frame.status if isinstance(frame, Result) else 0 for frame in frames], dtype=np.int64)
     return Results(
         session=course.session,
         fields=fields,
-        times=times,
+        times=found.times,
         status=status,
-        notes=(*content.notes, *notes, *said, *told),
-        marks=marks_of(content.commands, course.session.session),
+        notes=(*content.notes, *notes, *said, *found.notes, *left_out),
+        marks=marks,
     )
 
 
@@ -227,7 +240,7 @@ def read_sessions(path: str | Path) -> tuple[list[RecordedFrames], list[str]]:
 
 def _load(path: Path) -> _Content:
     sorting, notes = _Sorting(), []
-    commands: list[Command] = []
+    commands: list[tuple[Command, int]] = []
     n_bad = 0
     try:
         recorded = read_messages(path)
@@ -240,7 +253,7 @@ def _load(path: Path) -> _Content:
             if isinstance(message, (Session, Markers, Forces, Result)):
                 sorting.take(message, payload)
             elif isinstance(message, Command):
-                commands.append(message)
+                commands.append((message, sorting.newest(message.session)))
     except FileNotFoundError:
         raise ConfigError("no such file", where=str(path), remedy="check the path") from None
     except (OSError, StreamError) as error:
@@ -329,35 +342,6 @@ def _split(rows: FloatArray, specs: Mapping[str, FieldSpec]) -> dict[str, FloatA
     return fields
 
 
-def _times(frames: Sequence[Frame], rate: float) -> tuple[FloatArray, list[str]]:
-    """Return the time of each frame in the trial, (n,) [s].
-
-    If the trial was looped, the source's clock since the first frame is used; if neither increases, the
-    `rate` [Hz].
-    """
-    times = np.array([frame.time for frame in frames])
-    if _increase(times):
-        return times, []
-    ticks = np.array([frame.t_capture for frame in frames], dtype=np.int64)
-    clock = 1e-9 * (ticks - ticks[0])
-    if _increase(clock):
-        return clock, ["the trial was played more than once; the times are those of the source's clock"]
-    if RATES[0] <= rate <= RATES[1]:
-        return np.arange(len(frames)) / rate, [
-            "neither the times nor the source's clock increase; the times were computed from the "
-            f"rate of {rate:g} Hz"
-        ]
-    return clock, [
-        "neither the times nor the source's clock increase, and the recording states no usable rate; "
-        "the times of the source's clock are used unchanged"
-    ]
-
-
-def _increase(times: FloatArray) -> bool:
-    """Return whether each time (n,) is later than the previous one."""
-    return bool((times[1:] > times[:-1]).all())
-
-
 def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) -> RawTrial:
     session = course.session
     frames, fields, said = _stack(session, course.frames, path)
@@ -368,12 +352,12 @@ def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) ->
             where=str(path),
             allowed="[n_marker, 3] with one label per marker",
         )
-    rate = session.rate
-    times, told = _times(frames, rate)
+    rate = time_rate(session)
+    times, _, told = trial_times(frames, session)
     if rate <= 0.0 and times.shape[0] > 1:
         with np.errstate(over="ignore"):  # what a stranger's clock may tell is refused below
             step = float(np.median(np.diff(times)))
-        if not (_increase(times) and 0.0 < step < LONGEST_STEP_S):
+        if not (is_increasing(times) and 0.0 < step < LONGEST_STEP_S):
             raise ConfigError(
                 "neither the descriptor nor the times give a rate: the median step of the times is "
                 f"{step:.6g} s",
@@ -381,10 +365,10 @@ def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) ->
                 remedy="record the stream again from a source that states its times",
             )
         rate = 1.0 / step
-        told = [
+        told = (
             *told,
             f"the descriptor gives no rate: {rate:.6g} Hz was computed from the median step of the times",
-        ]
+        )
     up = session.meta.get("up", "")
     names, renamed = unique_names(spec.labels, samples_seen(fields[field]))
     return RawTrial(

@@ -10,7 +10,7 @@ from rtsim.quantity import Fields
 from rtsim.stages.stage import FINE, Stage
 from streams.account import bounded, plain
 from streams.clock import now_ns
-from streams.messages import Result, Session, Status
+from streams.messages import Result, Session, Status, speed_of
 from streams.receiving.ring import ReceivedFrame
 
 
@@ -56,6 +56,8 @@ class ResultSession:
             described |= stage.meta()
         if isinstance(name := session.meta.get("subject_name"), str) and name:
             described.setdefault("subject_name", plain(name))
+        if (speed := speed_of(session)) != 1.0:
+            described["speed"] = speed  # the rate is that of the stream, the times are those of the trial
         described["notes"] = bounded([*described.get("notes", ()), *bounded(session.meta.get("notes"))])
         self.fields = Fields(quantities, session.rate, t_start, described)
 

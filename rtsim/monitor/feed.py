@@ -29,7 +29,7 @@ from rtsim.monitor.plots.history import History, Quality, Timeline
 from rtsim.monitor.rebuild_limit import RebuildLimit
 from rtsim.monitor.words import SENTENCE_MOST, printable
 from streams.errors import StreamError
-from streams.messages import Session, Status, Telemetry
+from streams.messages import Session, Status, Telemetry, speed_of
 from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
@@ -90,7 +90,7 @@ class Feed:
     sentences : the last messages to the user
     telemetry : the sender's last message about itself
     archive, poses : the last ten minutes, if they are stored; gait : gait events found in the frames
-    marks : events marked by hand; trial_shift : time of the trial minus time of the curves [s]
+    marks : events marked by hand
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Feed:
         self.archive, self.poses, self.gait = CurveArchive(0, 1.0), PoseArchive({}), LiveGaitEvents()
         self.marks: deque[GaitEvent] = deque(maxlen=N_MARK)
         self._n_mark = 0
-        self.trial_shift = 0.0
+        self._trial_time = 0.0
         self._now = now
         self._listener = FrameWatch(address)
         self._session: Session | None = None
@@ -162,6 +162,13 @@ class Feed:
     def events_since(self, time: float) -> list[GaitEvent]:
         """Return gait events and events marked by hand at or after a time on the axis of the curves [s]."""
         return [*self.gait.since(time), *(mark for mark in self.marks if mark.time >= time)]
+
+    def in_trial(self, time: float) -> float:
+        """Return the time in the trial at a time on the axis of the curves [s], counted back from the newest
+        frame. The axis shows the time that passes here; a trial that is played faster goes on faster.
+        """
+        speed = speed_of(self._session) if self._session is not None else 1.0
+        return self._trial_time + speed * (time - self._timeline.time)
 
     def clear(self) -> None:
         """Clear the curves, poses, events and counts of the monitor window; the session of the stream that it
@@ -290,7 +297,7 @@ class Feed:
         self.history.push(self._timeline.time, self._values, quality)
         if self._looks_back:
             self.poses.push(self._timeline.time, self.pose, quality)
-        self.trial_shift = frame.time - self._timeline.time
+        self._trial_time = frame.time
         if quality is not Quality.MISSING:
             self.gait.look(frame, self._timeline.time)
 

@@ -346,7 +346,7 @@ class MonitorWindow(QMainWindow):
 
     def _mark(self) -> None:
         event = self.feed.mark()
-        at = event.time + self.feed.trial_shift
+        at = self.feed.in_trial(event.time)
         if not self.link.mark(at, event.label):
             self.say(
                 f"Marked {event.label} at {at:.2f} s, in this window only, because the run accepts no marks."

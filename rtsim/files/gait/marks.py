@@ -30,11 +30,16 @@ def mark_of(args: Mapping[str, Any]) -> GaitEvent | None:
     return GaitEvent(float(time), "", "", plain(label.strip()), MARKED)
 
 
-def marks_of(commands: Iterable[Command], session: str) -> tuple[GaitEvent, ...]:
-    """Return the marked events among commands of the results session with the id `session`, in the order of
-    time; at most 10 000.
+def marks_of(commands: Iterable[tuple[Command, int]], session: str) -> list[tuple[GaitEvent, int]]:
+    """Return the marked events among commands of the results session with the id `session`, in the order in
+    which they were made; at most 10 000.
+
+    commands : each command with the number (seq) of the newest frame of its session when it came, which is
+        returned with the event
     """
     found = [
-        mark_of(command.args) for command in commands if (command.name, command.session) == (MARK, session)
+        (mark_of(command.args), number)
+        for command, number in commands
+        if (command.name, command.session) == (MARK, session)
     ]
-    return tuple(sorted(filter(None, found[:MOST_MARKS]), key=lambda event: event.time))
+    return [(mark, number) for mark, number in found[:MOST_MARKS] if mark is not None]

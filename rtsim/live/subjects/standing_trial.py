@@ -27,7 +27,7 @@ from rtsim.subjects.markers.labs import ENOUGH, SIDES, cover, find_lab, side_of
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.persons import choose, share_of_labs
 from rtsim.subjects.markers.spellings import as_spelled
-from streams.messages import Session
+from streams.messages import Session, time_rate
 from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
@@ -225,7 +225,7 @@ class StandingTrial:
         up = str(self._session.meta.get("up", ""))
         names, renamed = unique_names(field.labels)
         return RawTrial(
-            names=names, times=times, positions=positions, rate=self._session.rate, source=self.source,
+            names=names, times=times, positions=positions, rate=time_rate(self._session), source=self.source,
             units=field.unit, up=up, up_key="the descriptor's meta up", notes=tuple(renamed),
         )  # fmt: skip
 

@@ -16,6 +16,7 @@ from rtsim.files.tables.legs import SIDES
 from rtsim.methods.gait.cycle_curves import straight
 from rtsim.methods.gait.cycles import UNITS, GaitCycle, cycles_of, feet_of, moving, spatio_temporal
 from rtsim.methods.gait.found_events import SAME_S, found_events, nearest
+from rtsim.methods.gait.whole_cycles import whole_cycles
 
 MOST_RECORDED = 2000
 """Events from the file, and found ones, that a recording's descriptor keeps; of more it keeps none, so that
@@ -72,7 +73,8 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
                 told = ToldEvents((), (f"the gait events of the recording were not read: {error.what}",))
     found = recorded_events(results) or found_events(results, with_plates)
     used = used_of(told.events, found)
-    cycles, still = moving(results, cycles_of(used))
+    whole, gaps = whole_cycles(results, cycles_of(used))
+    cycles, still = moving(results, whole)
     kept, turns = straight(results, cycles)
     return RunGait(
         told=told.events,
@@ -81,7 +83,7 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
         cycles=tuple(cycles),
         straight=tuple(kept),
         values=spatio_temporal(kept, results),
-        notes=(*told.notes, *(note for note in (still, turns) if note)),
+        notes=(*told.notes, *(note for note in (gaps, still, turns) if note)),
         feet=tuple(feet_of(results)),
     )
 

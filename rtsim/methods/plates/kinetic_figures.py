@@ -19,6 +19,7 @@ from rtsim.methods.plates.pressure_place import judge_places
 from rtsim.methods.plates.reaction_figures import reaction_figures, reaction_words
 from rtsim.models.named_feet import feet_of
 from rtsim.subjects.markers.labs import SIDES
+from streams.messages import time_rate
 
 Array = NDArray[np.float64]
 
@@ -223,7 +224,7 @@ def feet_are_still(results: Results) -> NDArray[np.bool_]:
     side = side_of(results)
     feet = [k for k, _ in feet_of(names, side or "right")] if len(names) == places.shape[1] else []
     rows = places[:, feet] if feet else places
-    half = max(1, round(0.5 * STILL_S * results.session.rate))
+    half = max(1, round(0.5 * STILL_S * time_rate(results.session)))
     padded = np.pad(rows, ((half, half), (0, 0), (0, 0)), mode="edge")
     window = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1, axis=0)
     return np.asarray((np.ptp(window, axis=-1) <= STILL).all(axis=(1, 2)))

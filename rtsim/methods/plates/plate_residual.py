@@ -26,6 +26,7 @@ from rtsim.files.recording import Results
 from rtsim.methods.kinematics.rates import RateEstimator, filter_of
 from rtsim.methods.plates.plate_check import GRAVITY
 from rtsim.subjects.markers.labs import SIDES
+from streams.messages import time_rate
 
 Array = NDArray[np.float64]
 
@@ -108,7 +109,7 @@ def momentum_of(results: Results, mass: float) -> Momentum | None:
 
     Returns None if the forces are known for too short a time, or if only one leg is modelled.
     """
-    fields, rate = results.fields, results.session.rate
+    fields, rate = results.fields, time_rate(results.session)
     names = labels_of(results, "plate_forces")
     filtered = results.session.meta.get("rates")
     if not filtered or not rate > 0.0 or not names or "residual_force" not in fields:

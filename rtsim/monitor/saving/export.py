@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -49,13 +49,13 @@ def write_table(
     panels: Sequence[tuple[PlotPanel, Sequence[int]]],
     window: Window,
     events: Sequence[GaitEvent],
-    shift: float,
+    in_trial: Callable[[float], float],
 ) -> None:
     """Save the curves in view in display units as csv, with the name of each event in the row of the next
     frame.
 
     panels : panels with the indices of their visible curves
-    shift : time of the trial minus time of the curves [s]
+    in_trial : function that returns the time in the trial at a time of the curves [s]
     """
     columns = [(panel, k) for panel, entries in panels for k in entries]
     if not columns or not len(window.time):
@@ -72,5 +72,5 @@ def write_table(
     table.writerow(["time [s]", *map(cell_of, names), "events"])
     for i, time in enumerate(window.time.tolist()):
         values = ["" if value != value else repr(value) for value in rows[:, i].tolist()]
-        table.writerow([repr(time + shift), *values, cell_of("; ".join(told.get(i, [])))])
+        table.writerow([repr(in_trial(time)), *values, cell_of("; ".join(told.get(i, [])))])
     write_text(path, text.getvalue())

@@ -32,7 +32,7 @@ class SaveControl:
                 panels = [(panel.panel, panel.visible) for panel in window.curves.panels]
                 feed, shown = window.feed, window.shown_window()
                 events = feed.events_since(float(shown.time[0])) if len(shown.time) else []
-                write_table(path, panels, shown, events, feed.trial_shift)
+                write_table(path, panels, shown, events, feed.in_trial)
             else:
                 write_picture(window, path)
         except ConfigError as fault:

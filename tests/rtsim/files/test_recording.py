@@ -14,6 +14,7 @@ from rtsim.files.recording import read_model_markers, read_results
 from streams.codec import FieldLayout, encode
 from streams.messages import (
     AnyMessage,
+    Command,
     FieldSpec,
     Markers,
     Result,
@@ -153,6 +154,71 @@ def test_looped_trial_uses_the_clock(tmp_path):
     trial = read_markers(record(tmp_path / "a.mcap", [session, *frames]))
     np.testing.assert_allclose(trial.times, np.arange(N_FRAME) / 100)
     assert any("more than once" in note for note in trial.notes)
+
+
+def played_twice(speed: float = 1.0) -> list:
+    """Results of 6 frames at 2 Hz of the trial, from 3.25 s on, played twice; a round takes 3.1 s."""
+    session = result_session()
+    session = replace(session, rate=2.0 * speed, meta={**session.meta, "speed": speed})
+    frames = []
+    for k in range(N_FRAME):
+        passed = 0.5 * (k % 6) + 3.1 * (k // 6)
+        t_capture = 10**9 + round(passed / speed * 1e9)
+        frames.append(replace(result_frame(session, k), time=3.25 + 0.5 * (k % 6), t_capture=t_capture))
+    return [session, *frames]
+
+
+@pytest.mark.parametrize("speed", [1.0, 2.0])
+def test_a_trial_played_twice_continues_on_its_own_clock(tmp_path, speed):
+    """Protects events of a file: the first round keeps its times, the second follows at the trial's pace."""
+    results = read_results(record(tmp_path / "a.mcap", played_twice(speed)))
+    first = 3.25 + 0.5 * np.arange(6)
+    np.testing.assert_array_equal(results.times[:6], first)
+    np.testing.assert_allclose(results.times[6:], first + 3.1, atol=1e-9)
+    assert any("times go back 1 time;" in note for note in results.notes)
+
+
+def marked(messages: list, after: int, time: float, label: str) -> list:
+    """The messages with an event marked after the frame `after`."""
+    mark = Command(session=messages[0].session, name="mark", args={"time": time, "label": label})
+    return [*messages[: after + 2], mark, *messages[after + 2 :]]
+
+
+@pytest.mark.parametrize(
+    ("after", "time", "place"),
+    [
+        (2, 4.25, 4.25),
+        (0, 5.25, 5.25),
+        (8, 4.25, 7.35),
+        (8, 4.3, 7.4),
+        (8, 3.6, 6.7),
+        (8, 5.3, 5.3),
+        (11, 5.8, 8.9),
+    ],
+    ids=["round 1", "ahead", "round 2", "lost frame", "earlier", "not reached again", "behind the end"],
+)
+def test_a_mark_is_on_the_clock_of_the_frames(tmp_path, after, time, place):
+    """Protects marks of a trial that was played twice: each lies in the round in which it was made."""
+    path = record(tmp_path / "a.mcap", marked(played_twice(), after, time, "cough"))
+    results = read_results(path)
+    assert [mark.label for mark in results.marks] == ["cough"]
+    assert results.marks[0].time == pytest.approx(place, abs=1e-9)
+
+
+def test_marks_of_a_time_that_no_round_has_are_counted(tmp_path):
+    """Protects from a mark at a wrong place, and from one that is left out in silence."""
+    results = read_results(record(tmp_path / "a.mcap", marked(played_twice(), 8, 9.0, "cough")))
+    assert results.marks == ()
+    told = "number of marked events left out, because no frame of the trial has their time: 1"
+    assert told in results.notes
+
+
+def test_the_rate_of_a_trial_that_was_played_faster(tmp_path):
+    """Protects what goes by the rate: the frames of the trial come at half the rate of the stream."""
+    session = marker_session(NAMES, rate=200.0, t_start=0, meta={"speed": 2.0})
+    trial = read_markers(record(tmp_path / "a.mcap", marker_messages(session, body())))
+    assert trial.rate == 100.0
+    np.testing.assert_allclose(trial.times, np.arange(N_FRAME) / 100)
 
 
 @pytest.mark.parametrize("n_lost", [1, 40, 400])

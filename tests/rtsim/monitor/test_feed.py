@@ -187,3 +187,18 @@ def test_failed_receiver_is_said_and_not_raised(source: Any) -> None:
     assert feed.take() == (Change.NOTHING, 0)
     assert feed.connection() == ("receiving has failed", "bad", False, False)
     assert len(feed.history) == 1
+
+
+@pytest.mark.parametrize("speed", [1.0, 2.0])
+def test_times_of_the_trial_go_by_the_speed_of_playing(
+    source: Any, session_of: Callable[..., Session], speed: float
+) -> None:
+    """Protects the times in a saved table: at twice the speed the trial goes on by twice the time."""
+    source.session = session_of(meta={"speed": speed})
+    feed = feed_on(source)
+    for seq in range(50):
+        source.add(seq).time = 3.2 + speed * 0.01 * seq
+    feed.take()
+    times = feed.history.window(60.0).time
+    wanted = 3.2 + speed * 0.01 * np.arange(50)
+    np.testing.assert_allclose([feed.in_trial(time) for time in times.tolist()], wanted)

@@ -59,8 +59,8 @@ def test_marks_that_are_none_are_left_out() -> None:
     for args in (*bad, {"time": 1e9, "label": "a"}, {"time": 1, "label": " "}, {"time": 1, "label": long}):
         assert mark_of(args) is None
     told = [
-        Command(session=s, name=MARK, args={"time": t, "label": "a"})
-        for s, t in (("a", 2), ("b", 1), ("a", 1))
+        (Command(session=s, name=MARK, args={"time": t, "label": "a"}), number)
+        for number, (s, t) in enumerate((("a", 2), ("b", 1), ("a", 1)))
     ]
-    assert [mark.time for mark in marks_of(told, "a")] == [1.0, 2.0]
+    assert [(mark.time, number) for mark, number in marks_of(told, "a")] == [(2.0, 0), (1.0, 2)]
     assert len(marks_of(told * MOST_MARKS, "a")) == MOST_MARKS

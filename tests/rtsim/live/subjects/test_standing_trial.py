@@ -163,3 +163,10 @@ def test_a_width_that_nobody_gave_is_told_with_the_first_frame(side: str) -> Non
 def test_no_more_time_is_told_than_counts(seconds, words):
     """Protects who stands there: a second that is told is a second that suffices."""
     assert StandingSoFar(seconds, n_wanted=4).in_words.endswith(f", {words} counted as standing still")
+
+
+def test_a_trial_of_a_recording_that_is_played_faster_has_its_own_rate() -> None:
+    """Protects the rate of the trial: that of the stream is twice as high at twice the speed."""
+    stream = Stream()
+    stream.session = marker_session(STANDS.names, rate=2.0 * RATE, t_start=0, meta={"speed": 2.0})
+    assert stream.play(1.2).standing.trial().rate == RATE

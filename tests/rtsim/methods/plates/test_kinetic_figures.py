@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from kernels.plates.plate_assignment import FAR, OFF_PLATE, TWO_FEET
 from rtsim.files.recording import Results
-from rtsim.methods.plates.kinetic_figures import in_sentences, kinetic_figures
+from rtsim.methods.plates.kinetic_figures import feet_are_still, in_sentences, kinetic_figures
 from streams.messages import FieldSpec, Session, new_session_id
 
 N, MASS = 200, 60.0
@@ -177,3 +178,16 @@ def test_without_plates_there_are_no_figures_and_without_mass_no_moments():
     found = figures_of(joint_moments=None)
     assert "peaks" not in found
     assert in_sentences(found)
+
+
+def test_feet_stand_still_for_as_long_in_a_recording_that_was_played_faster():
+    """Protects the weight: the half second without motion is of the trial, not of the stream."""
+    places = np.zeros((N, 1, 3))
+    places[N // 2 :, 0, 0] = 1.0
+    results = made(segment_positions=places)
+    session = results.session
+    meta = {**session.meta, "speed": 4.0}
+    faster = results._replace(session=msgspec.structs.replace(session, rate=4.0 * session.rate, meta=meta))
+    still = feet_are_still(results)
+    assert 0 < still.sum() < N
+    np.testing.assert_array_equal(feet_are_still(faster), still)

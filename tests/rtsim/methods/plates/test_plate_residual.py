@@ -194,3 +194,12 @@ def test_of_one_leg_alone_nothing_is_said():
     )
     one = results._replace(session=msgspec.structs.replace(results.session, fields=specs))
     assert judge_residual(one, MASS) is None
+
+
+def test_a_recording_that_was_played_faster_is_judged_like_at_its_own_speed() -> None:
+    """Protects the filter and the seconds from the rate of a stream: both are in the time of the trial."""
+    results = recorded(flipped(0, 0, 1)(walk()))
+    session = results.session
+    meta = {**session.meta, "speed": 2.0}
+    faster = results._replace(session=msgspec.structs.replace(session, rate=2.0 * RATE, meta=meta))
+    assert judge_residual(faster, MASS) == judge_residual(results, MASS)
