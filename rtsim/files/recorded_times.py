@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from rtsim.files.gait.events import GaitEvent
 from rtsim.files.markers.ground import LONGEST_S, RATES
+from rtsim.files.markers.trial import count_of
 from streams.messages import AnyFrame, Session, speed_of, time_rate
 
 FloatArray = NDArray[np.float64]
 
+BACK_MOST = 3.0
+"""Largest number of frames by which times may go back without the trial being played again."""
 NEAR_S = 0.1
 """Largest time between a mark and the frames of the round of the trial in which it is placed [s]; frames at
 the ends of a round may be lost."""
@@ -24,11 +27,13 @@ class TrialTimes(NamedTuple):
 
     times : (n,) time in the trial [s]. Where the trial was played again, it continues to increase
     own : (n,) time that each frame itself states [s]; equal to `times` in the first round
+    starts : index of the first frame of each round in which the trial was played
     notes : sentences for the user on times that are not those of the frames
     """
 
     times: FloatArray
     own: FloatArray
+    starts: tuple[int, ...] = (0,)
     notes: tuple[str, ...] = ()
 
 
@@ -36,37 +41,48 @@ def trial_times(frames: Sequence[AnyFrame], session: Session) -> TrialTimes:
     """Return the times of the frames of a session in the trial.
 
     If the frames' own times go back, as when a trial is played again, they continue from there by the
-    source's clock, multiplied by the speed of playing. If that clock does not increase either, all times are
-    computed from the rate, or, without a usable rate, are those of the source's clock.
+    source's clock, multiplied by the speed of playing. If they merely repeat or go back by up to BACK_MOST
+    frames, as rounded times do, all times are those of that clock. If that clock does not increase either,
+    they are computed from the rate, or, without a usable rate, are those of the source's clock unchanged.
     """
     own = np.array([frame.time for frame in frames])
     if is_increasing(own):
         return TrialTimes(own, own)
     clock = trial_clock(frames, session)
     if is_increasing(clock):
-        back = own[1:] <= own[:-1]
-        times = continued(own, clock, back)
-        if is_increasing(times) and np.abs(times).max() <= LONGEST_S:
+        steps = np.diff(own)
+        back = steps < -BACK_MOST * np.median(np.diff(clock))
+        starts = (0, *(np.flatnonzero(back) + 1).tolist())
+        repeated = int(((steps <= 0.0) & ~back).sum())
+        times = own[0] + clock if repeated else continued(own, clock, back)
+        said = []
+        if repeated:
+            said.append(
+                f"{count_of(repeated, 'time')} in the trial not later than the one before, as rounded times "
+                "are, so the times are those of the source's clock"
+            )
+        if back.any():
             n = int(back.sum())
-            said = (
+            said.append(
                 f"the trial was played more than once: its times go back {n} time{'s' * (n != 1)}; "
                 "from there on they were continued by the source's clock"
             )
-            return TrialTimes(times, own, (said,))
-        said = "the times in the trial cannot be used; the times are those of the source's clock"
-        return TrialTimes(clock, own, (said,))
+        if is_increasing(times) and np.abs(times).max() <= LONGEST_S:
+            return TrialTimes(times, own, starts, tuple(said))
+        words = "the times in the trial cannot be used; the times are those of the source's clock"
+        return TrialTimes(clock, own, starts, (words,))
     rate = time_rate(session)
     if RATES[0] <= rate <= RATES[1]:
-        said = (
+        words = (
             "neither the times nor the source's clock increase; the times were computed from the "
             f"rate of {rate:g} Hz"
         )
-        return TrialTimes(np.arange(len(frames)) / rate, own, (said,))
-    said = (
+        return TrialTimes(np.arange(len(frames)) / rate, own, notes=(words,))
+    words = (
         "neither the times nor the source's clock increase, and the recording states no usable rate; "
         "the times of the source's clock are used unchanged"
     )
-    return TrialTimes(clock, own, (said,))
+    return TrialTimes(clock, own, notes=(words,))
 
 
 def continued_samples(
@@ -140,7 +156,7 @@ def placed_marks(
     """
     if np.array_equal(found.times, found.own):
         return tuple(sorted((mark for mark, _ in marks), key=lambda mark: mark.time)), []
-    starts = [0, *(np.flatnonzero(found.own[1:] <= found.own[:-1]) + 1).tolist(), len(found.own)]
+    starts = [*found.starts, len(found.own)]
     placed = []
     for mark, number in marks:
         newest = max(int(np.searchsorted(numbers, number, side="right")) - 1, 0)

@@ -50,8 +50,8 @@ def make(
     """Make norms of the trials in FOLDER: results (.mcap), or recordings (.c3d, .trc), which are solved with
     the static trial of their folder (a name with `static`).
 
-    Each subfolder of FOLDER, with all folders in it, belongs to one person; any other trial belongs to the
-    person named in its results.
+    Trials in a common subfolder of FOLDER, however deep, belong to one person; any other trial belongs to the
+    person named in its results. The persons are told.
     """
     from rtsim.files.norms.norm_set import write_norms
     from rtsim.files.output import check_free
@@ -68,7 +68,7 @@ def make(
         except ConfigError as error:
             tell(f"{path.name} was left out: {error}")
             continue
-        person = path.relative_to(folder).parts[0] if path.parent != folder else ""
+        person = path.parent.relative_to(folder).as_posix() if path.parent != folder else ""
         trials.append((person, trial_of(results, path.name)))
     norms, notes = norms_of_trials(trials, str(folder), angles or "", name or out.stem, source, licence)
     for note in notes:

@@ -81,9 +81,9 @@ def command(
     if norms is not None and angles:
         check_convention(norms, angles, str(norms_path))
     now = trials_of(sources, options, anyway)
-    check_person(now, anyway)
+    check_person(now, anyway, "SOURCES")
     then = trials_of(before, options, anyway)
-    check_person(then, anyway)
+    check_person(then, anyway, "--before")
     check_names((*now, *then), anyway)
     earlier = ReportSession(BEFORE, then) if then else None
     report = make_report(
@@ -123,16 +123,16 @@ def check_once(sources: tuple[str, ...]) -> None:
         seen.add(path)
 
 
-def check_person(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
+def check_person(trials: tuple[ReportTrial, ...], anyway: bool, option: str) -> None:
     """Raise ConfigError for trials of one session whose persons differ in name or size; with --anyway, only
-    print a warning.
+    print a warning. option : option or argument that states the trials, for the error
     """
     from rtsim.report.clinical.person_size import name_difference, size_difference
 
     words = name_difference(trials) or size_difference(trials)
     if words and not anyway:
         raise ConfigError(
-            words, where="SOURCES", allowed="trials of one person in one session, because they are averaged",
+            words, where=option, allowed="trials of one person in one session, because they are averaged",
             remedy="report each person separately, compare with an earlier session with --before, or add "
                 "--anyway",
         )  # fmt: skip

@@ -12,8 +12,9 @@ PELVIS = re.compile(r"asis|psis|^[lr]?(asi|psi|ias|ips)$|^s[12]$|sacr|iliac|pelv
 TRUNK = re.compile(
     r"head|^[lr][fb]hd$|^c7$|^t\d{1,2}$|clav|stern|^strn$|acr|shoulder|^[lr]?sho$|scapula|neck"
 )
-HEAD_OF_BONE = re.compile(r"met|mt\d|\dmt|fib|tib|rad|fem|hum|tal|phal")
-"""Names of bones with a head: a marker there is none of the person's head."""
+BONES = "met|mt|fib|rad|fem|hum|talus|talar|phal"
+HEAD_OF_BONE = re.compile(rf"({BONES})[a-z0-9]*head|head(of)?({BONES})")
+"""Names of heads of bones: a marker there is none of the person's head."""
 FOOT = re.compile(
     r"heel|^[lr]?(hee|cal|ank|fcc|fal|tam|fm[125])$|calc|toe|hallux|mt\d|meta\d|\dmeta|met(a|atarsal)?head|foot"
     r"|ankle|mall?(eol|$)"
@@ -48,7 +49,7 @@ def upper_and_lower(names: Sequence[str]) -> tuple[list[int], list[int], list[in
         plain = plain_name(name.rpartition(":")[2])  # whoever's it is
         if PELVIS.search(plain):
             pelvis.append(index)
-        elif TRUNK.search(plain) and not ("head" in plain and HEAD_OF_BONE.search(plain)):
+        elif TRUNK.search(plain) and not HEAD_OF_BONE.search(plain):
             trunk.append(index)
         elif FOOT.search(plain):
             foot.append(index)

@@ -13,7 +13,8 @@ from rtsim.files.markers.landmarks import plain_name, thin
 RIGHT = re.compile(r"r(asis?|ias)")
 LEFT = re.compile(r"l(asis?|ias)")
 BACK = re.compile(r"[rl](psis?|ips)|v?sacr(um|al)?|s[12]")
-EITHER = "either the labels of right and left are exchanged, or the axes of the file are left-handed"
+DOUBTED = "exchanged, or the axes of the file are left-handed"
+EITHER = f"either the labels of right and left are {DOUBTED}"
 """Part of every message on labels of right and left that contradict the body."""
 EXCHANGED = -0.5  # cosine between "towards the right label" and the right of the body that is no accident
 

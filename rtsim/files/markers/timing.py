@@ -72,7 +72,8 @@ def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.flo
     microseconds, or are slower than any recording of markers or plates while the header says otherwise.
     """
     typical = float(np.median(np.diff(times)))
-    if rate > 0.0 and abs(rate - 1.0) > SAME_RATE and (np.diff(times) == 1.0).all():
+    known = any(abs(factor * rate - 1.0) <= SAME_RATE for factor in (1.0, *SMALLER))
+    if rate > 0.0 and not known and (np.diff(times) == 1.0).all():
         first = min(times[0], 1.0)  # frames are counted from 0 or from 1
         return (times - first) / rate, [
             f"the times increase by 1 from row to row, so they were read as frame numbers at {rate:g} Hz, "

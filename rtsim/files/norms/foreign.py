@@ -29,7 +29,10 @@ taken to be in degrees.
 MEANS, DEVIATIONS = ("mean", "average"), ("deviation", "sd", "std")
 UNIT = re.compile(r"(?P<name>[^\[(]*)[\[(](?P<unit>[^\])]*)[\])]")
 """Title of a column with its unit in brackets."""
-DEGREES = ("deg", "degree", "degrees", "°")
+DEGREES = ("deg", "degree", "degrees", "°", "º", "deg.", "grad")
+"""Units of degrees as programs, and keyboards of other languages, write them."""
+DIGITS = re.compile(r"\d+")
+"""A cell that is behind the last column where a comma was meant as a decimal point."""
 COLUMNS = "the columns variable, percent, mean, and deviation (or sd) for the standard deviation"
 
 
@@ -162,7 +165,7 @@ def _csv(path: Path) -> tuple[Columns, list[str]]:
     for number, row in enumerate(rows[1:], 2):
         if len(row) <= max(places):
             raise ConfigError(f"{len(row)} cells", where=f"{path}, row {number}", allowed=COLUMNS)
-        if any(cell.strip() for cell in row[len(head) :]):
+        if any(DIGITS.fullmatch(cell.strip()) for cell in row[len(head) :]):
             raise ConfigError(
                 f"the row has more cells than the header ({len(row)} instead of {len(head)})",
                 where=f"{path}, row {number}",

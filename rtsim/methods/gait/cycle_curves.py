@@ -24,8 +24,11 @@ TURN_RAD = math.radians(20.0)
 ACROSS_RAD = math.radians(45.0)
 """Angle of the pelvis to the direction of walking above which the person has turned a corner, so that angles
 relative to this direction are meaningless."""
-FILTERED = "; filtered"
-"""End of the meaning of fields that passed the run's filter of speeds, and are late by its delay."""
+FILTERED, INSTANT = "; filtered", "at the same instant"
+"""Ends of the meaning of fields that passed the run's filter of speeds, and are late by its delay: those of
+values, and of rates of such values."""
+COORDINATES = "coordinates"
+"""A field of that filter whose meaning states the delay."""
 DELAY_MOST_S = 1.0
 """Largest delay of that filter that is believed of a recording [s]."""
 ROOT, DIRECTED, ROTATION = "pelvis", "pelvis_angles", "pelvis_rotation"
@@ -159,10 +162,13 @@ def instants_of(results: Results, spec: FieldSpec) -> FloatArray:
     """Return the instants (n,) that the values of a field belong to [s]: the times of the frames, minus the
     delay that the results state of the filter of speeds, if the field passed it, as joint moments do.
     """
+    value = next((other for other in results.session.fields if other.name == spec.of), spec)
+    late = value.name == COORDINATES or value.meaning.partition(";")[0].endswith(INSTANT)
+    late = late or value.meaning.endswith((FILTERED, INSTANT))
     rates = results.session.meta.get("rates")
     delays = rates.get("delay_s") if isinstance(rates, Mapping) else None
     delay = delays[0] if isinstance(delays, (list, tuple)) and delays else 0.0
-    if not spec.meaning.endswith(FILTERED) or not isinstance(delay, (int, float)):
+    if not late or not isinstance(delay, (int, float)):
         return results.times
     return results.times - delay if 0.0 <= delay <= DELAY_MOST_S else results.times
 

@@ -119,7 +119,7 @@ def cycle_values(cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatA
     """
     lasts = cycle.end - cycle.strike
     stride, step, width = _lengths(cycle, feet, times)
-    walks = cycle.strike <= cycle.opposite_off <= cycle.opposite_strike
+    walks = cycle.strike <= cycle.opposite_off and not cycle.opposite_strike < cycle.opposite_off
     first_double = cycle.opposite_off - cycle.strike if walks else math.nan
     both = first_double + cycle.off - cycle.opposite_strike
     return {

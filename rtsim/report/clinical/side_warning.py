@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rtsim.files.markers.sides import EITHER
+from rtsim.files.markers.sides import DOUBTED
 from rtsim.files.markers.trial import name_some
 from rtsim.report.clinical.letters import short_name
 from rtsim.report.clinical.quality_notes import notes_of
@@ -16,7 +16,7 @@ def side_warning(report: GaitReport) -> str:
     whether right and left in the report follow the labels or the axes of the recording; "" for none.
     """
     told = [
-        (_name_of(report, session, trial), [note for note in notes_of(trial) if EITHER in note])
+        (_name_of(report, session, trial), [note for note in notes_of(trial) if DOUBTED in note])
         for session in report.sessions for trial in session.trials
     ]  # fmt: skip
     doubted = [name for name, notes in told if notes]
