@@ -353,7 +353,8 @@ def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) ->
             allowed="[n_marker, 3] with one label per marker",
         )
     rate = time_rate(session)
-    times, _, told = trial_times(frames, session)
+    found = trial_times(frames, session)
+    times, told = found.times, found.notes
     if rate <= 0.0 and times.shape[0] > 1:
         with np.errstate(over="ignore"):  # what a stranger's clock may tell is refused below
             step = float(np.median(np.diff(times)))

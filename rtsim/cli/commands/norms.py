@@ -53,6 +53,7 @@ def make(
     Trials in a common subfolder of FOLDER, however deep, belong to one person; any other trial belongs to the
     person named in its results. The persons are told.
     """
+    from rtsim.files.markers.trial import name_some
     from rtsim.files.norms.norm_set import write_norms
     from rtsim.files.output import check_free
     from rtsim.report.clinical.laboratory_norms import norms_of_trials
@@ -74,6 +75,8 @@ def make(
     for note in notes:
         tell(note)
     write_norms(out, norms)
+    if folders := sorted({person for person, _ in trials if person}):
+        tell(f"each of these folders counted as one person: {name_some(folders, 40)}")
     tell(f"{out}: {norms.words}; persons: {norms.n_person}, strides: {norms.n_stride}")
     click.echo(f"wrote {out}", err=True)
 

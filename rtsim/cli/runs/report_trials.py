@@ -66,19 +66,24 @@ def with_own_source(results: Results) -> Results:
     path is another one, such as that of another person in another folder, whose events would be taken.
     """
     from rtsim.files.c3d_bytes.source import open_source
-    from rtsim.files.c3d_bytes.write import check_alike
+    from rtsim.files.c3d_bytes.write import is_of_another
 
     meta = results.session.meta
     path = str(meta.get("source") or "")
     if Path(path).suffix.lower() != ".c3d" or not Path(path).is_file():
         return results
     try:
-        check_alike(results, open_source(path, None, None, str(meta.get("person") or "")), path)
-    except ConfigError as error:
-        note = f"the file {path} was not used for gait events and date: {error.what}"
-        session = structs.replace(results.session, meta={**meta, "source": ""})
-        return results._replace(session=session, notes=(*results.notes, note))
-    return results
+        differs = is_of_another(results, open_source(path, None, None, str(meta.get("person") or "")))
+    except ConfigError:  # as of axes that only options tell: nothing can be compared
+        return results
+    if not differs:
+        return results
+    note = (
+        f"{path} was not used for gait events and the date, because it is not the recording that was solved: "
+        "the distances between its markers differ from those in the results"
+    )
+    session = structs.replace(results.session, meta={**meta, "source": ""})
+    return results._replace(session=session, notes=(*results.notes, note))
 
 
 def solve_anew(source: str, options: dict[str, Any], anyway: bool, quiet: bool) -> Results:

@@ -4,6 +4,7 @@ units, events and spatio-temporal values.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from rtsim.files.markers.c3d import whole_content
 from rtsim.files.output import whole
 from rtsim.files.recording import Results
 
+FEWEST = 3
+"""Markers below which results cannot be compared with a file by the distances between them."""
 FARTHEST_M = 1e-3
 """Largest median distance between the markers of the results and those of the same recording [m]; it is a
 median, as single markers may have been relabelled.
@@ -70,9 +73,11 @@ def write_c3d(
     person = subject_of(section, source.prefix_of(asked).rstrip(":") or asked)
     put_units(section, {**outputs.units, "MODELED_MARKER_UNITS": _length_unit(source)})
     edges = edges_of(source.data, section, source.n_frame * source.layout.n_byte)
-    shift = events_of(source.content, source.data).shift
+    told = events_of(source.content, source.data)
+    if told.shift:
+        events = [*told.of_header, *events]  # on the clock of the others, which the header is not
     notes = [*source.notes, *outputs.notes, *tell_left_out(source.data, section, edges)]
-    notes += put_events(section, events, person, shift)
+    notes += put_events(section, events, person, told.shift)
     notes += put_analysis(section, values, person)
     if source.layout.is_integer:
         notes.append(
@@ -109,6 +114,31 @@ def check_alike(results: Results, source: C3dSource, where: str) -> None:
             where=where, remedy="name the recording that was solved, and give the same --units and --up "
                 "as when it was solved",
         )  # fmt: skip
+
+
+def is_of_another(results: Results, source: C3dSource) -> bool:
+    """Return whether results were computed from another recording than a C3D file, judged by the distances
+    between the markers, which depend on no axes, and on the unit by a power of ten; False if too few markers
+    have their names.
+    """
+    spec = next((spec for spec in results.session.fields if spec.name == "markers_measured"), None)
+    before = source.prefix_of(str(results.session.meta.get("person") or ""))
+    place = {label: k for k, label in reversed(list(enumerate(source.labels)))}
+    pairs = [(k, place[before + name]) for k, name in enumerate(spec.labels) if before + name in place] \
+        if spec is not None else []  # fmt: skip
+    if len(pairs) < FEWEST:
+        return False
+    rows = source.frames_of(results.times)
+    own = results.fields["markers_measured"][rows >= 0][:, [k for k, _ in pairs]]
+    file = source.scale * source.content.points[rows[rows >= 0]][:, [at for _, at in pairs]]
+    sizes = [np.linalg.norm(part - part[:, :1], axis=2)[:, 1:] for part in (own, file)]
+    known = np.isfinite(sizes[0]) & np.isfinite(sizes[1])
+    if not known.any():
+        return True
+    mine, others = (size[known] for size in sizes)
+    ratio = float(np.median(mine)) / max(float(np.median(others)), 1e-12)
+    unit = 10.0 ** round(math.log10(ratio)) if ratio > 0.0 else 1.0  # as read by an option of the run
+    return not float(np.median(np.abs(mine - unit * others))) <= FARTHEST_M
 
 
 def _length_unit(source: C3dSource) -> str:

@@ -61,11 +61,13 @@ class ToldEvents(NamedTuple):
     """The gait events of a file in the order of time, and notes on irregular events.
 
     shift : time that was added to the times in the file, as they count from its first frame [s]
+    of_header : those of the events that stand in the file's header only
     """
 
     events: tuple[GaitEvent, ...]
     notes: tuple[str, ...] = ()
     shift: float = 0.0
+    of_header: tuple[GaitEvent, ...] = ()
 
 
 def read_events(path: str | Path, person: str = "") -> ToldEvents:
@@ -98,7 +100,8 @@ def events_of(content: Content, data: bytes, person: str = "") -> ToldEvents:
             f"{count_of(len(differing), 'gait event')} in the header left out, because the group EVENT has "
             "events of this side and kind, but at other times"
         )
-    return settled([*own, *(e for e in head if (e.side, e.kind) not in kinds)], span, notes)
+    told = settled([*own, *(e for e in head if (e.side, e.kind) not in kinds)], span, notes)
+    return told._replace(of_header=tuple(e for e in told.events if (e.side, e.kind) not in kinds))
 
 
 def _is_among(event: GaitEvent, others: Sequence[GaitEvent]) -> bool:

@@ -29,6 +29,7 @@ from rtsim.report.clinical.session import ReportTrial
 from rtsim.report.clinical.time_curves import TimeCurve, angles_of, loads_of, others_of
 
 UNLOADED = "there is no foot on a force plate."
+UNKNOWN = "the moments of the joints could not be computed in any frame."
 MOST_POINTS = 600
 """Frames of a curve that are drawn: more cannot be told apart in print."""
 
@@ -55,10 +56,8 @@ def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
                 kinetic_words(page, [trial])
             if not any(curve.source.field == "joint_moments" for curve in loads):
                 room = room_of(len(loads), ROWS)
-                told = (
-                    f"There are no moments and powers: {UNLOADED}" if _unloaded(loads)
-                    else "The moments and powers of the joints could not be computed in any frame."
-                )  # fmt: skip
+                why = UNLOADED if _unloaded(loads) else UNKNOWN
+                told = f"There are no moments and powers: {why}"
                 page.text(room.x + 12.0, room.y + 60.0, told, 26.0, SOFT, room=WIDTH - MARGIN - room.x)
             pages += kinetic
         others = others_of(trial)

@@ -177,10 +177,12 @@ def test_events_and_date_are_not_those_of_another_file_of_this_name(run, tmp_pat
     results = Results(session, {"markers_measured": trial.positions}, trial.times, status)
     monkeypatch.chdir(tmp_path / "a")
     assert with_own_source(results) is results
+    turned = {"markers_measured": 1e-3 * trial.positions[..., [2, 0, 1]]}  # other axes and another unit
+    assert with_own_source(results._replace(fields=turned)).session.meta["source"] == "walk.c3d"
     monkeypatch.chdir(tmp_path / "b")
     elsewhere = with_own_source(results)
     assert elsewhere.session.meta["source"] == ""
-    assert "the file walk.c3d was not used for gait events and date" in elsewhere.notes[0]
+    assert "walk.c3d was not used for gait events and the date" in elsewhere.notes[0]
     monkeypatch.chdir(tmp_path)
     assert with_own_source(results) is results
 
@@ -200,12 +202,13 @@ def test_labels_tell_trials_apart(paths, labels):
 
 
 def test_folders_of_norms_are_persons(run, tmp_path):
-    """Protects norms from persons who are merged because the folders of their sessions are called alike."""
-    for k, name in enumerate(("anna/one", "anna/two", "bob/one", "bob/two")):
+    """Protects norms from persons who are merged because their folders are called alike; all are told."""
+    for k, name in enumerate(("adults/one", "adults/two", "children/one", "children/two")):
         (tmp_path / "walks" / name).mkdir(parents=True)
         recording(tmp_path / "walks" / name / "walk.mcap", seed=k)
     assert run("norms", "make", tmp_path / "walks", "--out", tmp_path / "lab.toml") == 0
-    assert read_norms(tmp_path / "lab.toml").n_person == 2
+    assert read_norms(tmp_path / "lab.toml").n_person == 4
+    assert "adults/one" in run.err
 
 
 def test_no_picture_is_written_over_and_each_is_told(run, trial, tmp_path):

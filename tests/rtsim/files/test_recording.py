@@ -156,6 +156,20 @@ def test_looped_trial_uses_the_clock(tmp_path):
     assert any("more than once" in note for note in trial.notes)
 
 
+def test_rounded_times_are_not_a_trial_that_was_played_again(tmp_path):
+    """Protects speeds and durations of streams at 120 Hz whose times are rounded to 0.01 s: some repeat."""
+    session = marker_session(NAMES, rate=120.0, t_start=0)
+    frames = [
+        replace(marker_frame(session, k, 5.0 + round(k / 120, 2), body()[k % N_FRAME]),
+                t_capture=10**9 + round(k * 1e9 / 120))
+        for k in range(60)
+    ]  # fmt: skip
+    trial = read_markers(record(tmp_path / "a.mcap", [session, *frames]))
+    np.testing.assert_allclose(trial.times, 5.0 + np.arange(60) / 120, atol=1e-8)
+    assert any("as rounded times are" in note for note in trial.notes)
+    assert not any("more than once" in note for note in trial.notes)
+
+
 def played_twice(speed: float = 1.0) -> list:
     """Results of 6 frames at 2 Hz of the trial, from 3.25 s on, played twice; a round takes 3.1 s."""
     session = result_session()

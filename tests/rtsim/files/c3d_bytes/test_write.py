@@ -85,6 +85,17 @@ def test_all_events_of_the_copy_have_one_clock(tmp_path: Path) -> None:
     assert any("0.500 s were added" in note for note in notes)
 
 
+def test_events_of_a_cut_files_header_have_that_clock_too(tmp_path: Path) -> None:
+    """Protects strikes that only the header has, from the file's first frame on: they stand in EVENT then."""
+    source = source_file(tmp_path)
+    data = bytearray(source.read_bytes())
+    struct.pack_into("<f", data, 304, 0.05)
+    source.write_bytes(bytes(data))
+    assert [round(event.time, 3) for event in read_events(source).events] == [0.55]
+    out, _, _ = written(tmp_path, source, [GaitEvent(0.58, "left", OFF, "", MARKERS)])
+    assert [(round(e.time, 3), e.side) for e in read_events(out).events] == [(0.55, "right"), (0.58, "left")]
+
+
 def test_units_and_kinds_are_told(tmp_path: Path) -> None:
     """Protects what readers scale by: angles are no millimetres, moments are N mm, powers stand in z."""
     out, results, _ = written(tmp_path, source_file(tmp_path))

@@ -12,7 +12,23 @@ PLACES = ("pelvis", "trunk", "foot")
 @pytest.mark.parametrize(
     ("names", "place"),
     [
-        (("Head", "LHead", "R.Head.Front", "TopHead", "RFHD", "C7", "T10", "STRN", "RSHO"), "trunk"),
+        (
+            (
+                "Head",
+                "LHead",
+                "R.Head.Front",
+                "TopHead",
+                "HeadFrontal",
+                "HeadOccipital",
+                "LParietalHead",
+                "RFHD",
+                "C7",
+                "T10",
+                "STRN",
+                "RSHO",
+            ),
+            "trunk",
+        ),
         (("R_1stMetHead", "R_5thMetHead", "MT1_head", "RMetatarsalHead5", "L.Meta.Head"), "foot"),
         (("R_FibularHead", "HeadOfFibula", "RadialHead", "FemoralHead", "HumerusHead"), None),
         (("RASI", "Sacrum", "R.PSIS", "RHJC"), "pelvis"),

@@ -113,8 +113,9 @@ def test_frame_numbers_are_no_milliseconds():
         np.testing.assert_allclose(times, 0.01 * np.arange(50), atol=1e-12)
         assert rate == 100.0
         assert "read as frame numbers at 100 Hz" in notes[0]
-    assert settle_times(np.arange(50.0), 1000.0, "f")[1] == 1000.0
-    assert settle_times(np.arange(50.0), 1.0, "f")[2] == []
+    times, rate, _ = settle_times(500.0 + np.arange(50.0), 1000.0, "f")
+    assert (times[0], rate) == (0.5, 1000.0)
+    assert settle_times(np.arange(50.0), 1.0, "f")[1] == 1.0
 
 
 def test_rows_that_repeat_the_row_before_are_left_out():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,14 @@ def test_commas_between_numbers_of_a_gcd_file_are_read(tmp_path, row: str) -> No
     curve = read_foreign(path).curves["knee_flexion"]
     assert np.ptp(curve.mean) == 50.0
     assert curve.deviation[0] in (2.0, 2.5)
+
+
+@pytest.mark.parametrize("unit", ["deg", "deg.", "Grad", "º", "°", "Degrees"])
+def test_degrees_by_other_names_are_degrees(tmp_path: Path, unit: str) -> None:
+    """Protects norms whose columns have their unit as other keyboards and languages write it, and remarks."""
+    path = tmp_path / "a.csv"
+    path.write_text(tidy(f"mean [{unit}]", f"sd [{unit}]").replace(",1.5\n", ",1.5,n=20\n"), encoding="utf-8")
+    plain = tmp_path / "b.csv"
+    plain.write_text(tidy(), encoding="utf-8")
+    for name, curve in read_foreign(plain).curves.items():
+        np.testing.assert_array_equal(read_foreign(path).curves[name].mean, curve.mean)

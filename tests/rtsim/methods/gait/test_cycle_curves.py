@@ -65,6 +65,11 @@ def test_filtered_values_are_read_where_they_belong() -> None:
 
     assert first([0.04] * 3, late) == pytest.approx(1.0)
     assert first([0.04] * 3, spec) == pytest.approx(1.0)
+    for other in (
+        structs.replace(late, meaning="time derivatives of coordinates, at the same instant; for rotations"),
+        structs.replace(late, meaning="standard deviation of joint_moments", of="joint_moments"),
+    ):
+        assert first([0.04] * 3, other) == pytest.approx(1.0)
     for odd in (None, [], "0.04", [float("nan")], [-1.0], [1e9], ["x"]):
         assert first(odd, late) == pytest.approx(0.96)
 

@@ -232,6 +232,12 @@ def test_supports_are_those_of_walking(events: dict[str, list[float]]) -> None:
     )
 
 
+def test_an_opposite_foot_off_needs_no_strike() -> None:
+    """Protects the opposite foot off of a stride during which the other foot is not seen to strike."""
+    (cycle,) = cycles_of(events_at(right_strike=[0.0, 1.1], right_off=[0.66], left_off=[0.12]))
+    assert cycle_values(cycle, {}, np.arange(3.0))["Opposite Foot Off"] == pytest.approx(10.909, abs=1e-3)
+
+
 def test_of_very_many_events_none_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Protects long trials: readers find all events anew, instead of the first ones only."""
     results = walk()

@@ -292,6 +292,8 @@ def test_trials_of_two_persons_are_told_by_their_names() -> None:
 def test_the_warning_of_exchanged_sides_names_session_and_trial() -> None:
     """Protects the warning where trials of both sessions have one name, whichever of them it is about."""
     doubted, sound = gait_results(notes=[f"check the sides: {EITHER}"]), gait_results(seed=1)
+    earlier = "the labels R and L are exchanged, or the axes of the file are left-handed"  # of version 0.1
+    assert "Check the sides" in side_warning(report_of(gait_results(notes=[earlier])))
     for now, then, session in ((doubted, sound, "now"), (sound, doubted, "before")):
         report = report_of(now, before=then)
         alike = [
