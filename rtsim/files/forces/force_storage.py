@@ -16,7 +16,7 @@ from rtsim.files.forces.force_places import unit_by_markers
 from rtsim.files.forces.force_trial import THRESHOLD, ForceTrial, RawForces, force_trial, levels
 from rtsim.files.forces.force_units import moment_unit, newton_metres_per_unit
 from rtsim.files.markers.axes import AXIS_NAMES, ROTATIONS, parse_up
-from rtsim.files.markers.timing import SELDOM, SMALLER, settle_times, without_repeated_rows
+from rtsim.files.markers.timing import seconds_by_markers, settle_times, without_repeated_rows
 from rtsim.files.markers.trial import MarkerTrial, name_some
 from rtsim.files.osim.external_loads import ForceColumns, read_external_loads
 from rtsim.files.tables.storage import Table, read_storage
@@ -37,8 +37,6 @@ UPRIGHT = 2.0
 """Smallest ratio of the median force along the vertical to that along any other axis."""
 LEAST_ARM = 0.01
 """Ratio of the second largest moment to the force above which moments are about the origin [m]."""
-LONGER = 300.0
-"""Ratio of the durations of forces and markers above which the forces have another unit of time."""
 MOVES = 20.0
 """Ratio of the range of the points along another axis to that along Y above which Y is vertical."""
 
@@ -78,7 +76,7 @@ def read_storage_forces(
     kept, repeated = without_repeated_rows(table.data)
     table = table._replace(data=table.data[kept])
     plates = _named(table.columns, named, str(path)) if named else _plates(table.columns, str(path))
-    clock, told = _in_seconds(table.data[:, 0].copy(), markers)
+    clock, told = seconds_by_markers(table.data[:, 0].copy(), markers)
     times, rate, said = settle_times(clock, 0.0, str(path))
     # The header of a storage file has no rate, so that measuring it is nothing to be told.
     notes = [
@@ -226,21 +224,6 @@ def _three(stem: str, by_plain: dict[str, str], axes: str = "xyz") -> list[str]:
 def _stack(table: Table, triples: Sequence[Sequence[str]]) -> FloatArray:
     """Return the columns with the given labels, three for each plate, as one array (n, n_plate, 3)."""
     return np.stack([np.column_stack([table.column(label) for label in three]) for three in triples], axis=1)
-
-
-def _in_seconds(times: FloatArray, markers: MarkerTrial | None) -> tuple[FloatArray, list[str]]:
-    """Return the times in seconds, and notes. Times are taken as milli- or microseconds if their steps are
-    longer than force plates use, or if they last a thousand times longer than those of the markers."""
-    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-    longer = 1.0
-    if step > 0.0 and markers is not None and len(markers.times) > 1:
-        longer = float((times[-1] - times[0]) / (markers.times[-1] - markers.times[0]))
-    for factor, unit in SMALLER.items():
-        if 0.3 < factor * longer < 3.0 or (longer < LONGER and factor * step < SELDOM <= step):
-            return factor * times, [
-                f"the times increase by {step:g} a row: read as {unit} and converted to seconds"
-            ]
-    return times, []
 
 
 def _are_about_origin(point: FloatArray, force: FloatArray, torque: FloatArray) -> NDArray[np.bool_]:

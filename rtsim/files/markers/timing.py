@@ -6,13 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.markers.trial import count_of
+from rtsim.files.markers.trial import MarkerTrial, count_of
 
 MAX_DECIMALS = 6  # files that print more decimals than this are taken at their word
 TOLD = 1e-5  # [s] a change of a time smaller than this is not worth a sentence
 TO_S = "the times were converted to seconds"
 SMALLER = {1e-3: "milliseconds", 1e-6: "microseconds"}
 SELDOM = 0.5  # a step that seconds hardly have [s]: 2000 Hz in milliseconds
+LONGER = 300.0
+"""Ratio of the durations of forces and markers above which the forces have another unit of time."""
 ON_GRID = 0.2  # of a frame by which a time may miss its place on the grid
 SAME_RATE = 0.01  # relative difference up to which a header rate and a measured rate are the same
 MOST = 0.7  # part of the steps that tell the rate of a column with gaps
@@ -101,6 +103,23 @@ def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.flo
     return times, [
         f"{steps}, which was read as seconds; if the times are in milliseconds, divide them by 1000"
     ]
+
+
+def seconds_by_markers(
+    times: NDArray[np.float64], markers: MarkerTrial | None
+) -> tuple[NDArray[np.float64], list[str]]:
+    """Return the times in seconds, and notes. Times are taken as milli- or microseconds if their steps are
+    longer than force plates use, or if they last a thousand times longer than those of the markers."""
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    longer = 1.0
+    if step > 0.0 and markers is not None and len(markers.times) > 1:
+        longer = float((times[-1] - times[0]) / (markers.times[-1] - markers.times[0]))
+    for factor, unit in SMALLER.items():
+        if 0.3 < factor * longer < 3.0 or (longer < LONGER and factor * step < SELDOM <= step):
+            return factor * times, [
+                f"the times increase by {step:g} a row: read as {unit} and converted to seconds"
+            ]
+    return times, []
 
 
 def _some_in_milliseconds(times: NDArray[np.float64], rate: float) -> NDArray[np.float64] | None:

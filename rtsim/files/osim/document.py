@@ -187,7 +187,7 @@ def read_document(path: Path, comments: bool = False) -> Node:
             "the file contains no element Model", where=str(path), remedy="give an OpenSim model (.osim)"
         )
     node = Node(model, document, f"Model {model.get('name', '')}".strip())
-    include_parts(node, of_model=True, comments=comments)
+    include_parts(node, versioned=True, comments=comments)
     if model.find(".//connectors") is not None:
         raise ConfigError(
             "the file has the layout of a test version of OpenSim 4", where=str(path), remedy=UPDATE
@@ -222,7 +222,7 @@ def read_part(path: Path, tag: str, remedy: str) -> Node:
     root, document = read_root(path, remedy)
     found = only_element(root, tag, document.where, remedy)
     node = Node(found, document, f"{tag} {found.get('name', '')}".strip())
-    include_parts(node, of_model=False)
+    include_parts(node, versioned=False)
     return node
 
 
@@ -237,7 +237,7 @@ def only_element(root: ElementTree.Element, tag: str, where: str, remedy: str) -
     return found[0]
 
 
-def include_parts(top: Node, of_model: bool, comments: bool = False) -> None:
+def include_parts(top: Node, versioned: bool, comments: bool = False) -> None:
     """Fill every element that has the attribute `file` with the content of that file, and collect the
     defaults of classes.
 
@@ -246,7 +246,7 @@ def include_parts(top: Node, of_model: bool, comments: bool = False) -> None:
     there, has another class of element, or contains itself.
 
     top : the element of the whole document
-    of_model : whether parts need a version whose layout of models rtsim knows
+    versioned : whether parts need a version whose layout of models rtsim knows
     """
     names_files = any(element.get("file") for element in top.element.iter())
     waiting: list[tuple[Node, tuple[Path, ...]]] = [(top, ())] if names_files else []
@@ -264,7 +264,7 @@ def include_parts(top: Node, of_model: bool, comments: bool = False) -> None:
                 )
                 waiting.append((child, within))
             else:
-                path = include(child, top, within, of_model, comments)
+                path = include(child, top, within, versioned, comments)
                 n_element += sum(1 for _ in child.element.iter())
                 if n_element > MAX_ELEMENTS:
                     child.fail(f"with this file the document has more than {MAX_ELEMENTS} elements")
@@ -273,7 +273,7 @@ def include_parts(top: Node, of_model: bool, comments: bool = False) -> None:
         top.document.defaults[element.tag] = element
 
 
-def include(node: Node, top: Node, within: tuple[Path, ...], of_model: bool, comments: bool) -> Path:
+def include(node: Node, top: Node, within: tuple[Path, ...], versioned: bool, comments: bool) -> Path:
     """Replace the content of an element by that of the file that its attribute `file` names; return the path
     of this file. Defaults of classes in the file become defaults of the whole document.
 
@@ -290,8 +290,8 @@ def include(node: Node, top: Node, within: tuple[Path, ...], of_model: bool, com
     if path in within:
         node.fail(f"the file {said!r} contains itself", remedy="correct the attribute file")
     remedy = f"name a file with an element {node.tag}"
-    root, part = read_root(path, remedy, comments, beside=document, bare="" if of_model else node.tag)
-    if of_model:
+    root, part = read_root(path, remedy, comments, beside=document, bare="" if versioned else node.tag)
+    if versioned:
         check_version(part)
     for note in part.notes:
         document.note(f"{node.label} (file {path.name}): {note}")

@@ -265,8 +265,8 @@ def test_another_session_has_no_torque(talk: Talk) -> None:
         talk.say(1)
 
     falls_for(talk, "session", begin)
+    until(lambda: talk.last.torque == [0.0])  # as the motor measures it, in its reply to the stop
     assert talk.last.state == "stopped"
-    assert talk.last.torque == [0.0]
 
 
 def test_a_driver_that_is_killed_leaves_no_torque(talk: Talk, servo: Servo) -> None:
@@ -274,7 +274,7 @@ def test_a_driver_that_is_killed_leaves_no_torque(talk: Talk, servo: Servo) -> N
     talk.arm()
     talk.process.kill()
     talk.process.wait()
-    until(lambda: servo.mode == 11)  # by its time: a stop has mode 0
+    until(lambda: servo.mode in (0, 11))  # 11: by its time; 0: a busy machine had the driver stop it before
     assert servo.torque == 0.0
 
 

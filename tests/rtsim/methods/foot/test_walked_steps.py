@@ -9,7 +9,6 @@ import pytest
 
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import read_markers
-from rtsim.methods.foot import walked_steps as steps_module
 from rtsim.methods.foot.walked_steps import check_sides, walked_steps
 
 
@@ -48,7 +47,7 @@ def test_forces_are_read_with_the_units_and_the_axis_of_the_command(gait, monkey
         asked.update(up=up, units=units)
         raise ConfigError("enough", where=str(path))
 
-    monkeypatch.setattr(steps_module, "read_forces", noted)
+    monkeypatch.setattr("rtsim.methods.foot.walked_steps.read_forces", noted)
     with pytest.raises(ConfigError, match="enough"):
         walked_steps(gait / "walk1.trc", up="Y", units="mm,Nm")
     assert asked == {"up": "Y", "units": "mm,Nm"}
