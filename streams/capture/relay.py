@@ -31,6 +31,7 @@ from streams.capture.relay_options import RelayOptions
 from streams.capture.relayed import Labelled, RelayedSession
 from streams.capture.silence import Silence
 from streams.capture.system import CaptureAddress, CaptureConnection, systems
+from streams.capture.waiting_frames import WaitingFrames
 from streams.clock import now_ns
 from streams.errors import StreamError
 from streams.messages import Telemetry
@@ -43,9 +44,7 @@ RETRY_S = (0.1, 0.2, 0.5, 1.0)
 TELL_NS = 1_000_000_000
 MOST_SAID = 8
 """Largest number of sentences per second that are shown; the telemetry has more."""
-MOST_WAITING = 16 << 20
-"""Bytes of frames that may wait until unit and upward axis are determined."""
-NOBODY = "nothing is relayed until a marker is visible; or give the unit, for example ?units=mm."
+NO_SIZE = "nothing is relayed until enough markers are visible; or give the unit, for example ?units=mm."
 
 Judge = Callable[[CaptureDescription, list[CaptureFrame], str], Labelled | None]
 """Function that finds unit and axis from a description without them, its frames and the system's usual
@@ -88,7 +87,7 @@ class Relay:
         self._rows: RowsByName | None = None
         self._pace, self._n_postponed = SessionPace(), 0
         self._notes: tuple[str, ...] = ()
-        self._waiting: list[CaptureFrame] = []
+        self._waiting = WaitingFrames()
         self._connection: CaptureConnection | None = None
         self._former: Counter[str] = Counter()  # what connections counted that are closed
         self._sentences = Sentences()
@@ -271,9 +270,9 @@ class Relay:
                 self._tell(
                     f"{self._address.text} has sent a new description of its markers or plates: {change}."
                 )
-            kept = rows_kept(self._waiting, before, description)
-            self.counters["frames_not_kept"] += len(self._waiting) - len(kept)
-            self._waiting = kept
+            kept = rows_kept(self._waiting.frames, before, description)
+            self.counters["frames_not_kept"] += len(self._waiting.frames) - len(kept)
+            self._waiting.put(kept)
         self._described, self._rows = description, None
         self._due = self._session is None or description != self._begun_with
         if self._due and allowed:
@@ -295,9 +294,8 @@ class Relay:
         if not description.names and not self._options.n_unnamed:
             self._tell(f"{self._address.text} has no markers with names yet: {self._system.unseen}")
         elif labelled.description.unit and labelled.description.up:
-            waiting, self._waiting = self._waiting, []
             self._begin(labelled)
-            for kept in waiting:
+            for kept in self._waiting.taken():
                 self._relay(kept)
 
     def _wait(self, frame: CaptureFrame) -> None:
@@ -310,20 +308,23 @@ class Relay:
             self.counters["frames_without_session"] += 1
             return
         if not description.unit and not frame.shows_any:
-            self.counters["frames_without_unit"] += 1
-            if self.counters["frames_without_unit"] == 1:
-                self._tell(f"{self._address.text} does not report its unit of length: {NOBODY}")
+            self._count_without_unit(1)
             return
-        self._waiting.append(frame)
-        if frame.positions.nbytes * len(self._waiting) > MOST_WAITING:  # every other one will do
-            self.counters["frames_not_kept"] += len(self._waiting[1::2])
-            del self._waiting[1::2]
-        judged = None if self._due else self._judge(description, self._waiting, self._system.usual_up)
+        dropped = self._waiting.add(frame)
+        self.counters["frames_not_kept"] += dropped.n_thinned + (dropped.n_old if description.unit else 0)
+        self._count_without_unit(0 if description.unit else dropped.n_old)
+        frames = self._waiting.frames
+        judged = None if self._due else self._judge(description, frames, self._system.usual_up)
         if judged is not None:
-            waiting, self._waiting = self._waiting, []
             self._begin(judged)
-            for kept in waiting:
+            for kept in self._waiting.taken():
                 self._relay(kept)
+
+    def _count_without_unit(self, n_frame: int) -> None:
+        """Count frames that are left out as no unit is known; report it at the first."""
+        if n_frame and not self.counters["frames_without_unit"]:
+            self._tell(f"{self._address.text} does not report its unit of length: {NO_SIZE}")
+        self.counters["frames_without_unit"] += n_frame
 
     def _begin(self, labelled: Labelled) -> None:
         labelled = labelled._replace(n_unnamed=self._options.n_unnamed)

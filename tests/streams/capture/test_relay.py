@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rtsim.live.standing import judge_standing
-from streams.capture import relay, system
+from streams.capture import relay, system, waiting_frames
 from streams.capture.records import (
     CaptureDescription,
     CaptureError,
@@ -219,7 +219,29 @@ def test_an_empty_room_has_no_unit(monkeypatch):
     assert (session.fields[0].unit, session.meta["up"]) == ("mm", "Z")
     assert len(publisher.of(Markers)) == 60
     assert made.counters["frames_without_unit"] == 200
-    assert sum("nothing is relayed until a marker is visible" in sentence for sentence in said) == 1
+    assert sum("nothing is relayed until enough markers are visible" in sentence for sentence in said) == 1
+
+
+def test_too_few_markers_to_judge_a_size_are_told_and_do_not_pile_up(monkeypatch):
+    """Protects live use where two markers of a set are visible for a minute: the wait is told, and no frames
+    and forces of a minute ago are sent when the person comes."""
+    names = ("LASI", "RASI", "LPSI", "RPSI", "LANK", "RANK", "LTOE", "RTOE", "LHEE", "RHEE")
+    standing = np.zeros((10, 3))
+    standing[:, 2], standing[:4, 2] = 80.0, 1000.0
+    standing[:, 0] = np.linspace(0.0, 300.0, 10)
+    two = np.where(np.arange(10)[:, None] < 2, standing, np.nan)
+    start, n_two = now_ns(), 6000
+    frames = [
+        frame(k, positions=two if k < n_two else standing, arrived_ns=start + 10_000_000 * k)
+        for k in range(n_two + 60)
+    ]
+    publisher, made, said = relayed(monkeypatch, (CaptureDescription(names, "", "", 100.0), frames))
+    (session,) = publisher.of(Session)
+    assert session.fields[0].unit == "mm"
+    n_sent = len(publisher.of(Markers))
+    assert 60 <= n_sent <= 60 + 152
+    assert made.counters["frames_without_unit"] == n_two + 60 - n_sent
+    assert sum("nothing is relayed until enough markers are visible" in sentence for sentence in said) == 1
 
 
 def test_what_the_address_states_is_not_judged(monkeypatch):
@@ -341,7 +363,7 @@ def test_a_connection_that_fails_at_once_is_told_once(monkeypatch):
 
 def test_frames_that_wait_are_bounded(monkeypatch):
     """Protects memory: of a flood of large frames before unit and axis are known every other one is kept."""
-    monkeypatch.setattr(relay, "MOST_WAITING", 1000)
+    monkeypatch.setattr(waiting_frames, "MOST_WAITING", 1000)
     untold, start = DESCRIBED._replace(names=("LASI", "LTOE"), up=""), now_ns()
     frames = [frame(k, arrived_ns=start + 10_000_000 * k) for k in range(150)]
     publisher, made, _ = relayed(monkeypatch, (untold, frames))
