@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.files.markers.axes import can_tell_up, up_by_names
+from rtsim.files.markers.landmarks import upper_and_lower
 from rtsim.units import METRES
 from streams.capture.records import CaptureDescription, CaptureFrame, LengthUnit, Upwards
 from streams.capture.relayed import Labelled
@@ -19,6 +20,13 @@ PATIENCE_NS = 1_000_000_000
 MOST_M, MOST_CM = 10.0, 400.0
 """Greatest extent of a person's markers in metres and in centimetres; anything larger is in millimetres. A
 set of a few markers, as on head and jaw, is not larger than this in millimetres, too."""
+PERSON_CM = (100.0, 250.0)
+"""Range of the extent of the markers of a whole person in centimetres."""
+MANY = 12
+"""Number of visible markers from which those with the extent of a whole person in centimetres are taken to be
+one, even if their names do not tell it."""
+UPPER_BODY_MM = 100.0
+"""Least extent of markers on pelvis and trunk together in millimetres."""
 FEWEST = 3
 """Number of visible markers from which a size is judged, unless the system has fewer."""
 MOST_LOOKED_AT = 64
@@ -58,7 +66,8 @@ def judge_standing(
             return None
         if not whole and can_tell_up(description.names) and waited_ns < PATIENCE_NS:
             return None
-        unit, sure = unit_of(samples, whole)
+        pelvis, trunk, _ = upper_and_lower(there)
+        unit, sure = unit_of(samples, n_there, whole, bool(pelvis and trunk))
         notes.append(told_unit(unit, sure))
     up = description.up
     if not up:
@@ -70,12 +79,14 @@ def judge_standing(
     return Labelled(description._replace(unit=unit, up=up), notes=tuple(notes))
 
 
-def unit_of(samples: NDArray[np.float64], whole: bool) -> tuple[LengthUnit, bool]:
+def unit_of(samples: NDArray[np.float64], n_marker: int, whole: bool, upper: bool) -> tuple[LengthUnit, bool]:
     """Return the unit in which markers have the size of a person, or of a part of one, and whether no other
     is possible.
 
     samples : (n, 3) places of visible markers, at least one, in the unit that is to be found
+    n_marker : number of these markers
     whole : whether they are known to be on a whole person, from the feet to pelvis or trunk
+    upper : whether some are known to be on the pelvis and some on the trunk
     """
     low, high = np.percentile(samples, [2.0, 98.0], axis=0)
     extent = float(np.max(high - low))
@@ -83,7 +94,10 @@ def unit_of(samples: NDArray[np.float64], whole: bool) -> tuple[LengthUnit, bool
         return "m", True
     if extent > MOST_CM:
         return "mm", True
-    return ("cm", True) if whole else ("mm", False)
+    if whole or (upper and extent < UPPER_BODY_MM):
+        return "cm", True
+    many = n_marker >= MANY and PERSON_CM[0] <= extent <= PERSON_CM[1]
+    return ("cm", False) if many else ("mm", False)
 
 
 def told_unit(unit: str, sure: bool) -> str:
@@ -94,6 +108,12 @@ def told_unit(unit: str, sure: bool) -> str:
         return (
             f"The system does not report its unit of length: {unit} was used, judged from the size of "
             "the person."
+        )
+    if unit == "cm":
+        return (
+            "The system does not report its unit of length: cm was assumed, as there are as many visible "
+            "markers as on a whole person, of that size; those of a hand or a face may be in mm, too; add "
+            "for example ?units=mm to the address to correct this."
         )
     return (
         f"The system does not report its unit of length: {unit} was assumed, as the visible markers are not "

@@ -76,6 +76,28 @@ def test_a_few_markers_are_not_a_person(metres: float, unit: str, words: str):
     assert words in judged.notes[0]
 
 
+@pytest.mark.parametrize(("metres", "unit"), [(1.0, "m"), (0.01, "cm"), (0.001, "mm")])
+@pytest.mark.parametrize("first", ["", "M"])
+def test_many_markers_with_names_that_tell_no_body_are_a_person(metres: float, unit: str, first: str):
+    """Protects whole persons whose markers are numbered from being a tenth as tall: 175 are cm there."""
+    numbered = UNTOLD._replace(names=tuple(f"{first}{k}" for k in range(35)), up="+Y")
+    places = np.column_stack([np.linspace(0.0, 0.4, 35), np.linspace(0.0, 1.75, 35), np.zeros(35)]) / metres
+    judged = judge_standing(numbered, frames_of(places, 0.5), "+Y")
+    assert judged.description.unit == unit
+    assert ("may be in mm, too" in judged.notes[0]) == (unit == "cm")
+
+
+@pytest.mark.parametrize(("metres", "unit"), [(0.01, "cm"), (0.001, "mm")])
+def test_pelvis_and_trunk_show_the_unit_without_the_feet(metres: float, unit: str):
+    """Protects persons whose feet are hidden: no pelvis and trunk together are 6 cm tall."""
+    names = ("LASI", "RASI", "LPSI", "RPSI", "CLAV", "C7", "LTOE", "RTOE")
+    places = np.array([[0.0, 1.0, 0.1], [0.0, 1.0, -0.1], [-0.2, 1.0, 0.05], [-0.2, 1.0, -0.05]])
+    hidden = np.full((2, 3), np.nan)
+    places = np.concatenate([places, [[0.0, 1.45, 0.0], [-0.1, 1.5, 0.0]], hidden]) / metres
+    judged = judge_standing(UNTOLD._replace(names=names), frames_of(places, 1.1e-9 * PATIENCE_NS), "+Y")
+    assert judged.description.unit == unit
+
+
 def test_markers_without_names_show_the_unit():
     """Protects streams whose markers are to be labelled: their size is that of the person, too."""
     unnamed = [frame._replace(positions=np.empty((0, 3)), unnamed=person(1, 1.0, 0.001))
