@@ -53,17 +53,25 @@ CONTRADICTED = (
 )
 
 
+ELSEWHERE = (
+    "The mass of the person is {:.1f} kg, weighed on the plates of the static trial under the feet; {:.0f} N "
+    "on plates without a foot are left out (--mass gives another)."
+)
+
+
 class Weighing(NamedTuple):
     """The weighing of a person in a static trial on force plates.
 
     mass_kg : mass [kg]; 0 = the person was not weighed
     sure : whether both feet were seen on loaded plates
     why_not : the reason why the person was not weighed; "" = weighed, or there are no plates
+    elsewhere_n : load of plates without a foot, which is left out [N]
     """
 
     mass_kg: float = 0.0
     sure: bool = False
     why_not: str = ""
+    elsewhere_n: float = 0.0
 
 
 class KnownMass(NamedTuple):
@@ -88,9 +96,9 @@ def is_plausible(mass_kg: float) -> bool:
 def weigh(forces: ForceTrial, times: NDArray[np.float64], feet: NDArray[np.float64]) -> Weighing:
     """Weigh a person who stands still on force plates.
 
-    Only plates count that bear more than an empty plate may show. The load must be steady, the mass that of
-    a person, and both feet must be on these plates: a steady force may be the offset of a plate that was not
-    tared, or one foot of two.
+    Only plates count that bear more than an empty plate may show and, where both feet are visible, on which
+    a foot stands: a steady force may be the offset of a plate that was not tared, or somebody else's. The
+    load must be steady, the mass that of a person, and both feet must be on these plates.
 
     times : (n,) times of the frames of the static trial [s]
     feet : (n, 2, 2, 3) heel and tip of the toes of the right and the left foot [m]; NaN = not visible
@@ -108,20 +116,19 @@ def weigh(forces: ForceTrial, times: NDArray[np.float64], feet: NDArray[np.float
     bearing = np.median(load, axis=0) > MOST_DRIFT
     if not bearing.any():
         return Weighing(why_not=f"no plate bears more than {MOST_DRIFT:.0f} N")
-    weight = load[:, bearing].sum(axis=1)
+    seen = np.isfinite(feet).all(axis=(1, 2, 3)) & measured
+    near = (loads.share != NONE) & (loads.status & FAR == 0)[..., None]
+    under = bearing & (near[seen].any(axis=2).mean(axis=0) >= STANDS) if seen.any() else bearing
+    if seen.any() and (near[seen][:, under].any(axis=1).all(axis=1)).mean() < STANDS:
+        return Weighing(why_not="not both feet are on plates that bear a load")
+    weight = load[:, under].sum(axis=1)
     if weight.std() > SWAYS * weight.mean():
         return Weighing(why_not=f"the load on them varies by more than {100.0 * SWAYS:.0f} %")
     mass = float(np.median(weight) / GRAVITY)
     if not is_plausible(mass):
         return Weighing(why_not=f"{mass:.4g} kg is not the mass of a person")
-    seen = np.isfinite(feet).all(axis=(1, 2, 3)) & measured
-    if not seen.any():
-        return Weighing(mass)
-    near = (loads.share != NONE) & (loads.status & FAR == 0)[..., None]
-    stands = near[:, bearing].any(axis=1).all(axis=1)
-    if stands[seen].mean() < STANDS:
-        return Weighing(why_not="not both feet are on plates that bear a load")
-    return Weighing(mass, sure=True)
+    elsewhere = float(np.median(load[:, bearing & ~under].sum(axis=1)))
+    return Weighing(mass, sure=bool(seen.any()), elsewhere_n=elsewhere)
 
 
 def weighing_of(run: RunConfig) -> Weighing:
@@ -177,7 +184,10 @@ def known_mass(run: RunConfig, spec: ModelSpec, subject: Subject | None, *, plat
     weighing, stored = weighing_of(run), stored_mass(run)
     if weighing.sure:
         apart = stored and abs(weighing.mass_kg / stored - 1.0) > MOST_APART
-        return KnownMass(weighing.mass_kg, CONTRADICTED.format(weighing.mass_kg, stored) if apart else "")
+        if apart:
+            return KnownMass(weighing.mass_kg, CONTRADICTED.format(weighing.mass_kg, stored))
+        left_out = weighing.elsewhere_n
+        return KnownMass(weighing.mass_kg, ELSEWHERE.format(weighing.mass_kg, left_out) if left_out else "")
     because = [NOT_WEIGHED.format(weighing.why_not)] if weighing.why_not else []
     if stored:
         return KnownMass(stored, " ".join([STORED_MASS.format(stored), *because]))

@@ -58,6 +58,20 @@ def test_a_steady_force_is_not_a_person(loads: dict[str, float], reason: str) ->
     assert reason in found.why_not
 
 
+@pytest.mark.parametrize("other", [60.0, 600.0])
+def test_a_load_on_a_plate_without_a_foot_is_not_the_persons(other: float) -> None:
+    """Protects the mass, with both feet on one plate, from an untared plate and from a box on another."""
+    corners = np.array([HALF * np.array([1.0, 1.0, 3.0]), HALF + np.array([0.0, 0.0, 0.8])])
+    corners[:, :, 0] += 0.1
+    force = np.array([[0.0, 600.0, 0.0], [0.0, other, 0.0]])
+    wrench = [np.repeat(x[None], len(TIMES), axis=0) for x in (force, np.cross(corners.mean(axis=1), force))]
+    raw = RawForces(("under", "beside"), TIMES, 50.0, corners, np.zeros(2), *wrench, "made", ())
+    found = weigh(force_trial(raw), TIMES, feet())
+    assert found.mass_kg == pytest.approx(600.0 / 9.81, rel=1e-3)
+    assert found.sure
+    assert found.elsewhere_n == pytest.approx(other)
+
+
 def test_a_person_who_sways_much_is_not_weighed() -> None:
     """Protects from the mean force of somebody who moves."""
     moving = plates(right=350.0, left=350.0)
@@ -77,6 +91,7 @@ def test_without_both_feet_in_view_the_weight_is_not_sure() -> None:
     [
         (Weighing(70.0, sure=True), 0.0, 70.0, ""),
         (Weighing(70.0, sure=True), 72.0, 70.0, ""),
+        (Weighing(70.0, sure=True, elsewhere_n=60.0), 70.0, 70.0, "60 N on plates without a foot"),
         (Weighing(70.0, sure=True), 60.0, 70.0, "although 60.0 kg are stored"),
         (Weighing(35.7), 70.0, 70.0, "as stored with the trial"),
         (Weighing(70.0), 0.0, 70.0, "it was not checked whether both were on them"),
