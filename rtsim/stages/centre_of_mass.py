@@ -23,12 +23,13 @@ from rtsim.subjects.subject import Subject
 from streams.receiving.ring import ReceivedFrame
 
 LOST = "centre_of_mass_unseen"
-NOT_SEEN = "Markers do not determine all segments: the centre of mass, which needs all, is NaN meanwhile."
+NOT_SEEN = "Too few markers determine the root or the trunk: the centre of mass is NaN meanwhile."
 
 
 class CentreOfMass(Stage):
-    """The centre of mass of a model's segments; NaN where the frame has no pose, or not that of all segments:
-    a trunk that no marker determines has half of the mass.
+    """The centre of mass of a model's segments; NaN where the frame has no pose, or not that of the root or
+    the trunk, which has half of the mass. Other segments that too few markers determine stay near their
+    last pose, in frames that are degraded.
     """
 
     def __init__(self, kinematics: Kinematics, mass: np.ndarray, centre: np.ndarray) -> None:
@@ -71,7 +72,7 @@ class CentreOfMass(Stage):
                 name="centre_of_mass", array=self.shown, unit="m", labels=("segments",), parts=AXES,
                 frame=GROUND,
                 meaning=f"centre of mass of all segments of the model, {self.total:.1f} kg together; NaN "
-                    "= no pose was found, or not of all segments",
+                    "= no pose was found, or not of the root or the trunk",
                 deviation=self.deviation if known else None,
             ),
         ]  # fmt: skip

@@ -42,7 +42,7 @@ LEAST_N = 1.0
 
 class GroundReaction(Stage):
     """Force and moment of the ground on a whole person; NaN while the filter of the motion has not settled,
-    and if the markers of a frame do not determine all segments, such as the trunk.
+    and if the markers of a frame do not determine the root or the trunk.
 
     Attributes
     ----------

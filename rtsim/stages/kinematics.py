@@ -51,7 +51,8 @@ MOST_RMS, MOST_PART = 0.04, 0.05
 """Marker RMS above which a run is reported: [m], and relative to `reference_length`; usual are 5 to 30 mm."""
 FEWEST_FRAMES = 10
 """Least number of frames from which the marker RMS of a run is judged."""
-TRUNK_LOST = "No marker determined the trunk: its results and the residual are NaN, other results continue."
+TRUNK_LOST = "Too few markers determine the trunk: its results and the residual are NaN, others continue."
+STAYS = "Too few markers determine {}: it stays near its last pose and is degraded."
 LONGEST_METHOD = 64
 """Length of a method's name that is shown when there is none of that name [characters]."""
 SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
@@ -203,8 +204,7 @@ class Kinematics(Stage):
         if lost and self.estimator.held_bodies == [TRUNK]:  # on which nothing else depends
             solution = solution._replace(n_open=0)
         elif solution.n_open and self.n_frame >= self._tell_at.get(HELD, 0):
-            held = ", ".join(self.estimator.held_bodies)
-            self.count(HELD, f"No marker determined {held}: it stays near its last pose and is degraded.")
+            self.count(HELD, STAYS.format(", ".join(self.estimator.held_bodies)))
         elif solution.n_open:
             self.counters[HELD] += 1
         if plausible:

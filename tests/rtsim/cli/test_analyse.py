@@ -232,7 +232,7 @@ def test_choices_that_cannot_be_are_told(arguments, words):
 def test_a_comparison_tells_what_its_runs_say(monkeypatch):
     """Protects from a table of a jaw without markers, and of runs in which nothing was solved, in silence."""
     frames = np.array([int(Status.DEGRADED), int(Status.NOT_CONVERGED)])
-    said = ["No marker determined mandible: it stays near its last pose and is degraded."]
+    said = ["Too few markers determine mandible: it stays near its last pose and is degraded."]
 
     def solved(run, anyway, console):
         session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=())

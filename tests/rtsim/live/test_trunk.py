@@ -79,7 +79,7 @@ def test_a_hidden_trunk_degrades_nothing_but_itself(whole, spec, subject, trial,
     assert (whole.status == Status.OK).all()
     np.testing.assert_array_equal(seen.status, whole.status)
     assert seen.counters["trunk_unseen"] == 20
-    assert any("No marker determined the trunk" in said for said in seen.sentences)
+    assert any("Too few markers determine the trunk" in said for said in seen.sentences)
     for field in ("joint_angles", "joint_moments", "joint_forces", "joint_powers"):
         own = rows(whole, field)
         assert own.any()
@@ -152,6 +152,34 @@ def test_an_unseen_trunk_has_no_pose_and_the_body_no_centre_of_mass(spec, subjec
         assert np.isnan(seen.fields[field][HIDDEN][:, own]).all(), field
         assert np.isfinite(seen.fields[field][:, ~own]).all(), field
         assert np.isfinite(seen.fields[field][known]).all(), field
+
+
+def test_a_trunk_of_one_marker_is_told_as_too_few_markers(spec, subject, trial) -> None:
+    """Protects users who see a marker of the trunk on the screen: that it is not enough is what is told."""
+    heavy = msgspec.structs.replace(subject, mass_kg=70.0)
+    hidden = without(trial, subject, HIDDEN)
+    shown = trial.names.index("STRN")
+    hidden.positions[HIDDEN, shown] = trial.positions[HIDDEN, shown]
+    seen = analysed(spec, heavy, hidden, None, MASSES)
+    assert np.isnan(seen.fields["centre_of_mass"][HIDDEN]).all()
+    assert seen.counters["centre_of_mass_unseen"] == 20
+    assert not any("No marker" in said or "all segments" in said for said in seen.sentences)
+    for part in ("the trunk", "the root or the trunk"):
+        assert any(f"Too few markers determine {part}: " in said for said in seen.sentences)
+
+
+def test_a_hidden_leg_leaves_the_centre_of_mass_as_it_says(spec, subject, trial) -> None:
+    """Protects what is stated of NaN: a leg stays near its last pose, in frames that are degraded."""
+    heavy = msgspec.structs.replace(subject, mass_kg=70.0)
+    leg = [name for part in ("thigh", "shank", "foot") for name in subject.segments[part].markers_mm]
+    positions = trial.positions.copy()
+    positions[HIDDEN, [[trial.names.index(name)] for name in leg]] = np.nan
+    seen = analysed(spec, heavy, trial._replace(positions=positions), None, MASSES)
+    assert np.isfinite(seen.fields["centre_of_mass"]).all()
+    assert (seen.status[HIDDEN] != Status.OK).all()
+    assert "centre_of_mass_unseen" not in seen.counters
+    (meaning,) = [one.meaning for one in seen.session.fields if one.name == "centre_of_mass"]
+    assert meaning.endswith("or not of the root or the trunk")
 
 
 def labels_of(result: Analysed, field: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import pytest
 from rtsim.cli.runs.live_outcome import check_recorded, reason_of, unusable
 from rtsim.errors import ConfigError
 
-UNSEEN = "No marker determined pelvis: it stays near its last pose and is degraded."
+UNSEEN = "Too few markers determine pelvis: it stays near its last pose and is degraded."
 SUMMARY = {"frames": 30, "usable": 0, "statuses": {"late, degraded": 10, "degraded": 20}, "told": []}
 
 
@@ -15,7 +15,7 @@ def test_frames_that_are_all_unusable_are_told_with_their_reason():
     """Protects who reads the JSON: which flags the frames have, what was said of them, what to do."""
     told = ["A new session began.", UNSEEN]
     said = str(unusable("qtm://lab", {**SUMMARY, "told": told}))
-    assert said.startswith("qtm://lab: none of 30 frames gave usable results (degraded 30, late 10): No ")
+    assert said.startswith("qtm://lab: none of 30 frames gave usable results (degraded 30, late 10): Too ")
     assert "the subject file belongs to this person" in said
 
 
