@@ -10,7 +10,7 @@ from streams.capture.lsl.channels import marker_channels, positions_of
 from streams.capture.lsl.forces import LslForces
 from streams.capture.lsl.inlet import LslInlet, LslSample
 from streams.capture.lsl.library import lsl
-from streams.capture.lsl.rate import rate_of_measured
+from streams.capture.lsl.rate import measured_rate, rate_of_measured
 from streams.capture.records import (
     CaptureDescription,
     CaptureError,
@@ -27,9 +27,8 @@ ANY = "any"
 """Name that stands for any stream of markers."""
 TYPE = "mocap"
 """Type of streams of markers, in whatever case."""
-RATE_S = 0.4
+RATE_S = 1.0
 """Time over which the rate is measured of a stream that does not state it [s]."""
-LEAST_FOR_RATE = 10
 LOOK_S = 0.5
 MOST_TOLD = 8
 """Names of other streams in a sentence."""
@@ -140,9 +139,9 @@ class LslConnection:
             samples += self._inlet.pull(left_ns * 1e-9)
         self._take(samples)
         stamps = [sample.stamp_ns for sample in samples if sample.stamp_ns is not None]
-        if len(stamps) < LEAST_FOR_RATE or stamps[-1] <= stamps[0]:
+        rate = measured_rate(stamps)
+        if not rate:
             return 0.0
-        rate = (len(stamps) - 1) * 1e9 / (stamps[-1] - stamps[0])
         stated = rate_of_measured(rate)
         taken = f", which is taken as {stated:g} Hz" if stated else ""
         self._sentences.append(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from streams.capture.records import believed_rate
 
 USUAL = (
@@ -11,7 +15,25 @@ USUAL = (
 )  # fmt: skip
 """Rates to which cameras and displays are usually set [Hz]."""
 NEAR = 0.01
-"""Error of a measurement over a few tenths of a second, as a part of the rate."""
+"""Error of a measurement over a second, with stamps that are late by milliseconds, as a part of the rate."""
+LEAST_FOR_RATE = 10
+"""Number of stamps from which a rate is measured."""
+
+
+def measured_rate(stamps_ns: Sequence[int]) -> float:
+    """Return the rate of samples by their stamps [Hz]; 0 = there are too few, or they do not increase.
+
+    stamps_ns : stamps of successive samples [ns]
+
+    It is the slope of a line through all stamps: the first and the last alone may be late by as much as any.
+    """
+    n = len(stamps_ns)
+    if n < LEAST_FOR_RATE:
+        return 0.0
+    order = np.arange(n) - 0.5 * (n - 1)
+    since_first_s = 1e-9 * np.array([stamp - stamps_ns[0] for stamp in stamps_ns], float)
+    period_s = float(order @ since_first_s) / float(order @ order)
+    return 1.0 / period_s if period_s > 0.0 else 0.0
 
 
 def rate_of_measured(measured: float) -> float:
