@@ -19,6 +19,7 @@ from streams.capture.byte_reader import as_doubles
 from streams.capture.plate_geometry import FloatArray, PlatePlace, to_laboratory
 from streams.capture.records import ForceSamples, PlateDescription
 from streams.capture.vicon.blocks import TICKS_PER_S, DeviceSamples, PlatePose
+from streams.capture.vicon.plate_rate import PlateRate
 from streams.capture.vicon.stream import ViconFrame, ViconStatics
 
 LOADED = 20.0
@@ -68,7 +69,7 @@ class ViconPlates:
     ----------
     in_millimetres : whether moments are in N mm. The SDK's source says N/mm and its manual N m, so the unit
         is inferred from the data: moment divided by force, the lever arm on the plate, is below a metre
-    newly_rated : whether the last frame has shown the sampling rate of a plate
+    newly_rated : whether the last frame has shown the sampling rate of a plate, or another one
     counters : name -> number: plate_samples_again (copies of samples in a later packet),
         plate_samples_missing (samples that a plate does not have where the one with the highest rate has
         some), plate_samples_left_out (samples without moments, or at times at which the latter has none),
@@ -93,11 +94,11 @@ class ViconPlates:
             self._plates.append(_Plate(pose.device, name, pose, place, period, starts.get(pose.device, 0)))
         rates = before._rates if before is not None else {}
         keys = [self._rate_key(plate) for plate in self._plates]
-        self._rates: dict[tuple[int, int], float] = {key: rates[key] for key in keys if key in rates}
+        self._rates: dict[tuple[int, int], PlateRate] = {key: rates[key] for key in keys if key in rates}
 
     def descriptions(self) -> tuple[PlateDescription, ...]:
         """Return the descriptions of the plates, in the order in which `samples` returns their forces. Their
-        rates are known from the first samples on.
+        rates are known from the first samples on, and corrected once, see PlateRate.
         """
         return tuple(
             PlateDescription(plate.name, _corners(plate.pose, plate.place), self._rate(plate))
@@ -129,7 +130,7 @@ class ViconPlates:
         for plate, one in zip(self._plates, signals, strict=True):
             if one is not None:
                 self._judge(one)
-                self._see_rate(plate, one)
+                self._see_rate(plate, one, frame.number)
         if stamp_ns is None:
             return self._joined(signals, self._spread(signals), 0)
         times = self._times(signals, frame.number)
@@ -256,19 +257,21 @@ class ViconPlates:
 
     def _rate(self, plate: _Plate) -> float:
         """Return the samples of a plate per second, 0 = not known yet."""
-        return self._rates.get(self._rate_key(plate), 0.0)
+        rate = self._rates.get(self._rate_key(plate))
+        return rate.hz if rate is not None else 0.0
 
     def _rate_key(self, plate: _Plate) -> tuple[int, int]:
         return plate.device, plate.period or -self._statics.period
 
-    def _see_rate(self, plate: _Plate, one: _Signals) -> None:
-        """Determine the sampling rate of a plate from the number of samples in a frame of its device, or, as
-        long as the server does not tell the period of these, in a frame of the cameras."""
-        key = self._rate_key(plate)
-        period, n = (plate.period, one.sizes[0]) if plate.period else (self._statics.period, len(one.force))
-        if period and key not in self._rates:
-            self._rates[key] = round(n * TICKS_PER_S / period, 3)
-            self.newly_rated = True
+    def _see_rate(self, plate: _Plate, one: _Signals, number: int) -> None:
+        """Determine the sampling rate of a plate from the number of samples in frames of its device, or, as
+        long as the server does not tell the period of these, in frames of the cameras."""
+        if not (period := plate.period or self._statics.period):
+            return
+        rate = self._rates.setdefault(self._rate_key(plate), PlateRate(period))
+        sizes = zip(one.frames, one.sizes, strict=True) if plate.period else [(number, len(one.force))]
+        for frame, size in sizes:
+            self.newly_rated |= rate.see(frame, size)
 
     def _judge(self, one: _Signals) -> None:
         if self.in_millimetres:

@@ -241,6 +241,43 @@ def test_samples_of_plates_have_the_times_of_their_device(camera_hz, rate, n, be
     assert laboratory.plates.sentences() == []
 
 
+@pytest.mark.parametrize(
+    ("first", "sizes", "corrected"),
+    [
+        (9, (8, 8, 9), 1000.0),
+        (8, (9, 8, 8), 1000.0),
+        (3, (8,), 960.0),
+        (8, (8,), 960.0),
+        (8, (8,) * 59 + (9,), 960.0),
+    ],
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_the_rate_of_a_plate_is_the_mean_of_its_frames(first, sizes, corrected, told):
+    """Protects the stated rate where frames have no whole number of samples, or the first one is cut off: it
+    is corrected once, and where all is well nothing changes."""
+    statics = Laboratory(120, (960, 8, 0.0)).statics(told)
+    plates, changes = ViconPlates(statics), []
+    for number in range(100):
+        size = (first, *sizes * 100)[number]
+        part = np.full((3, size), 50.0, np.float32)
+        samples = {
+            "force": [DeviceSamples(number, 5, 1, part)],
+            "moment": [DeviceSamples(number, 5, 2, part)],
+        }
+        for _ in range(2):  # and once more in a later packet
+            plates.samples(ViconFrame(number, None, None, 0.0, samples), number * 8_333_333)
+            changes += [plates.descriptions()[0].rate] if plates.newly_rated else []
+    assert changes == [120.0 * first, corrected][: 1 + (corrected != 120.0 * first)]
+
+
+def test_the_rate_of_a_plate_is_known_without_frame_numbers():
+    """Protects the stated rate where the cameras' frames have no number, or one that stands still."""
+    plates = ViconPlates(Laboratory(120, (960, 8, 0.0)).statics(False))
+    part = [DeviceSamples(0, 5, 1, np.full((3, 8), 50.0, np.float32))]
+    plates.samples(ViconFrame(-1, None, None, 0.0, {"force": part, "moment": part}), None)
+    assert plates.descriptions()[0].rate == 960.0
+
+
 def test_new_descriptions_hand_no_sample_on_twice():
     """Protects times where a subject is added: plates, their rate and what was handed on stay known."""
     laboratory = Laboratory(150, (1000, 5, 0.0))
