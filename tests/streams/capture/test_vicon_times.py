@@ -172,9 +172,15 @@ class Laboratory:
     of a sample is its time [ms], and its moment about x a tenth of that.
 
     plates : (rate [Hz], samples in a device frame, beginning of its frame 0 [ms]) of each plate
+    period : whether the server tells the period of the devices' frames
+    once : whether a device frame comes in one packet only, the first one that it touches
     """
 
-    def __init__(self, camera_hz: int, *plates: tuple[int, int, float], period: bool = True) -> None:
+    def __init__(
+        self, camera_hz: int, *plates: tuple[int, int, float], period: bool = True, once: bool = False
+    ) -> None:
+        self.once = once
+        self.sent: set[tuple[int, int]] = set()
         self.period, self.plates_hz = TICKS_PER_S // camera_hz, plates
         self.device_periods = [TICKS_PER_S * n // rate for rate, n, _ in plates]
         self.begins = [round(1e-3 * begin * TICKS_PER_S) for _, _, begin in plates]
@@ -198,6 +204,9 @@ class Laboratory:
             long = self.device_periods[k]
             first, last = (begin - self.begins[k]) // long, -(-(end - self.begins[k]) // long)
             for f in range(max(first, 0), last if k not in silent else 0):
+                if self.once and (k, f) in self.sent:
+                    continue
+                self.sent.add((k, f))
                 ms = 1e3 * (self.begins[k] + long * (f + np.arange(n) / n)) / TICKS_PER_S
                 force = np.vstack([0.0 * ms, 0.0 * ms, ms]).astype(np.float32)
                 samples["force"].append(DeviceSamples(f + number_off, 5 + k, 1, force))
@@ -340,6 +349,70 @@ def test_devices_with_frames_of_several_lengths_lose_nothing():
     np.testing.assert_allclose(first, stamps, atol=1e-3)
     np.testing.assert_allclose(second, stamps, atol=1e-3)
     np.testing.assert_allclose(slow[::2], stamps[::2], atol=1e-3)
+    assert laboratory.plates.counters["plate_samples_left_out"] == 0
+
+
+@pytest.mark.parametrize("begin_ms", [2.0, 5.0, 2.3, 4.7])
+@pytest.mark.parametrize("late", [0, 1])
+def test_device_frames_that_come_once_and_overlap_lose_nothing(begin_ms, late):
+    """Protects forces of a server that sends device frames once: what one plate has beyond the samples of
+    another waits for the next packet, and is not lost as missing."""
+    begins, off_ms = [0.0, 0.0], 1e-3 + abs(begin_ms - round(begin_ms))
+    begins[late] = begin_ms
+    laboratory = Laboratory(100, (1000, 10, begins[0]), (1000, 10, begins[1]), once=True)
+    laboratory.hand_over(*[laboratory.packet(number) for number in range(50)])
+    stamps, forces = laboratory.rows()
+    assert len(stamps) >= 480
+    settled = stamps >= 10.0
+    np.testing.assert_allclose(np.diff(stamps), 1.0, atol=1e-3)
+    both = np.array([stamps, stamps])
+    np.testing.assert_allclose(forces[:, settled], both[:, settled], atol=off_ms)
+    moments = np.concatenate([handed.moment[:, :, 0] for handed in laboratory.handed], axis=1)
+    np.testing.assert_allclose(moments[:, settled], 0.1 * both[:, settled], atol=off_ms)
+    counters = laboratory.plates.counters
+    assert counters["plate_samples_missing"] <= 10
+    assert counters["plate_samples_left_out"] <= 5  # before the other plate began
+    assert counters["plate_samples_again"] == 0
+
+
+def test_samples_that_wait_are_left_out_where_times_become_unknown():
+    """Protects times: what waited for another plate is not given a time that is not its own, but counted."""
+    laboratory = Laboratory(100, (1000, 10, 0.0), (1000, 10, 2.0), once=True)
+    laboratory.hand_over(*[laboratory.packet(number) for number in range(3)])
+    assert laboratory.plates.counters["plate_samples_left_out"] == 0
+    assert laboratory.plates.samples(laboratory.packet(3), None) is not None
+    assert laboratory.plates.counters["plate_samples_left_out"] == 2
+
+
+def test_a_period_of_hours_ends_nothing():
+    """Protects the relay from a device whose stated period leaves no rate: its samples are spread."""
+    statics = Laboratory(100, (1000, 10, 0.0)).statics()
+    plates = ViconPlates(statics._replace(devices=((5, 2**50, "P0"),)))
+    part = [DeviceSamples(0, 5, 1, np.full((3, 8), 50.0, np.float32))]
+    for number in range(3):
+        packet = ViconFrame(number, None, None, 0.0, {"force": part, "moment": part})
+        assert plates.samples(packet, number * PERIOD) is not None
+    assert plates.counters["frames_with_spread_forces"] == 3
+
+
+def test_a_plate_that_falls_silent_holds_no_other_up():
+    """Protects forces where a plate stops to send: what waits for it is handed on with the next packet."""
+    laboratory = Laboratory(100, (1000, 10, 0.0), (1000, 10, 5.0), once=True)
+    laboratory.hand_over(*[laboratory.packet(number) for number in range(5)])
+    laboratory.hand_over(*[laboratory.packet(number, silent=(1,)) for number in range(5, 10)])
+    stamps, (first, second) = laboratory.rows()
+    assert stamps[-1] >= 98.5
+    np.testing.assert_allclose(first, stamps, atol=1e-3)
+    assert np.isnan(second[stamps > 60.0]).all()
+    laboratory.plates = ViconPlates(laboratory.statics(), laboratory.plates)
+    laboratory.hand_over(*[laboratory.packet(number, silent=(0,)) for number in range(10, 13)])
+    laboratory.hand_over(*[laboratory.packet(number) for number in range(13, 15)])
+    stamps, (first, second) = laboratory.rows()
+    assert np.all(np.diff(stamps) > 0.9)
+    assert stamps[-1] >= 145.0
+    alone = (stamps > 105.0) & (stamps < 134.5)
+    np.testing.assert_allclose(second[alone], stamps[alone], atol=1e-3)
+    assert np.sum(alone) >= 29
     assert laboratory.plates.counters["plate_samples_left_out"] == 0
 
 
