@@ -47,7 +47,8 @@ class FrameTimes:
         self.clock = ClockMap()
         self.counters: Counter[str] = Counter()
         self._latency_ns = latency_ns
-        self._seen: dict[tuple[int, int], int] = {}  # stamp and content -> arrival, oldest first
+        # stamp and content -> arrival and number, oldest first
+        self._seen: dict[tuple[int, int], tuple[int, int]] = {}
         self._skipped: deque[int] = deque(maxlen=MOST_SKIPPED)
         self._stamp_ns: int | None = None
         self._number = -1
@@ -77,7 +78,7 @@ class FrameTimes:
         """
         stamp_ns = frame.stamp_ns
         if stamp_ns is not None:
-            if self._came_before(stamp_ns, hash(content), frame.arrived_ns):
+            if self._came_before(stamp_ns, hash(content), frame):
                 self.counters["repeated_frames"] += 1
                 return None
             stamp_ns = self._judged(stamp_ns, frame)
@@ -91,22 +92,26 @@ class FrameTimes:
         self._number, self._t_capture, self._time, self._first = frame.number, t_capture, time, False
         return t_capture, time
 
-    def _came_before(self, stamp_ns: int, content: int, arrived_ns: int) -> bool:
+    def _came_before(self, stamp_ns: int, content: int, frame: CaptureFrame) -> bool:
         """Return whether a frame is a repetition: of the last frame, of one that arrived just before, or, on
         a new connection, of one of the last second.
 
         Frames of a recording that the system plays in a loop are no repetitions: their time stamps continue
-        to increase, or they come again much later than the network delivers a copy.
+        to increase, or they come again much later than the network delivers a copy. Frames without a visible
+        marker all have the same content, so that a copy of one is known by its number: else it is the
+        system's clock that was set back.
         """
         last_ns, key = self._stamp_ns, (stamp_ns, content)
-        first_ns = self._seen.get(key)
-        if first_ns is not None and last_ns is not None:
-            again = stamp_ns < last_ns and arrived_ns - first_ns <= DOUBLED_NS
+        first = self._seen.get(key)
+        if first is not None and last_ns is not None:
+            first_ns, first_number = first
+            copied = frame.shows_any or frame.number == first_number != self._number
+            again = copied and stamp_ns < last_ns and frame.arrived_ns - first_ns <= DOUBLED_NS
             sent_again = self._anew and last_ns - NEAR_NS < stamp_ns < last_ns
             if stamp_ns == last_ns or again or sent_again:
                 return True
         self._seen.pop(key, None)  # so that it is the newest of the order
-        self._seen[key] = arrived_ns
+        self._seen[key] = frame.arrived_ns, frame.number
         if len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
         return False

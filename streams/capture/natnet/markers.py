@@ -16,6 +16,9 @@ SAME = 1e-3
 MOST_COMPARED = 16
 """Markers of a set that are looked for among labelled markers with other numbers."""
 
+MOST_MOVING = 100
+"""A set that moves in so many frames, while none of its numbers is listed, has markers with other numbers."""
+
 
 class NamedRows:
     """Positions of all markers that the definitions name, from frame to frame.
@@ -28,7 +31,8 @@ class NamedRows:
     their names. Marker k of a set (from 1) belongs to the labelled marker with the number `asset << 16 | k`.
     It is NaN if that labelled marker is flagged as occluded, or is missing although the server has sent
     labelled markers; so a set whose markers have not been seen yet is NaN as a whole. If the two have
-    different positions, or the set's markers are seen under other numbers, the numbers do not correspond.
+    different positions, or the set's markers are seen under other numbers, or the set moves while none of its
+    numbers has ever been listed (positions of who is outside are repeated), the numbers do not correspond.
     Then the flags are not used for this set, `disagreeing` counts the set, and only the position 0, 0, 0
     means an occlusion.
     """
@@ -46,7 +50,7 @@ class NamedRows:
     @property
     def disagreeing(self) -> int:
         """Number of marker sets whose labelled markers are at other positions than the set's markers with the
-        same numbers, so that the occlusion flags of the labelled markers are not used.
+        same numbers, or have other numbers, so that the occlusion flags of the labelled markers are not used.
         """
         return sum(one.numbering is False for one in self._sets)
 
@@ -84,6 +88,9 @@ class _SetRows:
         self._at = np.zeros(len(one.markers), np.intp)
         self._there = np.zeros(len(one.markers), np.bool_)
         self._listed = False  # whether the server has sent labelled markers, of this set or another one
+        self._known = False  # whether any of them has had a number of this set
+        self._before = np.zeros((0, 3), np.float32)
+        self._n_moving = 0
 
     def look_up(self, numbers: NDArray[np.int32], order: NDArray[np.intp]) -> None:
         """Find the markers of this set among the labelled markers of a frame, by their numbers, and store the
@@ -131,14 +138,29 @@ class _SetRows:
                 return  # where Motive does not stream labelled markers, nothing is known of occlusions
         seen = self._there.copy()
         if seen.any():
+            self._known = True
             seen &= (labelled["params"][self._at] & OCCLUDED) == 0
         if self.numbering is None:
             if seen.any():
                 self.numbering = _agree(points, labelled["position"][self._at], seen)
-            elif _elsewhere(points, labelled):
+            elif _elsewhere(points, labelled) or self._moves_unlisted(points):
                 self.numbering = False
         if self.numbering is not False and not seen.all():
             rows[~seen] = np.nan
+
+    def _moves_unlisted(self, points: NDArray[np.float32]) -> bool:
+        """Return whether most markers of the set have moved in MOST_MOVING frames, while none of its numbers
+        has ever been listed: what cameras measure is never twice the same, and what is not seen is repeated.
+
+        points : (n, 3) the set's positions as sent [m]
+        """
+        if self._known:
+            return False
+        before, self._before = self._before, points
+        if len(before) == len(points):
+            moved = np.isfinite(points).all(axis=1) & (points != before).any(axis=1)
+            self._n_moving += 2 * int(np.count_nonzero(moved)) > len(points)
+        return self._n_moving >= MOST_MOVING
 
     def _fill_from_asset(self, rows: NDArray[np.float64], frame: NatNetFrame) -> bool:
         marks = frame.assets.get(self.asset)

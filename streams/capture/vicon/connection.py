@@ -69,6 +69,9 @@ class ViconConnection:
         self._described: CaptureDescription | None = None
         self._echoes = EchoClock()
         self._numbers = FrameNumbers()
+        self._kept: deque[tuple[ViconFrame, int]] = (
+            deque()
+        )  # frames that are not dated yet, and their arrival
         self._content = (-1, b"")
         self._fault: CaptureError | None = None
         self._refusal = ""
@@ -95,11 +98,16 @@ class ViconConnection:
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
             if self._fault is not None:
+                if self._kept:
+                    self._hand_over(self._numbers.release_ns())
+                    continue
                 raise self._fault
             now = now_ns()
             self._ping(now)
             until_ns = min(due_ns, self._ping_due_ns)
             self._receive(max(0.0, (until_ns - now) * 1e-9))
+            if self._kept and now_ns() >= self._numbers.kept_until_ns:
+                self._hand_over(self._numbers.release_ns())
             if not self._ready and now_ns() >= due_ns:
                 return None
         return self._ready.popleft()
@@ -260,9 +268,10 @@ class ViconConnection:
             self._want()
         if self._stream.n_change != self._n_change:
             self._n_change = self._stream.n_change
+            self._hand_over(self._numbers.release_ns())  # they are of the former descriptions
             self._learn()
         if frame is not None:
-            self._hand_over(frame, arrived_ns)
+            self._keep(frame, arrived_ns)
 
     def _learn(self) -> None:
         """Make the description from changed subjects and plates."""
@@ -281,7 +290,8 @@ class ViconConnection:
                 self._ready.pop()  # nobody has had a frame of it
             self._ready.append(new)
 
-    def _hand_over(self, frame: ViconFrame, arrived_ns: int) -> None:
+    def _keep(self, frame: ViconFrame, arrived_ns: int) -> None:
+        """Store a frame, and hand over the frames that can be dated now."""
         if frame.labelled is None:
             self._counters["frames_without_markers"] += 1
             return  # the first one after a request may lack them
@@ -290,11 +300,21 @@ class ViconConnection:
             self._counters["repeated_frames"] += 1
             return
         self._content = content
+        self._kept.append((frame, arrived_ns))
+        self._hand_over(self._numbers.stamps_ns(frame.number, arrived_ns))
+
+    def _hand_over(self, stamps_ns: list[int | None]) -> None:
+        """Hand over the oldest frames that are stored, which have these times [ns]."""
+        for stamp_ns in stamps_ns:
+            frame, arrived_ns = self._kept.popleft()
+            self._hand_over_one(frame, arrived_ns, stamp_ns)
+
+    def _hand_over_one(self, frame: ViconFrame, arrived_ns: int, stamp_ns: int | None) -> None:
+        assert frame.labelled is not None
         positions, n_unknown = self._rows.positions(frame.labelled)
         self._counters["markers_of_no_subject"] += n_unknown
         if n_unknown:
             self._doubt()
-        stamp_ns = self._numbers.stamp_ns(frame.number, arrived_ns)
         forces = self._plates.samples(frame, stamp_ns)
         self._sentences.extend(self._plates.sentences())
         if self._plates.newly_rated:

@@ -1,7 +1,8 @@
 """Force plates of Vicon's DataStream: forces and moments in the laboratory's axes, and their times.
 
 Devices number frames of their own, and tell the period of these. A packet has the device frames that overlap
-the cameras' frame, in part or as a whole, so that the same device frame may come in two packets. As the
+the cameras' frame, in part or as a whole, so that the same device frame may come in two packets. What one
+plate has before the others have it waits for the next packet, where it may come again or not. As the
 vendor's SDK has it, sample i of n in the device frame f was taken at f times the device's period plus i / n
 of it, counted from the beginning of the cameras' frame 0.
 """
@@ -19,6 +20,7 @@ from streams.capture.byte_reader import as_doubles
 from streams.capture.plate_geometry import FloatArray, PlatePlace, to_laboratory
 from streams.capture.records import ForceSamples, PlateDescription
 from streams.capture.vicon.blocks import TICKS_PER_S, DeviceSamples, PlatePose
+from streams.capture.vicon.plate_rate import PlateRate
 from streams.capture.vicon.stream import ViconFrame, ViconStatics
 
 LOADED = 20.0
@@ -56,6 +58,26 @@ class _Signals(NamedTuple):
     moment: FloatArray
 
 
+class _Kept(NamedTuple):
+    """Samples of a plate that wait for those of the others: times on the clock made from frame numbers (n,)
+    [ns], and forces and moments (n, 3) as sent.
+    """
+
+    times: FloatArray
+    force: FloatArray
+    moment: FloatArray
+
+
+class _Window(NamedTuple):
+    """What is handed on of a packet: the index of the plate at whose times, half the time between two of its
+    samples, 0 = not known [ns], and the time after the frame's from which on samples wait [ns].
+    """
+
+    fastest: int
+    near_ns: float
+    end_ns: float
+
+
 class ViconPlates:
     """The force plates whose pose is known.
 
@@ -68,10 +90,11 @@ class ViconPlates:
     ----------
     in_millimetres : whether moments are in N mm. The SDK's source says N/mm and its manual N m, so the unit
         is inferred from the data: moment divided by force, the lever arm on the plate, is below a metre
-    newly_rated : whether the last frame has shown the sampling rate of a plate
+    newly_rated : whether the last frame has shown the sampling rate of a plate, or another one
     counters : name -> number: plate_samples_again (copies of samples in a later packet),
         plate_samples_missing (samples that a plate does not have where the one with the highest rate has
-        some), plate_samples_left_out (samples without moments, or at times at which the latter has none),
+        some), plate_samples_left_out (samples without moments, or at times at which the latter has none, or
+        that waited for those of another plate when the times became unknown),
         frames_with_spread_forces (frames over which samples are spread, as their times are unknown)
     """
 
@@ -82,6 +105,7 @@ class ViconPlates:
         self._told: set[str] = before._told if before is not None else set()
         self._newest_ns: int | None = before._newest_ns if before is not None else None
         self._sentences: list[str] = before._sentences if before is not None else []
+        self._kept: dict[int, _Kept] = before._kept if before is not None else {}  # device -> samples
         self._statics = statics
         devices = {number: (period, name) for number, period, name in statics.devices}
         starts = dict(statics.starts)
@@ -93,11 +117,11 @@ class ViconPlates:
             self._plates.append(_Plate(pose.device, name, pose, place, period, starts.get(pose.device, 0)))
         rates = before._rates if before is not None else {}
         keys = [self._rate_key(plate) for plate in self._plates]
-        self._rates: dict[tuple[int, int], float] = {key: rates[key] for key in keys if key in rates}
+        self._rates: dict[tuple[int, int], PlateRate] = {key: rates[key] for key in keys if key in rates}
 
     def descriptions(self) -> tuple[PlateDescription, ...]:
         """Return the descriptions of the plates, in the order in which `samples` returns their forces. Their
-        rates are known from the first samples on.
+        rates are known from the first samples on, and corrected once, see PlateRate.
         """
         return tuple(
             PlateDescription(plate.name, _corners(plate.pose, plate.place), self._rate(plate))
@@ -129,19 +153,24 @@ class ViconPlates:
         for plate, one in zip(self._plates, signals, strict=True):
             if one is not None:
                 self._judge(one)
-                self._see_rate(plate, one)
+                self._see_rate(plate, one, frame.number)
         if stamp_ns is None:
-            return self._joined(signals, self._spread(signals), 0)
+            self._forget_kept()
+            return self._joined_spread(signals, 0)
         times = self._times(signals, frame.number)
         if times is None:
+            self._forget_kept()
             self.counters["frames_with_spread_forces"] += 1
             self._tell(
                 "spread",
                 "The server does not tell the period of its force plates, or numbers their frames otherwise "
                 "than those of the cameras: their samples are spread evenly over each frame.",
             )
-            return self._joined(signals, self._spread(signals), stamp_ns)
-        forces = self._joined(signals, times, stamp_ns, self._newest_ns, self._end_ns(times))
+            return self._joined_spread(signals, stamp_ns)
+        window = self._window(times)  # of the packet's own samples: a silent plate holds no other one up
+        self._add_kept(signals, times, stamp_ns)
+        forces = self._joined(signals, times, stamp_ns, window, self._newest_ns)
+        self._keep(signals, times, stamp_ns, window)
         if forces is not None:
             self._newest_ns = int(forces.stamps[-1])
         return forces
@@ -160,7 +189,7 @@ class ViconPlates:
 
     def _times_of(self, plate: _Plate, one: _Signals, number: int) -> FloatArray | None:
         period, camera = plate.period, self._statics.period
-        if number < 0 or not period or not camera:
+        if number < 0 or not period or not camera or not self._rate(plate):  # 0: no device is so slow
             return None
         parts = []
         for device_frame, size in zip(one.frames, one.sizes, strict=True):
@@ -171,38 +200,72 @@ class ViconPlates:
         times = np.concatenate(parts)
         return times if (np.diff(times) > 0.0).all() else None
 
-    def _end_ns(self, times: list[FloatArray]) -> float:
-        """Return until when all plates that have samples have them [ns]: where devices have frames of several
-        lengths, what some have beyond it comes again in the next packet, with that of the others."""
-        return min(
-            float(t[-1]) + 0.95e9 / self._rate(plate)
-            for plate, t in zip(self._plates, times, strict=True)
-            if len(t)
-        )
+    def _window(self, times: list[FloatArray]) -> _Window:
+        """Return what can be handed on: at the times of the plate with the highest rate, until when all
+        plates that have samples have those nearest to them. Where devices have frames of several lengths, or
+        begin at several times, what some have beyond it waits for the next packet, with that of the others.
+        """
+        rates = [self._rate(plate) if len(t) else -1.0 for plate, t in zip(self._plates, times, strict=True)]
+        fastest = rates.index(max(rates))
+        near_ns = 0.5e9 / rates[fastest] if rates[fastest] else 0.0
+        ends = [float(t[-1]) + 0.95e9 / rate for rate, t in zip(rates, times, strict=True) if rate > 0.0]
+        return _Window(fastest, near_ns, min(ends, default=math.inf) - near_ns)
 
-    def _spread(self, signals: list[_Signals | None]) -> list[FloatArray]:
-        """Return times of the samples that are spread evenly over the cameras' frame [ns]."""
+    def _add_kept(self, signals: list[_Signals | None], times: list[FloatArray], stamp_ns: int) -> None:
+        """Put the samples that wait before those of a packet, unless the packet has them once more."""
+        for k, plate in enumerate(self._plates):
+            if (kept := self._kept.pop(plate.device, None)) is None:
+                continue
+            before = kept.times - stamp_ns
+            one = signals[k] or _Signals([], [], np.zeros((0, 3)), np.zeros((0, 3)))
+            first = float(times[k][0]) - 0.5e9 / self._rate(plate) if len(times[k]) else math.inf
+            old = before < first
+            times[k] = np.concatenate([before[old], times[k]])
+            force, moment = np.vstack([kept.force[old], one.force]), np.vstack([kept.moment[old], one.moment])
+            signals[k] = one._replace(force=force, moment=moment)
+
+    def _keep(
+        self, signals: list[_Signals | None], times: list[FloatArray], stamp_ns: int, window: _Window
+    ) -> None:
+        """Store the samples from the end of the window on for the next packet; of plates whose samples are
+        assigned to those of the fastest, also what may belong to the first one of these."""
+        fastest, near_ns, end_ns = window
+        for k, (plate, one) in enumerate(zip(self._plates, signals, strict=True)):
+            late = times[k] >= (end_ns if k == fastest else end_ns - near_ns)
+            n_late = int(np.sum(late))
+            if one is not None and n_late:
+                self.counters["plate_samples_left_out"] += max(0, n_late - MOST_SAMPLES)
+                parts = (stamp_ns + times[k], one.force, one.moment)
+                self._kept[plate.device] = _Kept(*(part[late][-MOST_SAMPLES:] for part in parts))
+
+    def _forget_kept(self) -> None:
+        """Leave out the samples that wait, as the times of the next ones are not known."""
+        after_ns = -math.inf if self._newest_ns is None else self._newest_ns
+        n_waiting = sum(int(np.sum(kept.times > after_ns)) for kept in self._kept.values())
+        self.counters["plate_samples_left_out"] += n_waiting
+        self._kept.clear()
+
+    def _joined_spread(self, signals: list[_Signals | None], stamp_ns: int) -> ForceSamples | None:
+        """Return the samples of all plates, spread evenly over the cameras' frame from `stamp_ns` on [ns]."""
         sizes = [0 if one is None else len(one.force) for one in signals]
-        return [self._statics.period_ns * np.arange(size) / max(size, 1) for size in sizes]
+        times = [self._statics.period_ns * np.arange(size) / max(size, 1) for size in sizes]
+        return self._joined(signals, times, stamp_ns, self._window(times)._replace(end_ns=math.inf), None)
 
     def _joined(
         self,
         signals: list[_Signals | None],
         times: list[FloatArray],
         stamp_ns: int,
-        newest_ns: int | None = None,
-        end_ns: float = math.inf,
+        window: _Window,
+        newest_ns: int | None,
     ) -> ForceSamples | None:
         """Return the samples of all plates at the times of the plate with the highest rate; None if none is
         left.
 
         times : times of the samples of each plate, after `stamp_ns` [ns]
         newest_ns : stamp of the newest sample that was handed on before, which are left out [ns]
-        end_ns : time after `stamp_ns` from which on samples are left for the next packet [ns]
         """
-        rates = [self._rate(plate) if len(t) else -1.0 for plate, t in zip(self._plates, times, strict=True)]
-        fastest = rates.index(max(rates))
-        near_ns = 0.5e9 / rates[fastest] if rates[fastest] else 0.0
+        fastest, near_ns, end_ns = window
         after_ns = -math.inf if newest_ns is None else newest_ns - stamp_ns + near_ns
         wanted = times[fastest]
         new = (wanted > after_ns) & (wanted < end_ns)
@@ -215,9 +278,9 @@ class ViconPlates:
                 force[k, there], moment[k, there] = to_laboratory(
                     plate.place, one.force[at], scale * one.moment[at]
                 )
-            n_new = int(np.sum((times[k] > after_ns) & (times[k] < end_ns)))
-            n_used = int(np.sum(new & there))
-            self._count(plate, self._plates[fastest], int(np.sum(new)) - n_used, max(0, n_new - n_used))
+            unused = (times[k] > after_ns) & (times[k] < end_ns - near_ns)
+            unused[at[new[there]]] = False
+            self._count(plate, self._plates[fastest], int(np.sum(new & ~there)), int(np.sum(unused)))
         self.counters["plate_samples_again"] += int(np.sum(wanted <= after_ns))
         if not new.any():
             return None
@@ -256,19 +319,21 @@ class ViconPlates:
 
     def _rate(self, plate: _Plate) -> float:
         """Return the samples of a plate per second, 0 = not known yet."""
-        return self._rates.get(self._rate_key(plate), 0.0)
+        rate = self._rates.get(self._rate_key(plate))
+        return rate.hz if rate is not None else 0.0
 
     def _rate_key(self, plate: _Plate) -> tuple[int, int]:
         return plate.device, plate.period or -self._statics.period
 
-    def _see_rate(self, plate: _Plate, one: _Signals) -> None:
-        """Determine the sampling rate of a plate from the number of samples in a frame of its device, or, as
-        long as the server does not tell the period of these, in a frame of the cameras."""
-        key = self._rate_key(plate)
-        period, n = (plate.period, one.sizes[0]) if plate.period else (self._statics.period, len(one.force))
-        if period and key not in self._rates:
-            self._rates[key] = round(n * TICKS_PER_S / period, 3)
-            self.newly_rated = True
+    def _see_rate(self, plate: _Plate, one: _Signals, number: int) -> None:
+        """Determine the sampling rate of a plate from the number of samples in frames of its device, or, as
+        long as the server does not tell the period of these, in frames of the cameras."""
+        if not (period := plate.period or self._statics.period):
+            return
+        rate = self._rates.setdefault(self._rate_key(plate), PlateRate(period))
+        sizes = zip(one.frames, one.sizes, strict=True) if plate.period else [(number, len(one.force))]
+        for frame, size in sizes:
+            self.newly_rated |= rate.see(frame, size)
 
     def _judge(self, one: _Signals) -> None:
         if self.in_millimetres:

@@ -12,6 +12,7 @@ MS = 1_000_000
 STEP = 5 * MS
 BEGIN = 7_000 * MS
 RATE = 200.0
+SEEN = np.zeros((1, 3))
 
 
 class Frames:
@@ -21,9 +22,9 @@ class Frames:
         self.times = FrameTimes(**options)
         self.placed: list = []
 
-    def put(self, stamp_ns, arrived_ns, number=-1, content=None, age_ns=0):
+    def put(self, stamp_ns, arrived_ns, number=-1, content=None, age_ns=0, positions=SEEN):
         """Return what becomes of a frame."""
-        frame = CaptureFrame(np.zeros((1, 3)), arrived_ns, stamp_ns, number, age_ns)
+        frame = CaptureFrame(positions, arrived_ns, stamp_ns, number, age_ns)
         placed = self.times.place(frame, content or f"{stamp_ns} {arrived_ns}".encode(), RATE)
         self.placed += [placed] if placed else []
         return placed
@@ -65,6 +66,33 @@ def test_a_frame_that_comes_again_after_its_successor_is_not_published(frames):
     t_capture, time = frames.put(*sent[4])
     assert (t_capture, time) == (BEGIN + 104 * STEP + MS, pytest.approx(104 * 0.005))
     assert dict(frames.times.counters) == {"repeated_frames": 2}
+
+
+@pytest.mark.parametrize("numbers", ["go on", "stand still", "none"])
+def test_a_clock_that_is_set_back_while_nobody_is_visible_begins_anew(frames, numbers):
+    """Protects times of an empty room, whose frames have equal content: stamps that come once more are those
+    of a clock that was set back, unless the number is an old one, too."""
+    number = {"go on": lambda k: k, "stand still": lambda k: 1, "none": lambda k: -1}[numbers]
+    nobody = np.full((1, 3), np.nan)
+    for k in range(100, 150):
+        back = 20 if k >= 120 else 0
+        assert frames.put((k - back) * STEP, BEGIN + k * STEP + MS, number(k), b"nan", positions=nobody)
+    np.testing.assert_allclose(np.diff([time for _, time in frames.placed]), 0.005, atol=1e-4)
+    assert dict(frames.times.counters) == {"clock_restarts": 1} | (
+        {} if numbers != "stand still" else {"stuck_numbers": 48}
+    )
+
+
+def test_a_copy_of_an_empty_frame_is_not_published(frames):
+    """Protects times behind a mirrored switch port while nobody is visible: a doubled datagram has the number
+    of its original."""
+    nobody = np.full((1, 3), np.nan)
+    for k in range(100, 110):
+        assert frames.put(k * STEP, BEGIN + k * STEP + MS, k, b"nan", positions=nobody)
+        if k > 100:
+            copy = ((k - 1) * STEP, BEGIN + k * STEP + 2 * MS, k - 1, b"nan")
+            assert frames.put(*copy, positions=nobody) is None
+    assert dict(frames.times.counters) == {"repeated_frames": 9}
 
 
 def test_a_short_recording_in_a_loop_is_no_repetition():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 
 import numpy as np
 import pytest
@@ -26,13 +27,20 @@ class Numbers:
         self.numbers, self.times = FrameNumbers(), FrameTimes()
         self.numbers.period_ns = PERIOD
         self.placed: list = []
+        self.kept: deque = deque()
+        self.longest_kept_ns = 0
 
     def put(self, number: int, arrived_ns: int) -> None:
-        stamp_ns = self.numbers.stamp_ns(number, arrived_ns)
+        self.kept.append((number, arrived_ns))
+        for stamp_ns in self.numbers.stamps_ns(number, arrived_ns):
+            self.place(*self.kept.popleft(), stamp_ns, arrived_ns)
+
+    def place(self, number: int, arrived_ns: int, stamp_ns: int | None, now_ns: int) -> None:
         frame = CaptureFrame(np.zeros((1, 3)), arrived_ns, stamp_ns, number)
         placed = self.times.place(frame, b"%d %d" % (number, arrived_ns), 100.0)
         assert placed is not None
         self.placed.append(placed)
+        self.longest_kept_ns = max(self.longest_kept_ns, now_ns - arrived_ns)
 
     def off_ms(self) -> np.ndarray:
         """Return how far `t_capture` and `time` are from one frame in 10 ms, as (n, 2) [ms]."""
@@ -79,17 +87,48 @@ def test_frames_that_a_late_server_leaves_out_are_no_leap():
     assert (run.times.counters["frames_left_out"], run.numbers.counters["frame_numbers_anew"]) == (88, 0)
 
 
-@pytest.mark.parametrize("paused_ms", [600, 10_000])
-def test_numbers_that_paused_are_joined_by_arrival_once_later_frames_confirm_it(paused_ms):
-    """Protects t_capture where the server pauses and its numbers go on: a quarter of a second later the
-    frames are dated by their arrival again."""
+@pytest.mark.parametrize("paused_ms", [600, 5_000, 10_000])
+def test_numbers_that_paused_are_joined_by_arrival_from_the_first_frame_on(paused_ms):
+    """Protects times and speeds where the server pauses and its numbers go on: the gap stands where the pause
+    was, not in the motion that follows, for which frames are kept back a quarter of a second."""
     run = Numbers()
     for k in range(400):
         run.put(k, BEGIN + PERIOD * k + (paused_ms * MS if k >= 200 else 0))
     off = run.off_ms()
-    np.testing.assert_allclose(off[:225], 0.0, atol=0.01)
-    np.testing.assert_allclose(off[225:], paused_ms, atol=0.01)
-    assert run.numbers.counters["frame_numbers_anew"] == 1
+    assert len(off) == 400
+    np.testing.assert_allclose(off[:200], 0.0, atol=0.01)
+    np.testing.assert_allclose(off[200:], paused_ms, atol=0.01)
+    assert run.numbers.counters == {"frame_numbers_anew": 1}
+    assert run.longest_kept_ns == 250 * MS
+
+
+def test_a_late_first_frame_after_a_pause_shifts_no_other():
+    """Protects the join from the jitter of one frame: it goes by the earliest arrival after the pause."""
+    run = Numbers()
+    for k in range(400):
+        late_ms = 8 if k == 200 else 0
+        run.put(k, BEGIN + PERIOD * k + ((5_000 + late_ms) * MS if k >= 200 else 0))
+    np.testing.assert_allclose(run.off_ms()[200:], 5_000, atol=0.01)
+
+
+def test_frames_are_not_kept_back_for_ever():
+    """Protects the relay where frames stand still, or have no numbers, or come seldom after a late one."""
+    numbers = FrameNumbers()
+    numbers.period_ns = PERIOD
+    n_dated = [len(numbers.stamps_ns(k, BEGIN + k * PERIOD)) for k in range(3)]
+    assert n_dated == [1, 1, 1]
+    late_ns = BEGIN + 3_000 * MS
+    assert numbers.stamps_ns(3, late_ns) == []
+    assert numbers.kept_until_ns == late_ns + 500 * MS
+    n_dated = [len(numbers.stamps_ns((3, -1)[k % 2], late_ns + k * PERIOD)) for k in range(1, 60)]
+    assert n_dated == [0] * 49 + [51] + [1] * 9
+    other = FrameNumbers()
+    other.period_ns = PERIOD
+    other.stamps_ns(0, BEGIN)
+    assert other.stamps_ns(1, late_ns) == []
+    assert other.release_ns() == [PERIOD]
+    assert other.stamps_ns(2, late_ns + PERIOD) == [2 * PERIOD]
+    assert other.counters == {"late_frames": 2}
 
 
 @pytest.mark.parametrize("anew", [0, 150, 5_000, 1_000_000])
@@ -106,8 +145,8 @@ def test_numbers_that_run_slower_than_the_clock_stay_a_clock():
     """Protects speeds in a recording that plays at half its speed: its times are those of the recording."""
     numbers = FrameNumbers()
     numbers.period_ns = PERIOD
-    stamps = [numbers.stamp_ns(k, BEGIN + 2 * k * PERIOD) for k in range(1000)]
-    assert stamps == [k * PERIOD for k in range(1000)]
+    stamps = [numbers.stamps_ns(k, BEGIN + 2 * k * PERIOD) for k in range(1000)]
+    assert stamps == [[k * PERIOD] for k in range(1000)]
     assert not numbers.counters
 
 
@@ -119,7 +158,9 @@ def test_any_numbers_and_arrivals_are_survived():
     for _ in range(5000):
         arrived += int(random.choice([0, MS, 10 * MS, 700 * MS, 10_000 * MS]))
         number = int(random.choice([-1, 0, 7, 8, 9, 2**32 - 1, random.integers(0, 2**32)]))
-        stamps.append(numbers.stamp_ns(number, arrived))
+        stamps += numbers.stamps_ns(number, arrived)
+    stamps += numbers.release_ns()
+    assert len(stamps) == 5000
     assert np.all(np.diff([stamp for stamp in stamps if stamp is not None]) > 0)
 
 
@@ -131,9 +172,15 @@ class Laboratory:
     of a sample is its time [ms], and its moment about x a tenth of that.
 
     plates : (rate [Hz], samples in a device frame, beginning of its frame 0 [ms]) of each plate
+    period : whether the server tells the period of the devices' frames
+    once : whether a device frame comes in one packet only, the first one that it touches
     """
 
-    def __init__(self, camera_hz: int, *plates: tuple[int, int, float], period: bool = True) -> None:
+    def __init__(
+        self, camera_hz: int, *plates: tuple[int, int, float], period: bool = True, once: bool = False
+    ) -> None:
+        self.once = once
+        self.sent: set[tuple[int, int]] = set()
         self.period, self.plates_hz = TICKS_PER_S // camera_hz, plates
         self.device_periods = [TICKS_PER_S * n // rate for rate, n, _ in plates]
         self.begins = [round(1e-3 * begin * TICKS_PER_S) for _, _, begin in plates]
@@ -157,6 +204,9 @@ class Laboratory:
             long = self.device_periods[k]
             first, last = (begin - self.begins[k]) // long, -(-(end - self.begins[k]) // long)
             for f in range(max(first, 0), last if k not in silent else 0):
+                if self.once and (k, f) in self.sent:
+                    continue
+                self.sent.add((k, f))
                 ms = 1e3 * (self.begins[k] + long * (f + np.arange(n) / n)) / TICKS_PER_S
                 force = np.vstack([0.0 * ms, 0.0 * ms, ms]).astype(np.float32)
                 samples["force"].append(DeviceSamples(f + number_off, 5 + k, 1, force))
@@ -198,6 +248,43 @@ def test_samples_of_plates_have_the_times_of_their_device(camera_hz, rate, n, be
     np.testing.assert_allclose(moments, 0.1 * forces, rtol=1e-5)
     assert laboratory.plates.descriptions()[0].rate == rate
     assert laboratory.plates.sentences() == []
+
+
+@pytest.mark.parametrize(
+    ("first", "sizes", "corrected"),
+    [
+        (9, (8, 8, 9), 1000.0),
+        (8, (9, 8, 8), 1000.0),
+        (3, (8,), 960.0),
+        (8, (8,), 960.0),
+        (8, (8,) * 59 + (9,), 960.0),
+    ],
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_the_rate_of_a_plate_is_the_mean_of_its_frames(first, sizes, corrected, told):
+    """Protects the stated rate where frames have no whole number of samples, or the first one is cut off: it
+    is corrected once, and where all is well nothing changes."""
+    statics = Laboratory(120, (960, 8, 0.0)).statics(told)
+    plates, changes = ViconPlates(statics), []
+    for number in range(100):
+        size = (first, *sizes * 100)[number]
+        part = np.full((3, size), 50.0, np.float32)
+        samples = {
+            "force": [DeviceSamples(number, 5, 1, part)],
+            "moment": [DeviceSamples(number, 5, 2, part)],
+        }
+        for _ in range(2):  # and once more in a later packet
+            plates.samples(ViconFrame(number, None, None, 0.0, samples), number * 8_333_333)
+            changes += [plates.descriptions()[0].rate] if plates.newly_rated else []
+    assert changes == [120.0 * first, corrected][: 1 + (corrected != 120.0 * first)]
+
+
+def test_the_rate_of_a_plate_is_known_without_frame_numbers():
+    """Protects the stated rate where the cameras' frames have no number, or one that stands still."""
+    plates = ViconPlates(Laboratory(120, (960, 8, 0.0)).statics(False))
+    part = [DeviceSamples(0, 5, 1, np.full((3, 8), 50.0, np.float32))]
+    plates.samples(ViconFrame(-1, None, None, 0.0, {"force": part, "moment": part}), None)
+    assert plates.descriptions()[0].rate == 960.0
 
 
 def test_new_descriptions_hand_no_sample_on_twice():
@@ -262,6 +349,70 @@ def test_devices_with_frames_of_several_lengths_lose_nothing():
     np.testing.assert_allclose(first, stamps, atol=1e-3)
     np.testing.assert_allclose(second, stamps, atol=1e-3)
     np.testing.assert_allclose(slow[::2], stamps[::2], atol=1e-3)
+    assert laboratory.plates.counters["plate_samples_left_out"] == 0
+
+
+@pytest.mark.parametrize("begin_ms", [2.0, 5.0, 2.3, 4.7])
+@pytest.mark.parametrize("late", [0, 1])
+def test_device_frames_that_come_once_and_overlap_lose_nothing(begin_ms, late):
+    """Protects forces of a server that sends device frames once: what one plate has beyond the samples of
+    another waits for the next packet, and is not lost as missing."""
+    begins, off_ms = [0.0, 0.0], 1e-3 + abs(begin_ms - round(begin_ms))
+    begins[late] = begin_ms
+    laboratory = Laboratory(100, (1000, 10, begins[0]), (1000, 10, begins[1]), once=True)
+    laboratory.hand_over(*[laboratory.packet(number) for number in range(50)])
+    stamps, forces = laboratory.rows()
+    assert len(stamps) >= 480
+    settled = stamps >= 10.0
+    np.testing.assert_allclose(np.diff(stamps), 1.0, atol=1e-3)
+    both = np.array([stamps, stamps])
+    np.testing.assert_allclose(forces[:, settled], both[:, settled], atol=off_ms)
+    moments = np.concatenate([handed.moment[:, :, 0] for handed in laboratory.handed], axis=1)
+    np.testing.assert_allclose(moments[:, settled], 0.1 * both[:, settled], atol=off_ms)
+    counters = laboratory.plates.counters
+    assert counters["plate_samples_missing"] <= 10
+    assert counters["plate_samples_left_out"] <= 5  # before the other plate began
+    assert counters["plate_samples_again"] == 0
+
+
+def test_samples_that_wait_are_left_out_where_times_become_unknown():
+    """Protects times: what waited for another plate is not given a time that is not its own, but counted."""
+    laboratory = Laboratory(100, (1000, 10, 0.0), (1000, 10, 2.0), once=True)
+    laboratory.hand_over(*[laboratory.packet(number) for number in range(3)])
+    assert laboratory.plates.counters["plate_samples_left_out"] == 0
+    assert laboratory.plates.samples(laboratory.packet(3), None) is not None
+    assert laboratory.plates.counters["plate_samples_left_out"] == 2
+
+
+def test_a_period_of_hours_ends_nothing():
+    """Protects the relay from a device whose stated period leaves no rate: its samples are spread."""
+    statics = Laboratory(100, (1000, 10, 0.0)).statics()
+    plates = ViconPlates(statics._replace(devices=((5, 2**50, "P0"),)))
+    part = [DeviceSamples(0, 5, 1, np.full((3, 8), 50.0, np.float32))]
+    for number in range(3):
+        packet = ViconFrame(number, None, None, 0.0, {"force": part, "moment": part})
+        assert plates.samples(packet, number * PERIOD) is not None
+    assert plates.counters["frames_with_spread_forces"] == 3
+
+
+def test_a_plate_that_falls_silent_holds_no_other_up():
+    """Protects forces where a plate stops to send: what waits for it is handed on with the next packet."""
+    laboratory = Laboratory(100, (1000, 10, 0.0), (1000, 10, 5.0), once=True)
+    laboratory.hand_over(*[laboratory.packet(number) for number in range(5)])
+    laboratory.hand_over(*[laboratory.packet(number, silent=(1,)) for number in range(5, 10)])
+    stamps, (first, second) = laboratory.rows()
+    assert stamps[-1] >= 98.5
+    np.testing.assert_allclose(first, stamps, atol=1e-3)
+    assert np.isnan(second[stamps > 60.0]).all()
+    laboratory.plates = ViconPlates(laboratory.statics(), laboratory.plates)
+    laboratory.hand_over(*[laboratory.packet(number, silent=(0,)) for number in range(10, 13)])
+    laboratory.hand_over(*[laboratory.packet(number) for number in range(13, 15)])
+    stamps, (first, second) = laboratory.rows()
+    assert np.all(np.diff(stamps) > 0.9)
+    assert stamps[-1] >= 145.0
+    alone = (stamps > 105.0) & (stamps < 134.5)
+    np.testing.assert_allclose(second[alone], stamps[alone], atol=1e-3)
+    assert np.sum(alone) >= 29
     assert laboratory.plates.counters["plate_samples_left_out"] == 0
 
 

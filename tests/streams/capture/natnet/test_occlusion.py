@@ -25,15 +25,20 @@ def rows() -> NamedRows:
     return NamedRows(decode_definitions(definitions(VERSION, bodies), VERSION))
 
 
-def missing(found: NamedRows, marks: list[tuple[int, np.ndarray, int]]) -> list[bool]:
-    """Which markers of Anna are missing in a frame with these labelled markers: number, position, params."""
+def missing(
+    found: NamedRows, marks: list[tuple[int, np.ndarray, int]], anna: np.ndarray = POINTS
+) -> list[bool]:
+    """Which markers of Anna are missing in a frame with these labelled markers: number, position, params.
+
+    anna : (5, 3) positions of her set [m]
+    """
     numbers, places, params = zip(*marks, strict=True) if marks else ((), np.zeros((0, 3)), ())
     content = labelled(list(numbers), np.array(places), list(params)) if marks else b""
-    packet = frame(VERSION, 1, {"Anna": POINTS, "Bob": BOB}, content, Stamps(0.0, 1, 2, 3))
+    packet = frame(VERSION, 1, {"Anna": anna, "Bob": BOB}, content, Stamps(0.0, 1, 2, 3))
     positions = found.positions(decode_frame(packet, VERSION))
     assert positions is not None
     gone = np.isnan(positions[:5]).all(axis=1)
-    np.testing.assert_array_equal(positions[:5][~gone], POINTS[~gone])
+    np.testing.assert_array_equal(positions[:5][~gone], anna.astype(np.float32)[~gone])
     return gone.tolist()
 
 
@@ -82,4 +87,29 @@ def test_markers_that_have_lost_their_labels_decide_nothing():
     assert missing(found, unlabelled) == [True] * 5
     one = marks_of(ANNA_NUMBERS, POINTS, SEEN)
     assert missing(found, one[:4]) == [False] * 4 + [True]
+    assert found.disagreeing == 0
+
+
+def test_a_set_that_moves_while_none_of_its_numbers_is_listed_is_not_lost():
+    """Protects sets that are solved from markers with other numbers, some millimetres beside them: who moves
+    is seen, and it is counted that the numbers are others."""
+    found = rows()
+    for k in range(200):
+        anna = POINTS + 0.001 * k
+        others = marks_of([9 << 16 | j for j in range(5)], anna + 0.0015, SEEN)
+        gone = missing(found, others + BOBS, anna)
+        assert gone == [k < 100] * 5
+    assert found.disagreeing == 1
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_set_that_stands_still_or_was_listed_stays_missing(listed):
+    """Protects from last positions, and from positions that a solver makes for markers whose numbers the
+    server knows: nothing shows that the numbers are others."""
+    found = rows()
+    if listed:
+        assert missing(found, marks_of(ANNA_NUMBERS, POINTS, OCCLUDED) + BOBS) == [True] * 5
+    for k in range(300):
+        anna = POINTS + 0.001 * k * listed
+        assert missing(found, BOBS, anna) == [True] * 5
     assert found.disagreeing == 0
