@@ -17,7 +17,7 @@ from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.device.arming import Arming
 from rtsim.device.clock_check import DeviceClockCheck
 from rtsim.device.command_compliance import CommandCompliance
-from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
+from rtsim.device.controller import NOBODY_WALKS, ControllerError, MeasuredSpeed, Seen, law_of
 from rtsim.device.limits import EnergyWatch, TorqueLimit, of_itself, too_weak, unbelievable
 from rtsim.device.misalignment import Misalignment
 from rtsim.device.passive_torque import PassiveTorque
@@ -110,8 +110,8 @@ class DeviceExchange:
     in_time : fraction of the newest commands that the device accepted in time; 1 before there are any
     refusal, controller_fault : reason why arming is refused; reason why the controller cannot compute a
       torque; each empty if there is none
-    angle_before, angle, speed : model's angle before this step; newest measured angle, and its rate of
-      change [rad, rad/s]
+    angle_before, angle : model's angle before this step; newest measured angle [rad]
+    measured : rate of change of the measured angle, for the controller and for the power limit
     round_trip_ns : time from the newest answered output to its answer [ns]
     t_applied, step_ns : when the torque was applied, and duration of the forward step after it [ns]
     receive_ns, send_ns : duration of reading the device's message, and of encoding and sending output [ns]
@@ -176,8 +176,8 @@ class DeviceExchange:
         self.answered = self.is_there = False
         self.age_s = 0.0
         self.refusal = "no device has answered yet"
-        self.angle = self.speed = self.angle_before = 0.0
-        self._angle_from = 0.0  # where the time of the speed begins
+        self.angle = self.angle_before = 0.0
+        self.measured = MeasuredSpeed()
         self.round_trip_ns = self.t_applied = self.step_ns = self.receive_ns = self.send_ns = 0
         self.sent_ns = 0  # when the newest output left
         self.commanded = 0.0  # by the output before the newest
@@ -324,8 +324,8 @@ class DeviceExchange:
         It is zero if the controller cannot compute a torque, which is a fault.
         """
         seen = Seen(
-            tick=self.seq, time=time, angle=self.angle, speed=self.speed, model_angle=angle,
-            model_speed=speed, moment=self.moment, gait=self.gait, armed=self.arming.on,
+            tick=self.seq, time=time, angle=self.angle, speed=self.measured.speed,
+            model_angle=angle, model_speed=speed, moment=self.moment, gait=self.gait, armed=self.arming.on,
         )  # fmt: skip
         try:
             torque, self.controller_fault = self.law.torque(self.tuning.values, seen), ""
@@ -341,7 +341,7 @@ class DeviceExchange:
         wanted, torque = self.wanted(time, angle, speed), 0.0
         self.port.keeps = arming.on
         if arming.on:
-            torque = self.limit.limited(arming.share * wanted, self.speed, self.tick_s)
+            torque = self.limit.limited(arming.share * wanted, self.measured.fastest, self.tick_s)
         else:
             self.limit.torque = 0.0
         output = Output(
@@ -370,25 +370,18 @@ class DeviceExchange:
         return self.output(time, self.angle, 0.0)
 
     def _measure(self, message: Device, t_arrived: int) -> None:
-        """Store the measured angle and its rate of change: by the device's clock or, where ticks are not
-        timed by a clock, from the first answer to an output to the first answer to a later one."""
-        before, angle = self.newest, message.angle[0]
+        """Store the measured angle and its rate of change."""
+        before, self.angle = self.newest, message.angle[0]
         ahead_s = self.clock.note(message.t, t_arrived)
-        if before is not None:
-            passed_s = 1e-9 * (message.t - before.t) - ahead_s
-            # frames of a person's markers that were lost are ticks that nobody counted
-            lost_s = min(self.sensors.told.between_s(before.command, message.command), self._lost_s)
-            if not self.by_clock:
-                passed_s = max((message.command - before.command) * self.period_s, lost_s)
-            if passed_s > 0.0:
-                self.speed = (angle - self._angle_from) / passed_s
-            elif self.by_clock:
-                self.speed = message.speed[0]  # its clock stands: what it says itself is all there is
-            self.obedience.measured(before, message, max(passed_s, lost_s))
-        # what a device measures of its own accord between two answers has no time but that of its clock
-        if self.by_clock or before is None or message.command > before.command:
-            self._angle_from = angle
-        self.angle = angle
+        if before is None:
+            self.measured.begin(self.angle)
+            return
+        clock_s = 1e-9 * (message.t - before.t) - ahead_s if self.by_clock else math.nan
+        # frames of a person's markers that were lost are ticks that nobody counted
+        lost_s = min(self.sensors.told.between_s(before.command, message.command), self._lost_s)
+        ticks_s = max((message.command - before.command) * self.period_s, lost_s)
+        self.measured.take(before, message, ticks_s if self.lockstep else math.nan, clock_s)
+        self.obedience.measured(before, message, max(clock_s if self.by_clock else ticks_s, lost_s))
 
     def _taken_in_time(self) -> bool:
         """Return whether the device acts on the newest command: it has answered or, in a free run, its output

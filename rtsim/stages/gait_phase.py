@@ -24,7 +24,7 @@ from rtsim.files.markers.trial import count_of
 from rtsim.methods.frame_pace import FramePace, seconds_of
 from rtsim.methods.gait_phase import HEEL_STRIKE, TOE_OFF, FootStride, GaitPhase, falling
 from rtsim.methods.person_motion import WalkDirection
-from rtsim.models.feet import find_feet
+from rtsim.models.feet import find_feet, side_of_name
 from rtsim.models.model import Model, build
 from rtsim.models.named_feet import feet_of
 from rtsim.models.neutral import neutral_places
@@ -51,6 +51,8 @@ class GaitPhases(Stage):
     """Phase, confidence, stride time and events of the right and the left foot; NaN if unknown.
 
     marked : foot strikes and foot offs marked in the file of a recording, in order: time [s], side and kind
+    sideless : most proximal body of the model's only foot, if neither a person nor its name states the side,
+        so that it counts as right; None for other feet
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class GaitPhases(Stage):
         self._values = values_for(len(SIDES))
         self.marked: list[tuple[float, int, int]] = []  # as of `marked_events`
         self._n_marked = 0
+        self.sideless: int | None = None
 
     def begin(self, session: Session, anew: bool) -> None:
         """In a new session of the input stream (anew), forget the strides and the direction of walking found
@@ -258,24 +261,26 @@ def root_of(parent: np.ndarray, body: int) -> int:
     return body
 
 
-def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]], np.ndarray]:
+def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]], np.ndarray, int | None]:
     """Find the feet of a model, at most one on each side, and the forward direction in the neutral pose.
 
-    Returns body and side (0 right, 1 left) of each foot that a joint connects to a parent body, and the
-    forward direction (3,) in the axes of the root body, such as the pelvis.
+    Returns body and side (0 right, 1 left) of each foot that a joint connects to a parent body, the forward
+    direction (3,) in the axes of the root body, such as the pelvis, and `sideless` of GaitPhases.
     """
     if setting.subject is not None:
         of_person = feet_of(model.names.bodies, setting.subject.side)
-        return moved_by_a_joint([(b, SIDES.index(side)) for b, side in of_person], model), FORWARDS
+        return moved_by_a_joint([(b, SIDES.index(side)) for b, side in of_person], model), FORWARDS, None
     try:
         found = find_feet(build(setting.spec))
     except ConfigError:
-        return [], FORWARDS
+        return [], FORWARDS, None
     feet = moved_by_a_joint([(foot.bodies[0], foot.side) for foot in found], model)
     if not feet:
-        return [], FORWARDS
+        return [], FORWARDS, None
     _, rotation = neutral_places(model)
-    return feet, rotation[root_of(model.tree.parent, feet[0][0])].T @ FORWARDS
+    root = min(found[0].bodies)  # parents come first
+    sideless = root if len(found) == 1 and not side_of_name(model.names.bodies[root]) else None
+    return feet, rotation[root_of(model.tree.parent, feet[0][0])].T @ FORWARDS, sideless
 
 
 def moved_by_a_joint(feet: list[tuple[int, int]], model: Model) -> list[tuple[int, int]]:
@@ -295,10 +300,11 @@ def make(setting: StageContext) -> GaitPhases | None:
     """
     kinematics = setting.stage(Kinematics)
     model = kinematics.estimator.model
-    feet, forwards = feet_in(model, setting)
+    feet, forwards, sideless = feet_in(model, setting)
     if not feet:
         return None
     stage = GaitPhases(kinematics, feet, forwards, setting.find(FootLoads))
+    stage.sideless = sideless
     stage.marked = marked_events(setting.run.source, setting.run.person)
     return stage
 

@@ -42,6 +42,8 @@ SILENT_S, WAIT_S = 10.0, 0.05
 ANSWER_S = 2.0
 """Time that a command may take until results show its effect, in addition to ramps [s of the model's
 time]."""
+FRESH_S = 1.0
+"""Time within which a run that goes on publishes a frame [s]; one without markers publishes none."""
 BROKEN_MOST = 5
 """Largest number of cycles of one setting in which frames may be missing."""
 SAME = 1e-9
@@ -65,7 +67,8 @@ class LiveRuns:
     notes : sentences on settings of the run that differ from the config because of options of its command
 
     Results of another config, or of this one with other settings, are a ConfigError before any command, and
-    so they are if another run takes the place of the first one.
+    so they are if another run takes the place of the first one: a frame that comes later than all that were
+    waiting is checked before each command, and at the end a run that was not checked gets none.
     """
 
     def __init__(
@@ -93,9 +96,9 @@ class LiveRuns:
 
     def __exit__(self, *error: object) -> None:
         try:
-            if self._began:
-                with suppress(LiveError, StreamError):  # a run that is gone has no parameters
-                    self._ask("switch", {"name": BEFORE, OVER_S: self.over_s})
+            with suppress(StreamError):  # a run that is gone has no parameters
+                if self._began and self._goes_on():
+                    self._request("switch", {"name": BEFORE, OVER_S: self.over_s})
         finally:
             self._subscriber.close()
 
@@ -163,36 +166,58 @@ class LiveRuns:
                 )  # fmt: skip
         return RunCost(collector.cost)
 
-    def _frame(self) -> ReceivedFrame:
+    def _frame(self, stale: bool = False) -> ReceivedFrame:
         """Return the next frame of the results; LiveError if none comes, ConfigError if it is of a run of
-        another config.
+        another config. stale : whether frames of a limb that stands count, too
         """
         until = time.monotonic() + SILENT_S
-        while (frame := self._subscriber.wait(WAIT_S)) is None or frame.status & Status.STALE:
+        while (frame := self._subscriber.wait(WAIT_S)) is None or (frame.status & Status.STALE and not stale):
             if time.monotonic() > until:
                 raise LiveError(
                     f"no results for {SILENT_S:g} s", where=self._subscriber.address,
                     remedy="start the run with the device, armed: `rtsim hil CONFIG --arm`; or give "
                     "the address of its results with --results",
                 )  # fmt: skip
+        self._check(frame)
+        return frame
+
+    def _check(self, frame: ReceivedFrame) -> None:
+        """Store the time of a frame; ConfigError if it is of a run of another config."""
         if frame.session.session != self._checked:
             self.notes = check_same_run(self._spec, frame.session, self._subscriber.address)
             self._checked = frame.session.session
         self._time = frame.time
-        return frame
+
+    def _discard(self) -> None:
+        """Discard all frames that are waiting; ConfigError if one is of a run of another config."""
+        while (frame := self._subscriber.wait(0.0)) is not None:
+            self._check(frame)
+
+    def _goes_on(self) -> bool:
+        """Return whether the newest results are those of the run that was checked."""
+        while self._subscriber.wait(0.0) is not None:
+            pass
+        self._subscriber.wait(FRESH_S)
+        session = self._subscriber.session
+        return session is not None and session.session == self._checked and not self._subscriber.ended
 
     def _status(self) -> str:
-        return request(self._control, "status", security=self._security, asked=OF_RUN)[1]
+        return self._request("status")[1]
+
+    def _request(self, name: str, args: Mapping[str, Any] | None = None) -> tuple[bool, str]:
+        return request(self._control, name, args, security=self._security, asked=OF_RUN)
 
     def _ask(self, name: str, args: Mapping[str, Any] | None = None) -> None:
-        """Send a command to the run and wait for its answer; frames received meanwhile are discarded.
-        LiveError if it is rejected; name, args : of the command
+        """Send a command to the run, after a check that it is still the same one, and wait for its answer;
+        frames received before and meanwhile are discarded. LiveError if it is rejected or no frame comes;
+        name, args : of the command
         """
-        ok, text = request(self._control, name, args, security=self._security, asked=OF_RUN)
+        self._discard()
+        self._frame(stale=True)
+        ok, text = self._request(name, args)
         if not ok:
             raise LiveError(text, where=f"command {name}")
-        while (frame := self._subscriber.wait(0.0)) is not None:
-            self._time = frame.time
+        self._discard()
 
 
 def acts(setting: Setting, frame: ReceivedFrame) -> bool:

@@ -94,6 +94,8 @@ def search(
         blocks=options["blocks"] or N_BLOCK,
     )  # fmt: skip
     check(asking, options, over_s, parameters)
+    together = (options["together"] or TOGETHER) if asking.offline else 1
+    kept = begun(spec, parameters, asking, together) if method else to_validate(spec, parameters, asking)
     paper = paper_for(options["plot"], options["plot_size"], options["plot_dpi"])
     with contextlib.ExitStack() as stack:
         if asking.offline:
@@ -112,10 +114,9 @@ def search(
                 tell(f"note: {words}")
             measure = alive(live)
         if not method:
-            validated(spec, parameters, measure, asking)
+            validated(spec, parameters, measure, asking, kept)
             return
-        together = (options["together"] or TOGETHER) if asking.offline else 1
-        searched(spec, parameters, measure, asking, together, live, paper)
+        searched(parameters, measure, asking, kept, live, paper)
 
 
 Measured = Callable[[Sequence[Setting | None], int], Iterator[RunCost]]
@@ -215,18 +216,17 @@ def cost_in_words(spec: HilSpec) -> str:
 
 
 def searched(
-    spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking, together: int,
-    live: LiveRuns | None, paper: Any,
+    parameters: Parameters, measure: Measured, asking: Asking, kept: KeptTuning, live: LiveRuns | None,
+    paper: Any,
 ) -> None:  # fmt: skip
     """Search for the parameters with the lowest cost, store every trial, and report the best setting. A
     running model is set to it and stores it as its snapshot `best`.
 
     measure : function that yields the costs of settings
-    together : number of settings tried at the same time
+    kept : the search so far, as of `begun`
     live : the running model, None = the search is in simulations
     paper : output file of a figure, None = none
     """
-    kept = begun(spec, parameters, asking, together)
     method = searches(parameters, asking, kept.together)
 
     def costs(settings: Sequence[Setting]) -> Iterator[RunCost]:
@@ -343,10 +343,9 @@ def judged(
             )
 
 
-def validated(spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking) -> None:
-    """Compare three settings: zero torque, the default, and the best one of a search. They are tried in
-    blocks, each in a random order; the effects are printed with their confidence intervals.
-    """
+def to_validate(spec: HilSpec, parameters: Parameters, asking: Asking) -> KeptTuning:
+    """Return the search stored in the file of the options; ConfigError if it is of another config or of other
+    parameters."""
     assert asking.file is not None
     kept = read_kept(asking.file)
     if kept.config != spec.name:
@@ -361,6 +360,17 @@ def validated(spec: HilSpec, parameters: Parameters, measure: Measured, asking: 
             where=str(asking.file),
             allowed=", ".join(parameters.names), remedy="give the config that it was tuned with",
         )  # fmt: skip
+    return kept
+
+
+def validated(
+    spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking, kept: KeptTuning
+) -> None:
+    """Compare three settings: zero torque, the default, and the best one of a search. They are tried in
+    blocks, each in a random order; the effects are printed with their confidence intervals.
+
+    kept : the search, as of `to_validate`
+    """
     default = {name: spec.controller.values[name] for name in parameters.names}
     settings = dict(zip(CONDITIONS, (default, dict(kept.best), None), strict=True))
     assert settings[ZERO] is None

@@ -175,18 +175,23 @@ def check_leg(spec: HilSpec) -> None:
 
 def leg_of(spec: HilSpec, gait: GaitPhases | None) -> int | None:
     """Return the leg whose gait phase the controller of a person's device sees (0 right, 1 left): the one in
-    the config, else the one in the name of the coordinate, else the only one whose gait phase is computed.
+    the config, else the one in the name of the coordinate, else the only one whose gait phase is computed. An
+    only foot whose side nothing states counts as right, and is that of each coordinate of its own leg,
+    whatever side the name of the coordinate states.
 
     Returns None if this is not known and the controller does not need it; if it does, raises ConfigError.
     """
     assert spec.markers is not None
     check_leg(spec)
     followed = [side for k, side in enumerate(SIDES) if gait is not None and gait.stride(k) is not None]
-    stated = spec.markers.side
-    side = stated or side_of_name(spec.coordinate) or (followed[0] if len(followed) == 1 else "")
-    if side in followed:
+    named = side_of_name(spec.coordinate)
+    side = spec.markers.side or named or (followed[0] if len(followed) == 1 else "")
+    if gait is not None and gait.sideless is not None:
+        if (side in followed and not named) or moves(gait.kinematics, spec, gait.sideless):
+            return SIDES.index(followed[0])
+    elif side in followed:
         return SIDES.index(side)
-    if not spec.controller.needs_gait and not (stated and followed):
+    if not spec.controller.needs_gait:
         return None
     if not followed:
         why = f"{spec.controller.kind} needs the gait phase, but the model has no foot to compute it from"
@@ -195,6 +200,24 @@ def leg_of(spec: HilSpec, gait: GaitPhases | None) -> int | None:
     else:
         why = f"the coordinate {spec.coordinate} does not state which leg wears the device"
     raise ConfigError(why, where=f"{spec.name}: markers.side", allowed=", ".join(followed) or None)
+
+
+def moves(kinematics: Kinematics, spec: HilSpec, foot: int) -> bool:
+    """Return whether the joint of a person's device belongs to the leg of a foot (index of its body)."""
+    is_coordinate, k = angle_at(kinematics, spec.coordinate, spec.name)
+    model = kinematics.estimator.model
+    body = int(np.searchsorted(model.tree.q_start, k, side="right")) - 1
+    if not is_coordinate:
+        body = int(model.joints.distal[k // 3])
+    return body in carriers_of(model, foot) or foot in carriers_of(model, body)
+
+
+def carriers_of(model: Model, body: int) -> list[int]:
+    """Return a body and all bodies that carry it, up to its root."""
+    found = [body]
+    while (parent := int(model.tree.parent[found[-1]])) >= 0:
+        found.append(parent)
+    return found
 
 
 def angle_at(kinematics: Kinematics, name: str, config: str) -> tuple[bool, int]:

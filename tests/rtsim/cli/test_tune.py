@@ -131,3 +131,22 @@ def test_the_best_setting_of_another_config_is_not_validated(here: Callable, tmp
     done = here("tune", "ankle", "--validate", "--offline", "--file", file, "--processes", "1")
     assert done.code == 1
     assert "the best setting in the file was found with the config mine, and this is ankle" in done.err
+
+
+@pytest.mark.parametrize("how", [("--validate",), ("--auto", "cma")], ids=["validate", "auto"])
+def test_a_file_of_another_config_is_refused_before_the_run_gets_a_command(
+    here: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
+) -> None:
+    """Protects a person on the device: of a file that does not fit, the run hears nothing, no snapshot
+    either."""
+    file = tmp_path / "tuning.json"
+    write_kept(file, KeptTuning(config="mine", method="cma", seed=0, parameters={}, cost=""))
+
+    def reached(*given: object) -> None:
+        raise AssertionError("the run was reached")
+
+    monkeypatch.setattr(tuned, "LiveRuns", reached)
+    done = here("tune", "ankle", *how, "--file", file)
+    assert done.code == 1
+    assert str(file) in done.err
+    assert "mine" in done.err

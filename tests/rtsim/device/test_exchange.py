@@ -249,7 +249,7 @@ def test_a_device_whose_clock_stands_has_the_speed_that_it_tells() -> None:
         port.forge = lambda message: replace(message, t=7)
         x.collect()
         x.begin_tick(0)
-    assert x.speed == 0.25
+    assert x.measured.speed == 0.25
 
 
 def test_every_transition_has_a_reason() -> None:

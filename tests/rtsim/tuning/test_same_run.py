@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,11 +22,13 @@ from streams.clock import now_ns
 from streams.control.commands import ControlServer
 from streams.messages import Command, Result, Session
 from streams.publisher import Publisher
+from tests.rtsim.live.rig import until
 
 LOCAL, HERE = "tcp://127.0.0.1:0", "tcp://127.0.0.1:5561"
 NEEDED = (("device_arming", ""), ("device_parameters", "x"), ("device_commands", "ankle"))
 FORCES = ("prescribed_forces", "knee_forwards")
 GUARD_S = 120.0
+N_FRAMES = 20
 
 
 def config(name: str) -> HilSpec:
@@ -46,9 +48,27 @@ def session_of(spec: HilSpec | None, **changes: Any) -> Session:
     return published(spec, **changes).session
 
 
+class Turn:
+    """A run that takes another one's place: its results, and the events that let it come and tell it."""
+
+    def __init__(self, fields: Fields) -> None:
+        self.fields, self.comes, self.here = fields, threading.Event(), threading.Event()
+
+    def take_place(self, live: LiveRuns) -> None:
+        """Let it come, and wait until its frames are waiting to be read."""
+        self.comes.set()
+        assert self.here.wait(GUARD_S)
+        counters = live._subscriber.counters
+        n_before = counters["received"]
+        until(lambda: counters["received"] > n_before + N_FRAMES)
+
+
 @contextmanager
-def running(fields: Fields) -> Iterator[tuple[str, str, list[str]]]:
-    """A run that publishes: the addresses of its results and for commands, and the commands that came."""
+def running(fields: Fields, then: Turn | None = None) -> Iterator[tuple[str, str, list[str]]]:
+    """A run that publishes: the addresses of its results and for commands, and the commands that came.
+
+    then : the run that takes its place on the same ports
+    """
     came: list[str] = []
     over = threading.Event()
 
@@ -57,13 +77,19 @@ def running(fields: Fields) -> Iterator[tuple[str, str, list[str]]]:
         return True, "done"
 
     def publish(publisher: Publisher) -> None:
+        now_runs = fields
         publisher.announce(fields.session)
         seq = 0
         while not over.wait(0.01):
             now = now_ns()
+            if then is not None and then.comes.is_set() and now_runs is fields:
+                publisher.end("the run ends")
+                now_runs, seq = then.fields, 0
+                publisher.announce(now_runs.session)
+                then.here.set()
             publisher.send(Result(
-                session=fields.session.session, seq=seq, time=0.01 * seq, t_capture=now, t_received=now,
-                t_solved=now, status=0, iterations=0, residual=0.0, data=fields.data(), t_published=now,
+                session=now_runs.session.session, seq=seq, time=0.01 * seq, t_capture=now, t_received=now,
+                t_solved=now, status=0, iterations=0, residual=0.0, data=now_runs.data(), t_published=now,
             ))  # fmt: skip
             publisher.service()
             seq += 1
@@ -100,6 +126,35 @@ def test_the_run_of_the_config_is_tuned_with_a_note_on_its_options() -> None:
             ]
         assert came == ["save", "switch"]
     assert check_same_run(spec, session_of(spec), HERE) == []
+
+
+ACTIONS: dict[str, Callable[[LiveRuns], Any]] = {
+    "a setting": lambda live: live.cost({"stiffness_N_m_rad": 5.0}),
+    "a disarmed trial": lambda live: live.cost(None),
+    "the best": lambda live: live.mark_best({"stiffness_N_m_rad": 5.0}),
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_run_that_took_the_place_of_the_first_gets_no_command(action: str) -> None:
+    """Protects a person on another device: while an operator types, the run may end and one of another config
+    begin on the same ports; it gets no setting, no snapshot and, at the end, no parameters back."""
+    turn = Turn(published(config("ankle_spline")))
+    with running(published(config("ankle")), turn) as (results, control, came):
+        with LiveRuns(config("ankle"), results, control, 0.0) as live:
+            turn.take_place(live)
+            with pytest.raises(ConfigError, match="the running model has name = ankle_spline"):
+                ACTIONS[action](live)
+        assert came == ["save"]
+
+
+def test_at_the_end_another_run_gets_no_parameters_back() -> None:
+    """Protects a person on another device from the parameters of a run that is gone."""
+    turn = Turn(published(config("ankle_spline")))
+    with running(published(config("ankle")), turn) as (results, control, came):
+        with LiveRuns(config("ankle"), results, control, 0.0) as live:
+            turn.take_place(live)
+        assert came == ["save"]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ from rtsim.live.inputs.recorded import KeptResults
 from rtsim.live.inputs.sources import load_trial
 from rtsim.methods.gait_phase import FootStride
 from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.models.load import load_model
+from rtsim.stages.building.find import make_stages
 from rtsim.stages.device.wearable import WornJoint, leg_of
 from rtsim.stages.stage import StageOutcome
 from rtsim.subjects.made_up.walker import CYCLE_S
@@ -34,6 +36,7 @@ from rtsim.subjects.markers.labs import SIDES
 from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.device.straight import StraightPort
 from tests.rtsim.live.rig import Rig, free_address, obeys, rows_of, until
+from tests.rtsim.models import legs
 
 pytestmark = pytest.mark.process
 RUN = """
@@ -181,6 +184,8 @@ def test_what_does_not_fit_is_told(tmp_path, walker):
 class Strides:
     """What a stage of the gait phase says of the legs that it follows."""
 
+    sideless = None
+
     def __init__(self, *sides: str) -> None:
         self._sides = [SIDES.index(side) for side in sides]
 
@@ -225,6 +230,53 @@ def test_a_controller_that_does_not_see_the_gait_needs_no_leg() -> None:
     )
     assert leg_of(spring, Strides("right", "left")) is None
     assert leg_of(spring, None) is None
+    of_the_other = replace(spring, markers=replace(spring.markers, side="left"))
+    assert leg_of(of_the_other, Strides("right")) is None
+
+
+FIRST = "[[markers]]"
+UPPER_ONLY = """
+[[bodies]]
+name = "upper_r"
+joint_name = "hip_r"
+parent = "hips"
+joint = "hinge"
+axis = [0, 0, 1]
+in_parent = { offset_mm = [0.0, 0.0, 100.0] }
+coordinates = [{ name = "hip_flexion_r" }]
+mass_kg = 8.0
+inertia_kg_m2 = [0.12, 0.03, 0.13]
+"""
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "side", "is_its"),
+    [
+        ("ankle_l", None, True),
+        ("ankle_l", "left", True),
+        ("tilt", None, True),
+        ("tilt", "right", True),
+        ("hip_flexion_r", None, False),
+        ("hip_flexion_r", "right", False),
+    ],
+)
+def test_an_only_foot_without_a_side_is_that_of_its_own_leg(
+    tmp_path: Path, coordinate: str, side: str | None, is_its: bool
+) -> None:
+    """Protects a model of one leg of its own: its foot has no side in its name and counts as right, but the
+    device at its ankle follows it; one at the other leg, which has no foot, does not."""
+    path = tmp_path / "leg.toml"
+    text = legs.text("l").replace("sole_l", "sole").replace(FIRST, UPPER_ONLY + FIRST, 1)
+    path.write_text(text, encoding="utf-8")
+    run = RunConfig(name="test", method="default", stages=("kinematics", "gait_phase"))
+    gait = make_stages(run, load_model(str(path)), None)[-1]
+    spec = load_toml(find_config("worn_ankle", "hil"), HilSpec)
+    spec = replace(spec, coordinate=coordinate, markers=replace(spec.markers, side=side))
+    if is_its:
+        assert gait.stride(leg_of(spec, gait)) is not None
+        return
+    with pytest.raises(ConfigError, match="no gait phase of the right leg is computed"):
+        leg_of(spec, gait)
 
 
 def test_the_leg_is_checked_before_anything_is_built(tmp_path) -> None:
