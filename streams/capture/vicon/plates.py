@@ -112,9 +112,15 @@ class ViconPlates:
         self._plates: list[_Plate] = []
         for pose in statics.plates:
             period, name = devices.get(pose.device, (0, ""))
-            place = PlatePlace(pose.rotation, 1e-3 * pose.translation)
-            name = name or f"plate {pose.device}"
-            self._plates.append(_Plate(pose.device, name, pose, place, period, starts.get(pose.device, 0)))
+            plate = _Plate(
+                device=pose.device,
+                name=name or f"plate {pose.device}",
+                pose=pose,
+                place=PlatePlace(pose.rotation, 1e-3 * pose.translation),
+                period=period,
+                start=starts.get(pose.device, 0),
+            )
+            self._plates.append(plate)
         rates = before._rates if before is not None else {}
         keys = [self._rate_key(plate) for plate in self._plates]
         self._rates: dict[tuple[int, int], PlateRate] = {key: rates[key] for key in keys if key in rates}
