@@ -47,7 +47,6 @@ def save_sticks(
     from rtsim.monitor.figures.pose_loads import PoseLoads
     from rtsim.monitor.figures.stack import title_size
     from rtsim.monitor.layout import layout_of
-    from rtsim.monitor.pose.force_arrows import force_points
     from rtsim.monitor.pose.legend import paint_key, signs
     from rtsim.monitor.pose.projection import ASPECT, VIEWS, across
     from rtsim.monitor.pose.scene import DrawnFrame
@@ -63,10 +62,8 @@ def save_sticks(
     if not np.isfinite(faced or [math.nan]).all() and VIEWS[view].elevation in (0.0, 90.0):
         title += " relative to the laboratory, because no segment shows which way the person faces"
         faced = []
-    clouds = [
-        np.concatenate([points_of(data), force_points(data), loads.points(k)])
-        for k, data in zip(frames, shown, strict=True)
-    ]
+    clouds = [np.concatenate([drawn_points(data), loads.points(k)])
+              for k, data in zip(frames, shown, strict=True)]  # fmt: skip
     cameras, width = cameras_for(clouds, view, height, faced)
     width += BESIDE if names else 0.0
     whole = whole_width(paper, len(shown), width)
@@ -138,6 +135,13 @@ def points_of(data: dict[str, Array]) -> Array:
     parts = [data[name].reshape(-1, 3) for name in POINTS if name in data]
     points = np.concatenate(parts) if parts else np.empty((0, 3))
     return points[np.isfinite(points).all(axis=1)]
+
+
+def drawn_points(data: dict[str, Array]) -> Array:
+    """Return the known joint centres, markers and ends of force arrows of a frame, (n, 3) [m]."""
+    from rtsim.monitor.pose.force_arrows import force_points
+
+    return np.concatenate([points_of(data), force_points(data)])
 
 
 def cameras_for(

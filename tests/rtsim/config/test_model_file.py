@@ -361,12 +361,9 @@ def test_coordinates_are_named_after_their_body():
     """Protects short model files: unnamed coordinates get the body's name, and a number if many."""
     names = {body.name: [c.name for c in coordinates_of(body)] for body in read(MODEL).bodies}
     assert names == {
-        "base": [],
-        "arm": ["elbow"],
-        "rod": ["reach"],
-        "gimbal": ["gimbal_1", "gimbal_2"],
-        "knee": ["bend", "twist"],
-    }
+        "base": [], "arm": ["elbow"], "rod": ["reach"],
+        "gimbal": ["gimbal_1", "gimbal_2"], "knee": ["bend", "twist"],
+    }  # fmt: skip
 
 
 def test_a_custom_coordinate_is_what_its_numbers_or_its_motion_say():

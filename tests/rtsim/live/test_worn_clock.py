@@ -192,6 +192,7 @@ def test_a_device_whose_clock_lags_ends_the_torque(mode: str, tmp_path: Path) ->
         until(lambda: worn.told("the device's clock advanced by") or worn.told("old by its own clock"))
         until(lambda: not worn.port.outputs[-1].armed)
         until(lambda: "by its own clock" in worn.ask("arm")[1] or "clock advanced by" in worn.ask("arm")[1])
+        assert not worn.port.outputs[-1].armed
 
 
 def test_a_session_without_a_rate_does_not_arm(tmp_path: Path) -> None:

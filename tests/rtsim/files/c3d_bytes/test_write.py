@@ -12,26 +12,21 @@ import pytest
 from msgspec import structs
 
 from rtsim.errors import ConfigError
-from rtsim.files.c3d_bytes.blocks import rotations_of
-from rtsim.files.c3d_bytes.marks import put_analysis
 from rtsim.files.c3d_bytes.source import open_source
 from rtsim.files.c3d_bytes.words import DEC, INTEL, MIPS
 from rtsim.files.c3d_bytes.write import check_source, write_c3d
-from rtsim.files.gait.events import FILE, MARKERS, OFF, STRIKE, GaitEvent, read_events
+from rtsim.files.gait.events import OFF, STRIKE, read_events
 from rtsim.files.markers.c3d import read_c3d
 from streams.messages import FieldSpec
 from tests.rtsim.files.c3d_bytes.results import (
     EVENTS,
-    ROTATION,
     SHARED,
-    VALUES,
     by_second_reader,
     labels_of,
     results_of,
     same_parameters,
     source_file,
     with_conventional,
-    with_rotations,
     written,
 )
 
@@ -68,32 +63,6 @@ def test_both_readers_find_the_source_and_the_results(tmp_path: Path, code: int,
     np.testing.assert_allclose(reader.get("ANALYSIS:VALUES").float_array, [110.5, 0.61], rtol=1e-6)
     times = new["parameters"]["EVENT"]["TIMES"]["value"]
     np.testing.assert_allclose(times, [[0.0, 1.0, 0.0], [0.52, 1.25, 0.53]], rtol=1e-6)
-
-
-def test_all_events_of_the_copy_have_one_clock(tmp_path: Path) -> None:
-    """Protects the strikes of a cut file, whose own events count from its first frame: they are moved."""
-    group = {
-        "USED": 2, "TIMES": np.array([[0.0, 0.0], [0.02, 0.1]]), "CONTEXTS": ["Right", "Right"],
-        "LABELS": ["Foot Strike", "Foot Off"],
-    }  # fmt: skip
-    source = source_file(tmp_path, more={"EVENT": group})
-    found = GaitEvent(0.55, "left", OFF, "", MARKERS)
-    out, _, notes = written(tmp_path, source, [found])
-    times = [round(event.time, 3) for event in read_events(out).events]
-    assert times == [0.52, 0.55, 0.6]
-    assert [round(event.time, 3) for event in read_events(source).events] == [0.52, 0.6]
-    assert any("0.500 s were added" in note for note in notes)
-
-
-def test_events_of_a_cut_files_header_have_that_clock_too(tmp_path: Path) -> None:
-    """Protects strikes that only the header has, from the file's first frame on: they stand in EVENT then."""
-    source = source_file(tmp_path)
-    data = bytearray(source.read_bytes())
-    struct.pack_into("<f", data, 304, 0.05)
-    source.write_bytes(bytes(data))
-    assert [round(event.time, 3) for event in read_events(source).events] == [0.55]
-    out, _, _ = written(tmp_path, source, [GaitEvent(0.58, "left", OFF, "", MARKERS)])
-    assert [(round(e.time, 3), e.side) for e in read_events(out).events] == [(0.55, "right"), (0.58, "left")]
 
 
 def test_units_and_kinds_are_told(tmp_path: Path) -> None:
@@ -254,56 +223,6 @@ def test_a_file_that_ends_before_its_last_frame_says_so_no_more(tmp_path: Path) 
     assert any("header stated 400 frames" in note for note in notes)
 
 
-def test_events_of_the_file_stay_and_others_follow(tmp_path: Path) -> None:
-    """Protects the events that somebody set in a file."""
-    event = {"USED": 1, "CONTEXTS": ["Left"], "LABELS": ["Foot Strike"], "TIMES": np.array([[0.0], [0.51]]),
-             "DESCRIPTIONS": ["by hand"], "ICON_IDS": (1,)}  # fmt: skip
-    source = source_file(tmp_path, more={"EVENT": event, "SUBJECTS": {"NAMES": ["Anna"], "USED": 1}})
-    out, _, _ = written(tmp_path, source)
-    new = ezc3d.c3d(str(out))["parameters"]["EVENT"]
-    assert new["USED"]["value"].tolist() == [4]
-    assert new["LABELS"]["value"] == ["Foot Strike", "Foot Strike", "Foot Off", "Jump"]
-    assert new["DESCRIPTIONS"]["value"][:2] == ["by hand", "found by rtsim from plates"]
-    assert new["SUBJECTS"]["value"] == ["", "Anna", "Anna", "Anna"]
-    np.testing.assert_allclose(new["TIMES"]["value"][1], [0.51, 0.52, 1.25, 0.53], rtol=1e-6)
-    assert [e.by for e in read_events(out).events] == [FILE] * 5
-
-
-def test_values_that_are_there_are_not_doubled(tmp_path: Path) -> None:
-    """Protects the spatio-temporal values of another program."""
-    analysis = {"USED": 1, "NAMES": ["Cadence"], "CONTEXTS": ["Left"], "UNITS": ["steps/min"],
-                "VALUES": np.array([99.0])}  # fmt: skip
-    out, _, notes = written(tmp_path, source_file(tmp_path, more={"ANALYSIS": analysis}))
-    new = ezc3d.c3d(str(out))["parameters"]["ANALYSIS"]
-    assert new["NAMES"]["value"] == ["Cadence", "Step Length"]
-    np.testing.assert_allclose(new["VALUES"]["value"], [99.0, 0.61], rtol=1e-6)
-    assert any("not added, because" in note for note in notes)
-
-
-@pytest.mark.parametrize(
-    ("persons", "whose", "expected"),
-    [
-        (["Anna", "Bo"], "Bo", 3),
-        (["Anna", "Bo"], "ANNA", 2),
-        (["Anna", "Bo"], "Anna", 2),
-        (["Anna", "Bo"], "", 2),
-        (["Anna"], "Bo", 2),
-    ],
-)
-def test_values_of_another_person_are_not_in_the_way(
-    tmp_path: Path, persons: list[str], whose: str, expected: int
-) -> None:
-    """Protects the second person of a file: its values are added beside those of the first."""
-    analysis = {"USED": 1, "NAMES": ["Cadence"], "CONTEXTS": ["Left"], "UNITS": ["steps/min"],
-                "SUBJECTS": [whose], "VALUES": np.array([99.0])}  # fmt: skip
-    subjects = {"NAMES": persons, "USED": len(persons)}
-    section = open_source(source_file(tmp_path, more={"ANALYSIS": analysis, "SUBJECTS": subjects})).section
-    notes = put_analysis(section, VALUES, "Anna")
-    assert section.number("ANALYSIS", "USED") == expected
-    assert section.texts("ANALYSIS", "SUBJECTS") == [whose, *["Anna"] * (expected - 1)]
-    assert bool(notes) == (expected == 2)
-
-
 @pytest.mark.parametrize("unit", ["furlong", "N/kg"])
 def test_units_that_are_not_known_are_not_written_in(tmp_path: Path, unit: str) -> None:
     """Protects from moments that stand under a unit which is not theirs."""
@@ -383,58 +302,6 @@ def test_recordings_are_whole_in_what_is_written(tmp_path: Path, name: str) -> N
     )
     assert read_c3d(out).names == read_c3d(source).names
     np.testing.assert_array_equal(read_c3d(out).positions, read_c3d(source).positions)
-
-
-@pytest.mark.parametrize("code", [INTEL, DEC, MIPS])
-@pytest.mark.parametrize("scale", [-0.1, 0.1])
-def test_rotations_behind_the_frames_are_kept(tmp_path: Path, code: int, scale: float) -> None:
-    """Protects the segments of a markerless system: they stood behind the frames, and were cut off."""
-    source = with_rotations(source_file(tmp_path, code=code, scale=scale, more=ROTATION))
-    wanted = rotations_of(source.read_bytes(), "source")
-    assert len(wanted) == 12 * 2 * 17 * 4
-    out, _, notes = written(tmp_path, source)
-    assert rotations_of(out.read_bytes(), "out") == wanted
-    assert not any("behind the frames" in note for note in notes)
-    said = read_c3d(out).notes
-    assert "the rotations of 2 segments (group ROTATION) are not used" in said
-    assert not any("more frames" in note for path in (source, out) for note in read_c3d(path).notes)
-    if code != MIPS:
-        old, new = (ezc3d.c3d(str(path))["data"]["rotations"] for path in (source, out))
-        np.testing.assert_array_equal(new, old)
-        assert old.shape == (4, 4, 2, 12)
-
-
-def test_labels_and_ranges_behind_the_frames_are_kept(tmp_path: Path) -> None:
-    """Protects the section of labels and ranges that the header announces, where it is the last one."""
-    source = source_file(tmp_path)
-    data = bytearray(source.read_bytes())
-    data += bytes(-len(data) % 512)
-    struct.pack_into("<2H", data, 294, 12_345, len(data) // 512 + 1)
-    source.write_bytes(bytes(data) + b"labels and ranges".ljust(512, b"\0"))
-    out, _, _ = written(tmp_path, source)
-    new = out.read_bytes()
-    key, block = struct.unpack_from("<2H", new, 294)
-    assert key == 12_345
-    assert new[512 * (block - 1) :].startswith(b"labels and ranges")
-
-
-def test_bytes_that_nothing_refers_to_are_told(tmp_path: Path) -> None:
-    """Protects from losing in silence what stands behind the frames of a recording."""
-    source = source_file(tmp_path)
-    data = source.read_bytes()
-    data += bytes(-len(data) % 512)
-    source.write_bytes(data + b"\x01" * 512)
-    out, _, notes = written(tmp_path, source)
-    assert sum(note.startswith("512 bytes behind the frames of the recording") for note in notes) == 1
-    assert b"\x01" * 512 not in out.read_bytes()
-
-
-def test_rotations_among_the_frames_are_refused(tmp_path: Path) -> None:
-    """Protects from a file whose rotations would be other bytes than those of the source."""
-    source = source_file(tmp_path, more={"ROTATION": {**ROTATION["ROTATION"], "DATA_START": 1}})
-    with pytest.raises(ConfigError, match="begin in block 1 of the file, which is not apart"):
-        written(tmp_path, source)
-    assert not (tmp_path / "out.rtsim.c3d").exists()
 
 
 def test_letters_of_other_alphabets_keep_their_bytes(tmp_path: Path) -> None:
