@@ -143,6 +143,9 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     if options["monitor"]:
         require_window()
     again = recorded(options["again"], spec) if options["again"] is not None else None
+    # without it nothing would be faster, while the torque of a model that has ended would stay for a second
+    in_step = again is not None or spec.exchange.mode == "lockstep"
+    check_of_use("--fast", in_step or not options["fast"], "runs in lockstep (--mode) and replays (--again)")
     keys = role_keys(options["key"], options["clients"])
     if keys is not None:
         click.get_current_context().call_on_close(keys.close)
@@ -154,7 +157,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     first = in_time and given != "ordinary"
     ways = HilOptions(device != NO_DEVICE, arm_s, first, again=again, signal=press, keys=keys, **of_options)
     if spec.markers is not None:
-        run_worn(spec, options["source"] or "", ways)
+        run_worn(spec, options["source"] or "", ways, bool(options["fast"]))
         return
     check_of_use("--from", not options["source"], "configs with a table [markers]")
     spec, _ = moved(spec, lambda text: click.echo(f"note: {text}", err=True))
@@ -169,11 +172,11 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     run(spec, ways, partial(hil_loop, spec, simulator), summary_of)
 
 
-def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
+def run_worn(spec: HilSpec, source: str, ways: HilOptions, fast: bool) -> None:
     """Run the loop with a person who wears the device; the motion of the person is estimated from markers.
 
     source : source of markers in place of the run's own, "" = its own
-    ways : options of the command line
+    ways : options of the command line; fast : whether the option --fast is given
     """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
@@ -181,8 +184,11 @@ def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
     from rtsim.config.runs.device_schema import DeviceSpec
     from rtsim.live.compiled.group_table import groups_of
     from rtsim.live.hardware import wearable_run
+    from streams.addresses import is_stream
 
     estimate = wearable_run.run_of(spec, source)
+    may_be_fast = ways.with_device or ways.again is not None or not is_stream(estimate.source)
+    check_of_use("--fast", may_be_fast or not fast, "recordings, replays and simulated devices")
     note_joint(spec, load_toml(find_config(spec.device, "devices"), DeviceSpec), ways)
     check_addresses(spec, ways)
     compile_first(LastingConsole(stderr=True), (*groups_of(estimate), "sensors"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rtsim.config.paths import configs_root
+from rtsim.config.paths import configs_root, find_config
 
 ROOT = Path(__file__).resolve().parents[3]
 ANKLE = (configs_root() / "hil" / "ankle.toml").read_text(encoding="utf-8")
@@ -89,6 +89,19 @@ def test_priorities_that_contradict_each_other_are_refused(refused, arguments, w
     said = refused(*arguments)
     assert "--priority: the option applies only to" in said
     assert words in said
+
+
+@pytest.mark.parametrize("mode", ["free", "lockstep"])
+def test_torque_never_outlasts_a_model_for_the_sake_of_speed(refused, tmp_path: Path, mode: str) -> None:
+    """Protects the wearer: --fast lengthens the life of each torque to a second, where it makes nothing
+    faster, and where the markers of a person come live."""
+    (tmp_path / "walk.toml").write_text(
+        'name = "w"\nsubject = "walker"\nstages = ["kinematics", "gait_phase"]\n'
+    )
+    text = find_config("worn_ankle", "hil").read_text()
+    (tmp_path / "worn.toml").write_text(text.replace('run = "gait"', f'run = "{tmp_path / "walk.toml"}"'))
+    worn = (tmp_path / "worn.toml", "--mode", mode, "--from", "tcp://127.0.0.1:7001", "--device", "none")
+    assert "--fast: the option applies only to" in refused("hil", *worn, "--fast")
 
 
 @pytest.mark.parametrize("command", [("live", "--config"), ("estimate", "--config")])
