@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,10 +116,7 @@ class EmgRelay:
 
     def _begin(self, inlet: LslInlet, envelope: EmgEnvelope, rate: float) -> None:
         """Begin a session for the stream of an inlet, unless the same stream has reappeared."""
-        labels = tuple(
-            plain(channel.label or f"channel {k + 1}", LONGEST_LABEL)
-            for k, channel in enumerate(inlet.channels)
-        )
+        labels = told_apart([channel.label for channel in inlet.channels])
         units = {channel.unit.strip() for channel in inlet.channels}
         unit = plain(next(iter(units)), 32) if len(units) == 1 else ""
         former = self._session
@@ -163,3 +160,13 @@ class EmgRelay:
             )
         )  # fmt: skip
         self._seq += 1
+
+
+def told_apart(names: Sequence[str]) -> tuple[str, ...]:
+    """Return a label for each channel: its name, with the channel's number if it has none or shares it."""
+    plain_names = [plain(name, LONGEST_LABEL) for name in names]
+    numbered = (f"channel {k + 1}" for k in range(len(names)))
+    return tuple(
+        (name if plain_names.count(name) == 1 else f"{name} ({number})") if name else number
+        for name, number in zip(plain_names, numbered, strict=True)
+    )

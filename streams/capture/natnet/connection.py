@@ -149,6 +149,7 @@ class NatNetConnection:
             "refused_packets": 0,
             **self._counters,
             "sets_with_other_numbering": self._rows.disagreeing,
+            "plate_readings_left_out": self._plates.left_out,
         }
 
     def gauges(self) -> Mapping[str, float]:
@@ -303,7 +304,8 @@ class NatNetConnection:
             assert self._info is not None
             definitions = decode_definitions(packet, self._info.version)
             self._raw_definitions = packet
-            self._rows, self._plates = NamedRows(definitions), NatNetPlates(definitions)
+            self._rows = NamedRows(definitions)
+            self._plates = NatNetPlates(definitions, self._plates.left_out)
             self._counters["unread_descriptions"] = definitions.unread
             if self._plates.unused:
                 self._sentences.append(

@@ -33,11 +33,16 @@ class _Plate:
 class NatNetPlates:
     """The force plates of the definitions that can be used.
 
+    before : the number of readings that earlier definitions left out
+
     unused : names of plates that cannot be used, because they are not calibrated, have no area, or have other
       channels than forces and moments
+    left_out : number of readings of a plate in a frame that are not used, because its channels, or the
+      plates, have different numbers of samples, or more than MOST_SAMPLES
     """
 
-    def __init__(self, definitions: Definitions) -> None:
+    def __init__(self, definitions: Definitions, before: int = 0) -> None:
+        self.left_out = before
         self._plates: list[_Plate] = []
         self.unused: list[str] = []
         for definition in definitions.plates[:MOST_PLATES]:
@@ -67,6 +72,7 @@ class NatNetPlates:
         measured = {plate.number: plate for plate in frame.plates}
         n = max((_n_sample(measured.get(p.number), p.order) for p in self._plates), default=0)
         if not 0 < n <= MOST_SAMPLES:
+            self.left_out += len(self._plates) if n else 0
             return None
         force = np.full((len(self._plates), n, 3), np.nan)
         moment = np.full_like(force, np.nan)
@@ -74,6 +80,8 @@ class NatNetPlates:
             rows = _rows(measured.get(plate.number), plate.order)
             if rows is not None and len(rows) == n:
                 force[k], moment[k] = to_laboratory(plate.place, rows[:, :3], rows[:, 3:])
+            elif _n_sample(measured.get(plate.number), plate.order):
+                self.left_out += 1
         stamps = stamp_ns + (np.arange(n, dtype=np.int64) * period_ns) // n
         return ForceSamples(stamps, force, moment)
 
