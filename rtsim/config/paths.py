@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from rtsim.config.reading import is_file
@@ -42,3 +43,13 @@ def shipped_names(folder: str) -> list[str]:
 def shipped_remedy(folder: str) -> str:
     names = ", ".join(shipped_names(folder))
     return f"give the path of a .toml file, or the name of a config that comes with rtsim: {names}"
+
+
+def beside(name: str, folder: Path) -> str:
+    """Return the path of a file that a config in `folder` names: that of the file beside the config, if there
+    is one. Any other name, and that of a file which the working folder shares, is returned as it is.
+    """
+    path = folder / name
+    if not name or not is_file(path) or (is_file(name) and os.path.samefile(path, name)):
+        return name
+    return str(path)

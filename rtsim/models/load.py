@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from rtsim.config.load import check_record, read_toml
 from rtsim.config.models import addition_schema
 from rtsim.config.models.addition_schema import Addition
 from rtsim.config.models.both_sides_schema import KEY, BothSides
 from rtsim.config.models.model_schema import ModelSpec
-from rtsim.config.paths import find_config
+from rtsim.config.paths import beside, find_config
 from rtsim.errors import ConfigError
 from rtsim.models.addition import with_addition
 from rtsim.models.both_sides import both_sides
@@ -41,7 +42,7 @@ def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
     """
     if Path(name).suffix.lower() != OPENSIM:
         path = find_config(name, "models")
-        tables = read_toml(path)
+        tables = with_files_beside(read_toml(path), path.parent)
         for key, (words, allowed) in NEXT.items():
             if key in tables and key in through:
                 raise ConfigError(f"{name} {words}", where=f"{through[key]}: {key}", allowed=allowed)
@@ -60,6 +61,18 @@ def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
         for text in notes:
             note(text)
     return spec
+
+
+def with_files_beside(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the tables of a model whose other models, and surfaces of contacts, are sought beside its
+    file."""
+    named = {key: beside(tables[key], folder) for key in NEXT if isinstance(tables.get(key), str)}
+    contacts = tables.get("contacts")
+    for contact in contacts if isinstance(contacts, list) else ():
+        for surface in contact.values() if isinstance(contact, dict) else ():
+            if isinstance(surface, dict) and isinstance(surface.get("file"), str):
+                surface["file"] = beside(surface["file"], folder)
+    return tables | named
 
 
 def model_for(name: str, side: str) -> str:

@@ -21,7 +21,7 @@ USUAL_AREA: Final = "own"
 class ContactSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A triangle mesh with its position on a body: from a file, a ball or a plate.
 
-    file : STL, OBJ or PLY, relative to the working directory; unit : its unit
+    file : STL, OBJ or PLY, beside the model's file or in the working folder; unit : its unit
     flipped : whether the normals of the file's triangles point inwards
     ball_radius_mm : radius of a sphere with its poles along z; plate_mm : side of a square that faces z
     lines : number of grid lines of the ball, or of each side of the plate

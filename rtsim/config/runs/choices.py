@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rtsim.config.load import check_record, read_toml
-from rtsim.config.runs.run_schema import Compare, RunConfig
+from rtsim.config.paths import beside
+from rtsim.config.runs.run_schema import FILE_KEYS, Compare, RunConfig
 from rtsim.errors import ConfigError
 
 KEY, CHOSEN = "choices", "chosen"
@@ -20,7 +21,7 @@ Tables = dict[str, Any]
 
 def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
     """Return the run of a config, with the choices that the words NAME=CHOICE in `asked` select; ConfigError
-    for an unknown name or choice.
+    for an unknown name or choice. Files that it names are those beside it, or of the working folder.
     """
     data = read_toml(path)
     offered = choices_in(data, path)
@@ -36,6 +37,7 @@ def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
     for name, choice in taken.items():
         overlay(data, offered[name][choice])
     data[CHOSEN] = [f"{name}={choice}" for name, choice in taken.items()]
+    data |= {key: beside(data[key], path.parent) for key in FILE_KEYS if isinstance(data.get(key), str)}
     run = check_record(data, RunConfig, str(path))
     if run.compare is not None:
         check_compared(run.compare, offered, str(path))

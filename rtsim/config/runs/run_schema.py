@@ -169,6 +169,10 @@ USUAL_METHOD = "minimised"
 USUAL_METHODS = ("zero", "minimised", "prescribed")
 
 
+FILE_KEYS = ("source", "static", "forces", "subject", "ik_setup", "measures", "lab", "model")
+"""Keys of a run that may name files."""
+
+
 class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Settings of a live run."""
 

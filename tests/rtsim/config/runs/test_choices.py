@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from rtsim.cli.terminal.options import make_run
 from rtsim.config.paths import find_config
 from rtsim.config.runs.choices import choices_of, load_run
 from rtsim.errors import ConfigError
+from rtsim.files.model_toml import model_text
 from rtsim.live.processes.requests import EstimatorRequest, encoded, estimator_request
 from rtsim.live.processes.serve import meta_of
+from rtsim.models.load import load_model
 
 TEXT = """
 name = "mine"
@@ -102,3 +105,35 @@ def test_what_cannot_be_compared_is_told_before_anything_is_run(mine, compare, t
     mine.write_text(f"{TEXT}[compare]\n{compare}\n")
     with pytest.raises(ConfigError, match=told):
         load_run(mine)
+
+
+def test_files_of_a_run_are_those_beside_it(tmp_path, monkeypatch) -> None:
+    """Protects from another person's static trial, which happens to have that name in the working folder."""
+    for name in ("anna", "ben"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "static.c3d").write_text(name)
+    (tmp_path / "ben" / "walk.c3d").touch()
+    config = tmp_path / "anna" / "mine.toml"
+    config.write_text('name = "mine"\nstatic = "static.c3d"\nsource = "walk.c3d"\n')
+    monkeypatch.chdir(tmp_path / "ben")
+    run = load_run(config)
+    assert (run.static, run.source) == (str(tmp_path / "anna" / "static.c3d"), "walk.c3d")
+    monkeypatch.chdir(tmp_path / "anna")
+    assert load_run(config).static == "static.c3d"
+
+
+def test_surfaces_and_models_of_a_model_are_those_beside_it(tmp_path, monkeypatch) -> None:
+    """Protects from a bone of the working folder in a model of another one."""
+    for name in ("anna", "ben"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "floor.obj").write_text(name)
+    ball = load_model("mesh_ball")
+    floor = msgspec.structs.replace(ball.contacts[0].b, file="floor.obj", plate_mm=None, lines=24)
+    contact = msgspec.structs.replace(ball.contacts[0], surface_b=floor)
+    text = model_text(msgspec.structs.replace(ball, contacts=(contact,)))
+    (tmp_path / "anna" / "ball.toml").write_text(text)
+    (tmp_path / "anna" / "more.toml").write_text('name = "more"\nsource = "here"\nadds_to = "ball.toml"\n')
+    monkeypatch.chdir(tmp_path / "ben")
+    for file in ("ball.toml", "more.toml"):
+        spec = load_model(str(tmp_path / "anna" / file))
+        assert spec.contacts[0].b.file == str(tmp_path / "anna" / "floor.obj")
