@@ -8,11 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from rtsim.config.models.function_schema import FunctionSpec, require_function
-
-MOST = 10.0
-"""Largest activation over time: inverse dynamics may find some below 0 and above 1, but none are
-percentages."""
+from rtsim.config.models.function_schema import FunctionSpec, check_level
 
 
 class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -35,22 +31,3 @@ class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
                 f"torque_generators: {twice[0]} has both an activation and an excitation, and the "
                 "excitation determines the activation; remove one"
             )
-
-
-def check_level(given: float | FunctionSpec, where: str, key: str) -> None:
-    """Raise ValueError for an activation or excitation that is a constant outside 0 to 1, or a function with
-    too large values.
-
-    given : the constant or function
-    where : its key in the file, for the message
-    key : "activation" or "excitation", for the message
-    """
-    if isinstance(given, FunctionSpec):
-        require_function(given, where)
-        points = given.spline or given.lines
-        if points is not None and max(map(abs, points.value)) > MOST:
-            raise ValueError(
-                f"{where}: the values exceed {MOST:g}; allowed: fractions of full {key}, not percent"
-            )
-    elif not 0.0 <= given <= 1.0:
-        raise ValueError(f"{where}: {given:g}; allowed: 0 to 1, or a function")

@@ -14,6 +14,9 @@ TIME = "time"
 """Name that a coupler gives in place of a coordinate to prescribe a motion."""
 MOTION = "motion"
 """Name that a coupler gives where a file or a stream brings the motion."""
+MOST_LEVEL = 10.0
+"""Largest activation over time: inverse dynamics may find some below 0 and above 1, but none are
+percentages."""
 
 
 class PiecewiseLinear(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -72,3 +75,22 @@ def require_function(function: FunctionSpec, key: str) -> None:
     """Raise ValueError where a required function is missing."""
     if function.is_identity:
         raise ValueError(f"{key} has no function; give one of {', '.join(KINDS)}")
+
+
+def check_level(given: float | FunctionSpec, where: str, key: str) -> None:
+    """Raise ValueError for an activation or excitation that is a constant outside 0 to 1, or a function with
+    too large values.
+
+    given : the constant or function
+    where : its key in the file, for the message
+    key : "activation" or "excitation", for the message
+    """
+    if isinstance(given, FunctionSpec):
+        require_function(given, where)
+        points = given.spline or given.lines
+        if points is not None and max(map(abs, points.value)) > MOST_LEVEL:
+            raise ValueError(
+                f"{where}: the values exceed {MOST_LEVEL:g}; allowed: fractions of full {key}, not percent"
+            )
+    elif not 0.0 <= given <= 1.0:
+        raise ValueError(f"{where}: {given:g}; allowed: 0 to 1, or a function")

@@ -84,6 +84,8 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
         raise ValueError(f"{key}.normal: a plane needs a normal; add normal = [x, y, z], not all of them 0")
     if element.lever_mm is not None and element.kind != "plane":
         raise ValueError(f"{key}.lever_mm: only an element of kind plane has this key; remove it")
+    if element.target_mm is not None and element.kind.startswith("point"):
+        raise ValueError(f"{key}.target_mm: a {element.kind} holds no distance; remove the key")
     if element.kind == "point_on_line" and not any(element.direction or ()):
         raise ValueError(
             f"{key}.direction: a line needs a direction; add direction = [x, y, z], not all of them 0"

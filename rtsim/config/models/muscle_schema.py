@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from rtsim.config.models.function_schema import FunctionSpec, require_function
+from rtsim.config.models.function_schema import FunctionSpec, check_level, require_function
 from rtsim.config.models.joint_schema import Range, check_range, range_in_si
 from rtsim.config.models.place_schema import Frame, Name, NonNegative, Place, Positive, Vector
 
@@ -167,7 +167,4 @@ class Muscle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(
                 f"{self.name} has an excitation but no muscle force; add hill, or remove excitation"
             )
-        if isinstance(given, FunctionSpec):
-            require_function(given, "excitation")
-        elif not 0.0 <= given <= 1.0:
-            raise ValueError(f"excitation of {self.name} is {given:g}; allowed: 0 to 1, or a function")
+        check_level(given, f"excitation of {self.name}", "excitation")

@@ -300,8 +300,9 @@ def test_muscles_are_told() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "words"), [
-    ("excitation = 1.2", "excitation of long is 1.2; allowed: 0 to 1, or a function"),
-    ("excitation = { }", "excitation has no function; give one of"),
+    ("excitation = 1.2", "excitation of long: 1.2; allowed: 0 to 1, or a function"),
+    ("excitation = { }", "excitation of long has no function; give one of"),
+    ("excitation = { lines = { at = [0.0, 1.0], value = [5.0, 60.0] } }", "fractions of full excitation"),
 ])  # fmt: skip
 def test_excitations_that_cannot_be_are_told(wrong: str, words: str) -> None:
     """Protects from activations beyond 1 and tables that say nothing."""
