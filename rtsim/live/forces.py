@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from rtsim.config.reading import is_file
@@ -60,6 +61,28 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
             "forces of a file cannot be paired with markers of a stream", where="--forces",
             allowed="tcp://HOST:PORT", remedy="play both with `rtsim replay SOURCE --forces FILE`",
         )  # fmt: skip
+
+
+def pressed_as_loads_say(run: RunConfig) -> RunConfig:
+    """Take the feet of a run from its OpenSim file of external loads, which names the bodies with loads. Runs
+    without such a file, with a person's markers, or with feet of their own are returned unchanged.
+    """
+    if Path(run.forces).suffix.lower() != LOADS or is_stream(run.forces):
+        return run
+    from rtsim.files.osim.external_loads import read_external_loads
+    from rtsim.live.inputs.sources import brings_markers
+    from rtsim.models.load import load_model
+
+    loads = read_external_loads(run.forces)
+    if not is_file(loads.forces):
+        raise ConfigError(
+            f"these external loads name the datafile {str(loads.forces)!r}, which does not exist",
+            where=run.forces,
+            remedy="put that file there, or correct the name",
+        )  # fmt: skip
+    if run.plates.feet or not brings_markers(run, load_model(run.model)):
+        return run
+    return msgspec.structs.replace(run, plates=msgspec.structs.replace(run.plates, feet=loads.bodies))
 
 
 def load_forces(

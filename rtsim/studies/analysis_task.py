@@ -23,16 +23,17 @@ from rtsim.config.models.model_tables import MethodSpec
 from rtsim.config.paths import find_config
 from rtsim.config.reading import is_file
 from rtsim.config.runs.choices import load_run, overlay
-from rtsim.config.runs.run_schema import RunConfig
+from rtsim.config.runs.run_schema import FILE_KEYS, RunConfig
 from rtsim.config.runs.study_schema import StudyInput, StudySpec
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.model_toml import model_text
+from rtsim.files.osim.external_loads import read_external_loads
 from rtsim.files.output import write_text
 from rtsim.files.recording import Results
 from rtsim.live.checks import check_run
 from rtsim.live.compiled.group_table import groups_of
-from rtsim.live.forces import check_forces
+from rtsim.live.forces import check_forces, pressed_as_loads_say
 from rtsim.live.inputs.prescribed_motion_run import (
     check_driven,
     groups_of_motion,
@@ -41,7 +42,7 @@ from rtsim.live.inputs.prescribed_motion_run import (
     stage_of,
 )
 from rtsim.live.inputs.recorded import KeptResults, TimesInput
-from rtsim.live.inputs.sources import MADE_UP, check_there, subject_if_any
+from rtsim.live.inputs.sources import LOADS, MADE_UP, check_there, subject_if_any
 from rtsim.live.loop import Loop
 from rtsim.live.processes.serve import meta_of
 from rtsim.live.recorded_run import Ready, check_results, made_ready, name_ahead, trial_of
@@ -56,9 +57,6 @@ from rtsim.studies.outcome import EDGE_S, ResultColumns
 from rtsim.subjects.anatomy import for_person
 from rtsim.subjects.subject import Subject, save_subject
 from streams.addresses import is_stream
-
-SOURCES = ("source", "static", "forces", "subject", "ik_setup", "measures", "lab", "model")
-"""Keys of a run that may name files."""
 
 
 class PreparedCase(NamedTuple):
@@ -101,7 +99,9 @@ class AnalysisTask:
             "input": msgspec.to_builtins(spec.input),
         }
         self.groups = groups_of_motion(run) if self._driven else groups_of(run)
-        named = (Path(str(getattr(run, key))) for key in SOURCES)
+        named = [Path(str(getattr(run, key))) for key in FILE_KEYS]
+        if named[FILE_KEYS.index("forces")].suffix.lower() == LOADS:
+            named.append(read_external_loads(run.forces).forces)
         self.files = tuple(path for path in named if is_file(path))
         self._trials: dict[tuple[str, ...], MarkerTrial] = {}
         self._noted: set[tuple[str, ...]] = set()
@@ -175,7 +175,7 @@ class AnalysisTask:
             return PreparedCase(ready, float(every[0]))
         check_run(run)
         check_forces(run, streamed=False)
-        who = tuple(str(getattr(run, key)) for key in (*SOURCES, "person", "side", "units", "up"))
+        who = tuple(str(getattr(run, key)) for key in (*FILE_KEYS, "person", "side", "units", "up"))
         if who not in self._noted:  # whose trial it is has been looked at once
             run, _ = with_person(run)
             notes_before(run, anyway=self._anyway)
@@ -205,8 +205,8 @@ def base_run(spec: StudySpec, folder: str) -> RunConfig:
     run = load_run(find_config(config, "runs"), how.choices) if config else RunConfig(name="study")
     tables = msgspec.to_builtins(run)
     overlay(tables, {key: placed(value, folder) for key, value in how.run.items()})
-    tables |= {key: placed(tables[key], folder) for key in SOURCES if key in tables}
-    return check_record(tables, RunConfig, f"study {spec.name}: analyse.run")
+    tables |= {key: placed(tables[key], folder) for key in FILE_KEYS if key in tables}
+    return pressed_as_loads_say(check_record(tables, RunConfig, f"study {spec.name}: analyse.run"))
 
 
 def only_weights(spec: StudySpec, method: str) -> bool:

@@ -168,9 +168,9 @@ def first_crossing(times: Array, values: Array, threshold: float) -> float:
     """Return the time at which a curve first reaches a threshold from either side, interpolated linearly [s];
     NaN = never.
     """
-    above = values >= threshold
     if values[0] == threshold:
         return float(times[0])
+    above = values > threshold if values[0] > threshold else values >= threshold
     crossed = np.flatnonzero(above != above[0])
     if not len(crossed):
         return math.nan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from rtsim.config.load import check_record, parse_toml
-from rtsim.config.reading import read_bounded
+from rtsim.config.reading import is_file, read_bounded
 from rtsim.config.runs.study_schema import StudySpec
 from rtsim.errors import ConfigError
 from rtsim.studies.changes import ChangedKey, changed_keys, check_distinct, placed
@@ -75,12 +75,24 @@ def digest_of(spec: StudySpec, cases: Sequence[tuple[Any, ...]], task: StudyTask
     The paths of files do not count, so that shards on several machines belong to one study.
     """
     values = {value for row in cases for value in row if isinstance(value, str)}
-    files = {*task.files, *(Path(path) for x in values if (path := placed(x, folder)) != x)}
+    given = (Path(path) for value in values if is_file(path := placed(value, folder)))
+    files = {*task.files, *surface_files(task.bases), *given}
     lies = {str(path): path.name for path in files}
     content = sorted((path.name, hash_of_file(path)) for path in files)
     told = (msgspec.to_builtins(spec), list(cases), without_folders(task.bases, lies), content)
     text = json.dumps(told, sort_keys=True, default=list)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def surface_files(tables: Any) -> Iterator[Path]:
+    """Yield the files of the surfaces that nested tables of a model name, if they exist."""
+    if isinstance(tables, dict):
+        file = tables.get("file")
+        if isinstance(file, str) and file and is_file(file):
+            yield Path(file)
+    if isinstance(tables, (dict, list, tuple)):
+        for one in tables.values() if isinstance(tables, dict) else tables:
+            yield from surface_files(one)
 
 
 def without_folders(value: Any, lies: dict[str, str]) -> Any:

@@ -36,7 +36,7 @@ class SimulationTask:
 
     def __init__(self, spec: StudySpec, folder: str) -> None:
         assert spec.simulate is not None
-        how = spec.simulate
+        how, self._folder = spec.simulate, folder
         if is_stream(how.motion):
             raise ConfigError(f"{how.motion!r} is a stream", where="simulate.motion", allowed="a file")
         self._how = msgspec.structs.replace(
@@ -77,7 +77,7 @@ class SimulationTask:
                 model,
                 subject or None,
                 gains=stated(given["load"], self._input["load"], how.load),
-                motion=given["motion"],
+                motion=placed(given["motion"], self._folder),
                 prescribed=how.prescribe,
                 excited=stated(given["excite"], self._input["excite"], how.excite),
             )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.load import check_record, parse_toml
-from rtsim.config.runs.study_schema import StudySpec
+from rtsim.config.runs.study_schema import SAMPLED, StudySpec
 from rtsim.errors import ConfigError
 from rtsim.studies.designs import n_case, unit_points
 from rtsim.studies.indices import MorrisEffects, SobolIndices, morris_effects, sobol_indices
@@ -167,10 +167,12 @@ def result_told(
     if spec.design.kind == "morris":
         points = unit_points(spec.design, len(names), spec.seed)
         return morris_told(title, names, morris_effects(points, values, spec.seed), lines)
-    bars = [bar_along(name, table[name], values[table["case"]]) for name in names]
+    sampled = spec.design.kind in SAMPLED
+    bars = [bar_along(name, table[name], values[table["case"]], sampled) for name in names]
+    where = "in the lowest and the highest fifth" if sampled else "at the lowest and the highest value"
     panel = TornadoPanel(
         title,
-        "mean result at the lowest and the highest value of each parameter",
+        f"mean result {where} of each parameter",
         ordered(bars),
         known.mean(),
     )
@@ -236,18 +238,19 @@ def ordered(bars: Sequence[TornadoBar]) -> tuple[TornadoBar, ...]:
     return tuple(sorted(bars, key=lambda bar: -abs(bar.stop - bar.start) if bar.stop == bar.stop else 0.0))
 
 
-def bar_along(name: str, levels: NDArray, values: Array) -> TornadoBar:
+def bar_along(name: str, levels: NDArray, values: Array, sampled: bool) -> TornadoBar:
     """Return the effect of a parameter on a result as a bar between two means of the result. They are those
-    of the cases with the lowest and with the highest value of the parameter. If nearly every case has another
-    value, they are those of the lowest and of the highest fifth of the values. For a parameter with text
+    of the cases with the lowest and with the highest value of the parameter; of a sample, in which every case
+    has another value, those of the lowest and of the highest fifth of the values. For a parameter with text
     values, they are the smallest and the largest mean of any value.
 
     name, levels : name of the parameter and its value in each case, (n,); values : (n,) - the result
+    sampled : whether the values are a sample
     """
     known = np.isfinite(values)
     levels, values = levels[known], values[known]
     distinct = np.unique(levels)
-    if levels.dtype.kind == "f" and len(distinct) > 0.5 * len(levels) and len(levels) >= 10:
+    if sampled and len(distinct):
         low, high = np.quantile(levels, [FIFTH, 1.0 - FIFTH])
         ends = (f"{low:.4g} or less", f"{high:.4g} or more")
         return TornadoBar(

@@ -33,7 +33,9 @@ def columns_of(plan: StudyPlan, rows: Mapping[int, SolvedCase]) -> tuple[Columns
     columns: Columns = {"case": np.array(numbers, np.int64)}
     for k, parameter in enumerate(plan.spec.parameters):
         columns[parameter.name] = plain_array([plan.cases[number][k] for number in numbers])
-    found = np.array([rows[number].numbers for number in numbers]).reshape(len(numbers), -1)
+    found = np.array([rows[number].numbers for number in numbers]).reshape(
+        len(numbers), len(plan.spec.results)
+    )
     for k, result in enumerate(plan.spec.results):
         columns[result.name] = found[:, k].astype(np.float64)
     columns |= {

@@ -24,13 +24,12 @@ from rtsim.cli.terminal.types import (
     checked_capture,
 )
 from rtsim.config.paths import find_config
-from rtsim.config.reading import is_file
 from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.run_schema import LONGEST_S, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.formats import FORCES, MARKERS, listed
 from rtsim.files.output import check_folder
-from rtsim.live.inputs.sources import LOADS, MADE_UP, WALKER
+from rtsim.live.inputs.sources import MADE_UP, WALKER
 from streams.access.security import Security
 from streams.addresses import is_stream
 from streams.capture.system import is_capture
@@ -244,6 +243,8 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
     """Return the run that a run config (None = none) describes, changed by the options of the command line;
     `choices` (NAME=CHOICE) selects among the alternatives that the config itself defines.
     """
+    from rtsim.live.forces import pressed_as_loads_say
+
     check_of_use(
         "--set", bool(config) or not choices, "run configs with choices", "add --config RUN, or leave it out"
     )
@@ -297,28 +298,6 @@ def asked_of_plates(
     if plates:
         asked["plates"] = msgspec.structs.replace(run.plates, **plates)
     return asked
-
-
-def pressed_as_loads_say(run: RunConfig) -> RunConfig:
-    """Take the feet of a run from its OpenSim file of external loads, which names the bodies with loads. Runs
-    without such a file, with a person's markers, or with feet of their own are returned unchanged.
-    """
-    if Path(run.forces).suffix.lower() != LOADS or is_stream(run.forces):
-        return run
-    from rtsim.files.osim.external_loads import read_external_loads
-    from rtsim.live.inputs.sources import brings_markers
-    from rtsim.models.load import load_model
-
-    loads = read_external_loads(run.forces)
-    if not is_file(loads.forces):
-        raise ConfigError(
-            f"these external loads name the datafile {str(loads.forces)!r}, which does not exist",
-            where=run.forces,
-            remedy="put that file there, or correct the name",
-        )  # fmt: skip
-    if run.plates.feet or not brings_markers(run, load_model(run.model)):
-        return run
-    return msgspec.structs.replace(run, plates=msgspec.structs.replace(run.plates, feet=loads.bodies))
 
 
 def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:

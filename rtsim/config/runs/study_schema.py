@@ -133,6 +133,8 @@ class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(
                 f"parameters.{self.name}.normal: a standard deviation of {self.normal[1]:g}; allowed: above 0"
             )
+        if self.scale == "log" and self.range is None:
+            raise ValueError(f"parameters.{self.name}.scale: only a range has a scale; remove scale")
         if self.change != "set" and not all(
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values
         ):
@@ -171,6 +173,8 @@ class StudyResult(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(
                 f"results.{self.name}: threshold is used only with time_to, and time_to needs a threshold"
             )
+        if self.at_s and self.take != "at":
+            raise ValueError(f'results.{self.name}: at_s is used only with take = "at"; remove at_s')
 
 
 class KeptCurves(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -230,6 +234,11 @@ class StudySpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                     f"parameters.{one.name}: a design {self.design.kind} needs "
                     f"{'range or normal' if sampled else 'values'}; allowed: "
                     f"{'a range, or a mean and a standard deviation' if sampled else 'one value or more'}"
+                )
+            if self.design.kind == "morris" and one.normal is not None:
+                raise ValueError(
+                    f"parameters.{one.name}.normal: a Morris design goes through a range from end to end, "
+                    "and a normal distribution has no ends; give range"
                 )
         lengths = {len(one.values) for one in self.parameters}
         if self.design.kind == "list" and len(lengths) > 1:

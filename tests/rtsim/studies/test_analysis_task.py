@@ -7,9 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rtsim.config.load import check_record, parse_toml
+from rtsim.config.runs.study_schema import StudySpec
 from rtsim.errors import ConfigError
+from rtsim.live.inputs import sources
 from rtsim.live.recorded_run import trial_of
 from rtsim.studies import analysis_task
+from rtsim.studies.analysis_task import base_run
 from rtsim.studies.plan import StudyPlan, plan_of
 from rtsim.studies.solving import OK, REFUSED, solve_case
 
@@ -193,3 +197,17 @@ column = "coordinates.opening"
     plan_of(text, str(tmp_path), "study")
     with pytest.raises(ConfigError, match="the source is a motion without markers"):
         plan_of(text + noise, str(tmp_path), "study")
+
+
+def test_the_feet_of_external_loads_are_those_of_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects a study from other moments than those of `rtsim analyse`: loads say which body is pressed."""
+    force = '<ExternalForce name="r"><applied_to_body>calcn_r</applied_to_body></ExternalForce>'
+    loads = f'<ExternalLoads name="x"><objects>{force}</objects><datafile>grf.mot</datafile></ExternalLoads>'
+    (tmp_path / "loads.xml").write_text(f'<OpenSimDocument Version="40000">{loads}</OpenSimDocument>')
+    (tmp_path / "grf.mot").touch()
+    monkeypatch.setattr(sources, "brings_markers", lambda *_: True)
+    text = STUDY.replace('method = "minimised"', 'forces = "loads.xml"') + weights(1.0)
+    spec = check_record(parse_toml(text, "study"), StudySpec, "study")
+    assert base_run(spec, str(tmp_path)).plates.feet == ("calcn_r",)

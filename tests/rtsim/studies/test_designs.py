@@ -93,3 +93,14 @@ def test_a_design_that_cannot_be_is_refused(design: dict, words: str) -> None:
     """Protects whoever writes a design: the sentence says what is allowed."""
     with pytest.raises(msgspec.ValidationError, match=words):
         msgspec.convert(design, Design)
+
+
+def test_what_would_do_nothing_or_step_to_the_ends_of_nothing_is_refused() -> None:
+    """Protects from impossible persons (8 deviations off) and from keys that have no effect."""
+    a = StudyParameter(name="a", key="model.a", normal=(70.0, 10.0))
+    with pytest.raises(ValueError, match="a normal distribution has no ends; give range"):
+        study_of(Design(kind="morris", n=3), a)
+    with pytest.raises(ValueError, match="only a range has a scale; remove scale"):
+        StudyParameter(name="a", key="model.a", normal=(1.0, 0.5), scale="log")
+    with pytest.raises(ValueError, match='at_s is used only with take = "at"'):
+        StudyResult(name="y", column="c", take="mean", at_s=0.5)

@@ -11,6 +11,7 @@ from rtsim.errors import ConfigError
 from rtsim.simulation.load import load_simulator
 from rtsim.simulation.results import results_of
 from rtsim.simulation.run import run, whole_steps
+from rtsim.studies import simulation_task
 from rtsim.studies.plan import plan_of
 from rtsim.studies.solving import FAILED, OK, REFUSED, solve_case
 from tests.rtsim.cli.joint_tables import knee_and_hip
@@ -84,6 +85,48 @@ def test_names_of_loads_that_are_not_there_are_told(tmp_path: Path) -> None:
     """Protects whoever names a load: before anything is solved."""
     with pytest.raises(ConfigError, match="no 'puls' below load; allowed: pulse"):
         plan_of(LOADED.replace("load.pulse", "load.puls"), str(tmp_path), "study")
+
+
+MOVED = """
+name = "motions"
+[simulate]
+model = "knee"
+[design]
+kind = "list"
+[[parameters]]
+name = "motion"
+key = "input.motion"
+values = [VALUE]
+[[results]]
+name = "speed"
+column = "coordinate_speeds.flexion"
+take = "last"
+"""
+
+
+@pytest.mark.parametrize("named", ["walk.mot", "/FOLDER/walk.mot"])
+def test_a_motion_of_a_case_is_the_file_beside_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """Protects from another file of that name in the working folder: its motion, under the hash of ours."""
+    (tmp_path / "study").mkdir()
+    (tmp_path / "walk.mot").write_text("another person's")
+    monkeypatch.chdir(tmp_path)
+    motion, found, digests = tmp_path / "study" / "walk.mot", [], set()
+
+    def setup(*_: object, motion: str, **__: object) -> None:
+        found.append(motion)
+        raise ConfigError("nothing is simulated here")
+
+    monkeypatch.setattr(simulation_task, "read_setup", setup)
+    text = MOVED.replace("VALUE", repr(named.replace("/FOLDER", (tmp_path / "study").as_posix())))
+    for content in ("one", "two"):
+        motion.write_text(content)
+        plan = plan_of(text, str(tmp_path / "study"), "study")
+        digests.add(plan.digest)
+        solve_case(plan, 0)
+    assert {Path(path) for path in found} == {motion}
+    assert len(digests) == 2
 
 
 @pytest.mark.process

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from rtsim.config.runs.study_schema import StudyResult
-from rtsim.studies.outcome import Column, FigureColumns, MissingColumnError, curve_of, number_of
+from rtsim.studies.outcome import (
+    Column,
+    FigureColumns,
+    MissingColumnError,
+    curve_of,
+    first_crossing,
+    number_of,
+)
 
 TIMES = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
 VALUES = np.array([1.0, 3.0, math.nan, -5.0, 2.0])
@@ -52,6 +59,12 @@ def test_a_number_is_what_its_word_says(asked: dict, value: float, unit: str) ->
     found, shown = number_of(StudyResult(name="y", column="c", **asked), OneColumn())
     assert found == pytest.approx(value, nan_ok=True)
     assert shown == unit
+
+
+@pytest.mark.parametrize(("values", "time"), [((800.0, 400.0, 0.0, 0.0), 2.0), ((-3.0, -1.0, 0.0, 0.0), 2.0)])
+def test_a_threshold_that_is_reached_and_not_passed_counts(values: tuple[float, ...], time: float) -> None:
+    """Protects toe-off: a force that falls to zero and stays there has reached zero."""
+    assert first_crossing(np.arange(4.0), np.array(values), 0.0) == time
 
 
 def test_a_curve_is_at_equal_parts_of_its_time() -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
+from rtsim.files.model_toml import model_text
+from rtsim.models.load import load_model
 from rtsim.studies.plan import StudyPlan, plan_of
 from rtsim.studies.record import read_record
 from rtsim.studies.solving import LOST, OK, SolvedCase, failed_case, solve_case
 from rtsim.studies.store import StudyStore, read_part
+from rtsim.studies.table import columns_of
+from tests.rtsim.studies.impacts import impacts
 
 
 @pytest.fixture
@@ -89,3 +95,45 @@ def test_a_folder_that_moved_is_the_same_study(tmp_path: Path, plan: StudyPlan) 
     assert one.digest == two.digest
     (tmp_path / "y" / "mine.toml").write_text(model.replace("mass_kg = 0.5", "mass_kg = 0.7"))
     assert plan_of(text, str(tmp_path / "y"), "y").digest != one.digest
+
+
+def named_in_loads(folder: Path, inner: str) -> str:
+    """A study of an analysis whose external loads name this file."""
+    force = '<ExternalForce name="r"><applied_to_body>calcn_r</applied_to_body></ExternalForce>'
+    objects = f"<objects>{force}</objects><datafile>{inner}</datafile>"
+    loads = f'<ExternalLoads name="x">{objects}</ExternalLoads>'
+    (folder / "loads.xml").write_text(f'<OpenSimDocument Version="40000">{loads}</OpenSimDocument>')
+    return (
+        'name = "loads"\n[analyse.run]\nsource = "walker"\nforces = "loads.xml"\n'
+        '[[parameters]]\nname = "mass"\nkey = "run.mass_kg"\nvalues = [60.0, 70.0]\n'
+        '[[results]]\nname = "rms"\ncolumn = "marker_rms"\ntake = "mean"\n'
+    )
+
+
+def named_in_a_model(folder: Path, inner: str) -> str:
+    """A study of a simulation whose model has this surface."""
+    ball = load_model("mesh_ball")
+    surface = msgspec.structs.replace(ball.contacts[0].b, file=str(folder / inner), plate_mm=None, lines=24)
+    contact = msgspec.structs.replace(ball.contacts[0], surface_b=surface)
+    text = model_text(msgspec.structs.replace(ball, contacts=(contact,)))
+    (folder / "mine.toml").write_text(text)
+    return impacts(step=(0.08, 0.16)).replace('model = "impact"', 'model = "mine.toml"')
+
+
+@pytest.mark.parametrize(("inner", "study"), [("grf.mot", named_in_loads), ("a.obj", named_in_a_model)])
+def test_a_file_that_a_file_names_belongs_to_the_study(
+    tmp_path: Path, inner: str, study: Callable[[Path, str], str]
+) -> None:
+    """Protects from rows of two kinds: forces behind external loads, and surfaces of contacts, count, too."""
+    text, found = study(tmp_path, inner), set()
+    for content in ("one", "two"):
+        (tmp_path / inner).write_text(content)
+        found.add(plan_of(text, str(tmp_path), "study").digest)
+    assert len(found) == 2
+
+
+def test_a_table_without_rows_has_its_columns(plan: StudyPlan) -> None:
+    """Protects a part of a study that has no case of its own, as the fifth of eight parts of three cases."""
+    columns, _ = columns_of(plan, {})
+    assert {"case", "force", "status"} <= columns.keys()
+    assert {len(column) for column in columns.values()} == {0}

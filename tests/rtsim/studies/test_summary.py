@@ -57,11 +57,13 @@ def test_samples_have_their_indices(kind: str, n: int, word: str) -> None:
 
 def test_words_and_samples_have_bars_as_well() -> None:
     """Protects parameters that are no numbers, and continuous ones, whose outer fifths are compared."""
-    bar = bar_along("m", np.array(["a", "b", "c"]), np.array([2.0, 1.0, 5.0]))
+    bar = bar_along("m", np.array(["a", "b", "c"]), np.array([2.0, 1.0, 5.0]), False)
     assert (bar.start, bar.stop, bar.words) == (1.0, 5.0, ("b", "c"))
     x = np.linspace(0.0, 1.0, 101)
-    bar = bar_along("x", x, 10.0 * x)
+    bar = bar_along("x", x, 10.0 * x, True)
     assert (bar.start, bar.stop) == pytest.approx((1.0, 9.0))
+    bar = bar_along("x", x, 10.0 * x, False)  # of a grid or list, however many values it has
+    assert (bar.start, bar.stop, bar.words) == (0.0, 10.0, ("0", "1"))
 
 
 def test_nothing_known_is_told() -> None:
