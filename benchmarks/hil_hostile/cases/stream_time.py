@@ -340,6 +340,6 @@ CASES = (
         "stream",
         "The frames of the stream are 300 ms old by their own time stamps.",
         stream_lies("worn", old_frames, lambda d: d.pace, 3.0),
-        (*LOST, "off the joint's"),
+        (*LOST, "the joint's"),
     ),
 )
