@@ -15,6 +15,7 @@ from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.errors import ConfigError
 from rtsim.models.packing.couplers import N_KNOT
 from rtsim.models.packing.functions import spline_at
+from rtsim.simulation.results import SIMULATION
 from rtsim.simulation.simulator import Simulator
 from rtsim.units import ANGLES, PER_TIME, STREAMED, streamed_scale
 from streams.account import plain
@@ -26,10 +27,18 @@ Array = NDArray[np.float64]
 FIELDS = (
     ("sagittal_coordinates", "sagittal_speeds", "sagittal_accelerations"),
     ("coordinates", "coordinate_speeds", "coordinate_accelerations"),
+)
+"""Values, speeds and accelerations by their quantities, in the order in which they are looked for."""
+OF_SIMULATION = (
     ("joint_angles", "joint_angle_speeds", ""),
     ("joint_displacements", "joint_displacement_speeds", ""),
 )
-"""Values, speeds and accelerations by their quantities, in the order in which they are looked for."""
+"""The same of a simulation alone: a person's angles are those of the frame, and their speeds a filter's delay
+older."""
+OF_TWO_TIMES = (
+    " Its joint_angles and joint_displacements are not used, as it is no simulation: their speeds may "
+    "lag by the delay of a filter."
+)
 RAMP_S = 0.5
 """Time from rest to a stream that begins, or begins again [s]."""
 SILENT_S = 0.25
@@ -208,13 +217,16 @@ class MotionFeed:
         self._session = session
         fields = {field.name: field for field in session.fields if len(field.shape) == 1}
         labels = {name: tuple(field.labels) for name, field in fields.items()}
-        slots = [slot_of(name, labels) for name in self.names]
+        alike = FIELDS + OF_SIMULATION if session.meta.get("source") == SIMULATION else FIELDS
+        slots = [slot_of(name, labels, alike) for name in self.names]
         lacking = [name for name, slot in zip(self.names, slots, strict=True) if slot is None]
         self._slots = [slot for slot in slots if slot is not None] if not lacking else []
         if lacking:
+            unused = any(slot_of(name, labels, OF_SIMULATION) for name in lacking)
             self._say(
                 f"The stream of the prescribed motion lacks {' and '.join(lacking)} with speeds: its sender "
                 "must be a run with the stage `rates`, or a simulation with this coordinate."
+                f"{OF_TWO_TIMES * unused}"
             )
         self._find_scales(fields)
         self._begin(1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S)
@@ -364,17 +376,20 @@ def piece() -> Array:
 PIECE = piece()
 
 
-def slot_of(name: str, labels: dict[str, tuple[str, ...]]) -> Slot | None:
+def slot_of(
+    name: str, labels: Mapping[str, tuple[str, ...]], rows: Sequence[tuple[str, str, str]] = FIELDS
+) -> Slot | None:
     """Find where a stream publishes the value, speed and acceleration of a coordinate: the fields, and the
     index in each. Return None if the stream does not have both value and speed.
 
     name : name of the coordinate. If no label equals it, its ending for the side is dropped: knee_flexion_r
         is also found as knee_flexion, as a stream labels the joints if only one leg of a person is tracked
     labels : labels of the entries of each field, by the name of the field
+    rows : names of the fields of values, speeds and accelerations that may be used, the first ones first
     """
     stem = name[:-2] if name[-2:] in SUFFIXES.values() else name
     for label in dict.fromkeys((name, stem)):
-        for value, speed, acceleration in FIELDS:
+        for value, speed, acceleration in rows:
             own, its = labels.get(value, ()), labels.get(speed, ())
             if label in own and label in its:
                 more = labels.get(acceleration, ())

@@ -16,6 +16,9 @@ from rtsim.simulation.simulator import Simulator
 from streams.clock import now_ns
 from streams.messages import FieldSpec, Status
 
+SIMULATION = "simulation"
+"""Source that the descriptor of a simulation's results states."""
+
 
 def results_of(simulator: Simulator, done: SimulatedRun) -> Results:
     """Return the results of a simulation for the rows of its run, in the form in which a live session would
@@ -44,7 +47,7 @@ def described(simulator: Simulator) -> dict[str, Any]:
     return {
         "model": m.name,
         "method": settings.method,
-        "source": "simulation",
+        "source": SIMULATION,
         "step_ms": settings.step_ms,
         "kinks": settings.kinks,
         "up": "Y",

@@ -299,3 +299,19 @@ def test_a_restart_goes_on_from_the_motion_at_hand(feed):
     assert hip(feed.simulator, 0.0)[0] == pytest.approx(1.0, abs=1e-9)
     feed.admit(sender.frame(1.0, 0.0))
     assert feed.drive(0.001) == Status.OK
+
+
+@pytest.mark.parametrize("source", ["walk.c3d", "simulation"])
+def test_angles_whose_speeds_are_older_do_not_move_a_limb(feed, source):
+    """Protects the wearer of a moved limb: a person's speeds are a filter's delay older than the angles."""
+    units = {"joint_angles": "rad", "joint_angle_speeds": "rad/s"}
+    fields = tuple(FieldSpec(name, (1,), unit, ("hip",)) for name, unit in units.items())
+    session = Session(
+        session="s", stream="result", t_start=0, rate=100.0, fields=fields, meta={"source": source}
+    )
+    frame = ReceivedFrame(session, FieldLayout(session))
+    frame.time, frame.data["joint_angles"][:], frame.data["joint_angle_speeds"][:] = 0.01, 0.1, 0.0
+    feed.admit(frame)
+    taken = source == "simulation"
+    assert feed.counters["motion_taken"] == taken
+    assert any("lag by the delay of a filter" in said for said in feed.sentences) != taken
