@@ -49,6 +49,8 @@ class SimulatorStride:
         self._start = (simulator.q.copy(), simulator.v.copy(), simulator.n_step)
         inner = simulator.work.inner
         self._inner = None if inner is None else inner.now.copy()
+        turning = simulator.work.forces.generators
+        self._activations = None if turning is None else turning.step.copy()
         self._silent, self._told = (hold(advance, self._arguments(last)) for last in (0, 1))
         self._counts[STEP] = simulator.n_step
 
@@ -77,6 +79,8 @@ class SimulatorStride:
         s.q[:], s.v[:], s.n_step = self._start
         if s.work.inner is not None:
             s.work.inner.now[:] = self._inner
+        if s.work.forces.generators is not None:
+            s.work.forces.generators.step[:] = self._activations
         self._counts[:] = 0
         self._counts[STEP] = s.n_step
         self.trace.largest[:] = 0.0

@@ -14,6 +14,7 @@ from rtsim.errors import ConfigError
 from rtsim.simulation.load import load_simulator
 from rtsim.simulation.run import run
 from rtsim.simulation.simulator import Simulator
+from rtsim.simulation.stride import SimulatorStride
 from tests.rtsim.simulation.test_generators import write
 
 LEAST, UP, DOWN = 0.05, 0.02, 0.07
@@ -114,3 +115,20 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path, said: str, words: str) 
     """Protects from two masters of one activation, from percents and from names of nobody."""
     with pytest.raises(ConfigError, match=words):
         load_simulator(write(tmp_path, said))
+
+
+def test_a_lap_begins_with_the_activations_of_the_start(tmp_path: Path) -> None:
+    """Protects laps, `restart` and `reset`: an excited generator starts again with its first activation."""
+    stride = SimulatorStride(arm(tmp_path, step_ms=1.0), 10)
+
+    def lap() -> list[float]:
+        found = []
+        for _ in range(12):
+            stride.step(True)
+            found.append(float(stride.trace.generator[0, 1, GIVEN_ACTIVATION]))
+        return found
+
+    first = lap()
+    stride.restart()
+    assert lap() == first
+    assert max(first) > 0.5
