@@ -147,7 +147,7 @@ def first_stick(simulator: Simulator, results: Results) -> int | None:
     rubs = forces.contacts.friction_law >= 0
     parameters = np.vstack([forces.frictions.parameter, forces.contacts.friction[rubs]])
     speeds = [
-        np.abs(values) if values.ndim == 2 else np.linalg.norm(np.nan_to_num(values), axis=2)
+        np.abs(values) if values.ndim == 2 else np.linalg.norm(values, axis=2)  # NaN where nothing touches
         for name in ("friction_sliding", "contact_sliding")
         if (values := results.fields.get(name)) is not None
     ]

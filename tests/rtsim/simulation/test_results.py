@@ -279,3 +279,15 @@ def test_the_moment_of_sticking_is_enlarged(tmp_path):
     assert (last.enlarged, len(last.x), last.x[N_AROUND]) == (True, 2 * N_AROUND + 1, done.times[row])
     early = load_simulator(str(path))
     assert first_stick(early, results_of(early, run(early, 20))) is None
+
+
+def test_a_contact_that_is_lifted_does_not_stick(loose, results):
+    """Protects the enlarged panel: a sledge that is lifted while it slips has no change to sticking."""
+    simulator, _ = loose
+    sliding = results.fields["contact_sliding"]
+    sliding[:], sliding[:5] = np.nan, (1.0, 0.0, 0.0)
+    if "friction_sliding" in results.fields:
+        results.fields["friction_sliding"][:] = 1.0
+    assert first_stick(simulator, results) is None
+    sliding[9] = 0.0
+    assert first_stick(simulator, results) == 9
