@@ -26,6 +26,8 @@ FEWEST_ROWS = 4
 ROUNDING = 1e-12
 """Part of its time by which the last sample is put later, so that the clock's rounding does not lead past
 it, where nothing is curved."""
+OVER = 1e-9
+"""Part of the length of a motion by which a duration may exceed it, as both are rounded."""
 HOLE = 10.0
 """A step between rows that is so many times the usual one is told."""
 
@@ -176,12 +178,12 @@ def within(length: float, duration: float | None, where: str) -> float:
 
     length : duration of the motion [s]; where : its file, for errors
     """
-    if duration is not None and duration > length:
+    if duration is not None and duration > length * (1.0 + OVER):
         raise ConfigError(
             f"the motion lasts {length:g} s, but the simulation {duration:g} s", where=where,
             remedy=f"give --duration {length:g}, or less",
         )  # fmt: skip
-    return length if duration is None else duration
+    return length if duration is None else min(duration, length)
 
 
 def check_motion(spec: ModelSpec, motion: str) -> None:

@@ -13,7 +13,7 @@ from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
 from rtsim.simulation.load import load_simulator
-from rtsim.simulation.motion import check_motion, moved_names, with_motion, with_prescribed
+from rtsim.simulation.motion import check_motion, moved_names, with_motion, with_prescribed, within
 from rtsim.simulation.run import run
 
 KICK = find_config("kick", "models").read_text(encoding="utf-8")
@@ -174,3 +174,12 @@ def test_what_does_not_fit_together_is_refused(model, write):
             with_prescribed(still, (name,))
     with pytest.raises(ConfigError, match=r"the motion lasts 0\.1 s, but the simulation 2 s"):
         load_simulator(model, motion=write(motion_text(np.zeros(11))), duration_s=2.0)
+
+
+def test_a_duration_as_long_as_the_motion_is_one(write):
+    """Protects --duration of the whole file: rounding of its times neither refuses nor lengthens it."""
+    length = 3.0 - 4e-16
+    assert within(length, 3.0, "hip.mot") == length
+    assert within(3.0, 1.0, "hip.mot") == 1.0
+    with pytest.raises(ConfigError, match=r"lasts 3 s, but the simulation 3\.001 s"):
+        within(3.0, 3.001, "hip.mot")
