@@ -5,6 +5,7 @@ over a movement cycle, and these are added with weights.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ MISSING = 2.5
 does not count."""
 LEAST_FRAMES = 4
 """Least number of frames of a cycle."""
+N_USUAL = 64
+"""Number of steps between frames whose median is the usual one."""
 
 
 class FieldEntry(NamedTuple):
@@ -112,7 +115,7 @@ class CycleCost:
     Attributes
     ----------
     costs : costs of the complete cycles so far; n_broken : number of cycles that have no cost because frames
-        or values are missing
+        or values are missing, those included whose beginning is missing
     n_frame : number of frames so far, including those before the first cycle
     """
 
@@ -122,9 +125,11 @@ class CycleCost:
         self.costs: list[float] = []
         self.n_broken = self.n_frame = 0
         self._rows: list[tuple[float, ...]] = []  # time and numbers of this cycle; none before it begins
-        self._from = math.nan  # where a cycle of a period begins [s]
+        self._from = math.nan  # where this cycle begins [s]
         self._before = math.nan
         self._below = False
+        self._last = self._seen = math.nan  # newest frame, and newest one that could begin a cycle [s]
+        self._steps: deque[float] = deque(maxlen=N_USUAL)  # between frames [s]
 
     @property
     def done(self) -> bool:
@@ -139,24 +144,36 @@ class CycleCost:
     def add(self, time: float, data: Buffers) -> None:
         """Add a frame; time : model time [s]; data : values of its fields"""
         self.n_frame += 1
+        if not math.isnan(self._last):
+            self._steps.append(time - self._last)
+        self._last = time
         if time < self.t_settled or self.done:
             return
+        seen = self._seen
         if self._begins(time, data):
             self._close(time)
-            self._rows, self._from = [], time
+            late = time - seen > MISSING * float(np.median(list(self._steps)))
+            self.n_broken += late
+            self._rows, self._from = [], math.nan if late else time
         if not math.isnan(self._from):
             self._rows.append((time, *(place.read(data) for place in self._places)))
 
     def _begins(self, time: float, data: Buffers) -> bool:
-        """Return whether a movement cycle begins with this frame, which then also ends the previous cycle;
+        """Return whether a movement cycle begins with this frame, or has begun since the last frame that
+        could tell (self._seen); then the previous cycle has ended.
+
         time : model time [s]; data : values of the frame's fields
         """
         cycle = self.spec.cycle
         if self._event is not None:
             value = self._event.read(data)
+            if math.isnan(value):
+                return False
+            self._seen = time
             rises, self._below = self._below and value > cycle.above, value <= cycle.above
             return rises
         assert cycle.period_s is not None
+        self._seen = time
         number = math.floor(time / cycle.period_s + 1e-6)
         rises = not math.isnan(self._before) and number > self._before
         self._before = number

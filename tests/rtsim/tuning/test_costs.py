@@ -111,3 +111,26 @@ def test_tables_that_cannot_be_meant_are_refused(tables: dict, words: str) -> No
     """Protects tuning from a table that leaves open what a setting costs."""
     with pytest.raises(ConfigError, match=words):
         check_record(tables, TuningSpec, "made up")
+
+
+BEGINS = {"begins": {"field": "forces", "label": "heel"}, "above": 20.0}
+
+
+@pytest.mark.parametrize("cycle", [PERIOD, BEGINS], ids=["period", "event"])
+def test_a_cycle_whose_beginning_is_missing_does_not_count(cycle: dict) -> None:
+    """Protects costs: what is left of a cycle after lost frames is none, neither by time nor by an event."""
+    cost = CycleCost(spec(cycle, {**BALL, "reduction": "mean"}, cycles=9), FIELDS, 0.0)
+    for n in range(1, 320):
+        if not 140 <= n < 165:
+            cost.add(0.01 * n, data(50.0 if n % 50 < 20 else 0.0, float(n % 50)))
+    assert cost.costs == pytest.approx([24.5] * 3)
+    assert cost.n_broken == 2
+
+
+def test_an_event_is_seen_beside_values_that_are_none() -> None:
+    """Protects gait: without a number in the frame before a heel strike two strides are not taken as one."""
+    cost = CycleCost(spec(BEGINS, cycles=9), FIELDS, 0.0)
+    for n in range(1, 220):
+        heel = 50.0 if n % 50 < 20 else 0.0
+        cost.add(0.01 * n, data(math.nan if n in (99, 149) else heel, 1.0 + n // 100))
+    assert cost.costs == pytest.approx([1.0, 2.0, 2.0])
