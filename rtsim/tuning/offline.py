@@ -23,16 +23,20 @@ from rtsim.config.paths import find_config
 from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import LONGEST_MS, HilSpec
 from rtsim.config.runs.tuning_schema import LONGEST_CYCLE_S
+from rtsim.device.arming import ArmState
 from rtsim.device.tuning import OVER_S
+from rtsim.errors import ConfigError
 from rtsim.live.hardware.device_loop import DeviceClock, hil_loop
 from rtsim.live.hardware.in_process import InProcessPort
 from rtsim.live.hardware.limb_parts import simulator_for
 from rtsim.live.loop import Loop
 from rtsim.live.processes.gc_control import gc_paused
 from rtsim.live.processes.signals import REQUESTS
+from rtsim.stages.device.device_element import device_element
 from rtsim.stages.device.exchange import DeviceTorque
 from rtsim.tuning.costs import CycleCost
 from rtsim.tuning.problem import tuning_of
+from streams.addresses import is_stream
 from streams.messages import AnyMessage, Result, Session
 
 MEASURED = "measured"
@@ -57,20 +61,37 @@ class RunCost(NamedTuple):
 
 
 class Controlled(Protocol):
-    """Interface of a function that applies a setting to a simulated run (its loop) before it starts."""
+    """Interface of a function that applies a setting to a simulated run (its loop) before it starts. It
+    returns a sentence on why the run cannot have this setting; empty if it can.
+    """
 
-    def __call__(self, loop: Loop, setting: Mapping[str, float]) -> None: ...
+    def __call__(self, loop: Loop, setting: Mapping[str, float]) -> str: ...
 
 
-def set_at_once(loop: Loop, setting: Mapping[str, float]) -> None:
-    """Set the parameters of a run to a setting at its first tick, without a ramp."""
+def set_at_once(loop: Loop, setting: Mapping[str, float]) -> str:
+    """Set the parameters of a run to a setting at its first tick, without a ramp; return why they cannot be
+    set, empty if they can.
+    """
     torque = loop.stages[0]
     assert isinstance(torque, DeviceTorque)
-    torque.ask("set", {**setting, OVER_S: 0.0})
+    args = {**setting, OVER_S: 0.0}
+    torque.ask("set", args)
+    return torque.exchange.tuning.refusal("set", args)
+
+
+def check_own_motion(spec: HilSpec) -> None:
+    """Raise ConfigError for a limb that a stream moves, which separate simulations do not receive."""
+    if is_stream(spec.motion):
+        raise ConfigError(
+            f"the limb is moved by the stream {spec.motion}, which simulations without sockets do not "
+            "receive",
+            where="--offline", remedy="give a motion file in the config, or tune the running model",
+        )  # fmt: skip
 
 
 class OfflineRuns:
-    """Simulates runs of one config, one after the other, in the present process.
+    """Simulates runs of one config, one after the other, in the present process. ConfigError for a limb that
+    a stream moves.
 
     Parameters
     ----------
@@ -80,6 +101,7 @@ class OfflineRuns:
     """
 
     def __init__(self, spec: HilSpec, seed: int = 0, control: Controlled = set_at_once) -> None:
+        check_own_motion(spec)
         self.tuning = tuning_of(spec)
         exchange = replace(
             spec.exchange, mode="lockstep", paced=False, deadline_ms=LONGEST_MS, valid_for_ms=LONGEST_MS
@@ -93,24 +115,31 @@ class OfflineRuns:
         self._simulator = simulator_for(self.spec)
 
     def cost(self, asked: RunRequest) -> RunCost:
-        """Simulate a run with the requested setting and noise, and return its cost."""
-        self._simulator.reset()
-        output = Measuring(self)
+        """Simulate a run with the requested setting and noise, and return its cost. It has none if the device
+        is not armed with this setting over all cycles.
+        """
+        simulator = self._simulator
+        # the start is in equilibrium with this torque, which may be that of the run before
+        simulator.model.forces.springs.moment[device_element(simulator)] = 0.0
+        simulator.reset()
+        output = Measuring(self, "disarmed" if asked.setting is None else "armed")
         sensors = replace(self._device.sensors, seed=self._device.sensors.seed + self.seed + asked.repeat)
         port = InProcessPort(replace(self._device, sensors=sensors))
         arm_s = None if asked.setting is None else 0.0
-        loop = hil_loop(self.spec, self._simulator, port, output, arm_s)
+        loop = hil_loop(self.spec, simulator, port, output, arm_s)
         output.loop = loop
-        if asked.setting is not None:
-            self._control(loop, asked.setting)
+        if asked.setting is not None and (refused := self._control(loop, asked.setting)):
+            return RunCost(math.nan, refused)
         loop.run()
         clock = loop.source
         assert isinstance(clock, DeviceClock)
-        arming = clock.exchange.arming
+        x = clock.exchange
         if loop.failure:
             return RunCost(math.nan, loop.failure)
-        if arming.n_fault:
+        if x.arming.n_fault:
             return RunCost(math.nan, output.fault or "the device reported a fault")
+        if not output.began:
+            return RunCost(math.nan, f"the device was never armed: {x.refusal or x.arming.reason}")
         if output.cost is None or not output.cost.done:
             return RunCost(
                 math.nan,
@@ -127,10 +156,19 @@ class OfflineRuns:
 class Measuring:
     """Output of a run that computes the cost from its results; it ends the run when the cost is known, or at
     a fault.
+
+    Parameters
+    ----------
+    runs : knows how costs are computed; state : arming state of the device while results count
+
+    Attributes
+    ----------
+    cost : the cost of the run; began : whether the device has had this state; fault : why it had a fault
     """
 
-    def __init__(self, runs: OfflineRuns) -> None:
-        self._runs, self.fault = runs, ""
+    def __init__(self, runs: OfflineRuns, state: ArmState = "armed") -> None:
+        self._runs, self._state, self.fault = runs, state, ""
+        self.began = False
         self.events: deque[str] = deque()
         self.loop: Loop | None = None
         self.cost: CycleCost | None = None
@@ -140,17 +178,24 @@ class Measuring:
         self.cost = self._runs.collector(session)
 
     def send(self, message: AnyMessage) -> None:
-        """Add a frame of results to the cost of the run."""
+        """Add a frame of results to the cost of the run, if the device is in the arming state that counts."""
         if not isinstance(message, Result) or self.loop is None or self.cost is None:
             return
-        self.cost.add(message.time, message.data)
         clock = self.loop.source
         assert isinstance(clock, DeviceClock)
-        arming = clock.exchange.arming
-        if arming.state == "fault":
-            self.fault = arming.reason
+        x = clock.exchange
+        if x.arming.state == "fault":
+            self.fault = x.arming.reason
             self.loop.stop(self.fault)
-        elif self.cost.done:
+        if x.arming.state != self._state:
+            return
+        if not self.began:
+            self.began = True
+            late_s = message.time - x.arming.armed_s
+            if x.arming.on and late_s > 0.5 * x.period_s:  # armed later than in the first tick
+                self.cost.t_settled += late_s
+        self.cost.add(message.time, message.data)
+        if self.cost.done:
             self.loop.stop(MEASURED)
 
     def service(self) -> None:

@@ -136,15 +136,16 @@ def quick() -> list[BenchFigure]:
     return [figure._replace(limit=None, better="") for figure in run(**QUICK)]
 
 
-def by_spline(loop: Loop, setting: Mapping[str, float]) -> None:
+def by_spline(loop: Loop, setting: Mapping[str, float]) -> str:
     """Replace the controller in a loop with a device by the torque spline with these settings, driven by the
-    known phase of the knee's motion.
+    known phase of the knee's motion; return "", as no setting is refused.
     """
     clock = loop.source
     assert isinstance(clock, DeviceClock)
     x = clock.exchange
 
     x.law = OfKnownPhase(x.period_s, setting)
+    return ""
 
 
 class OfKnownPhase:

@@ -7,14 +7,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from rtsim.cli.runs.tune_options import Asking, check
 from rtsim.cli.terminal.compiling import compile_first
 from rtsim.cli.terminal.console import LastingConsole
 from rtsim.cli.terminal.lines import tell
@@ -26,9 +26,7 @@ from rtsim.config.load import check_record, load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.config.runs.tuning_schema import CostTerm
-from rtsim.device.tuning import LONGEST_RAMP_S
 from rtsim.errors import ConfigError
-from rtsim.files.output import check_folder
 from rtsim.live.compiled.group_table import groups_of_limb
 from rtsim.live.hardware.device_loop import fields_of
 from rtsim.live.hardware.limb_parts import parts_of
@@ -49,26 +47,6 @@ from streams.messages import FieldSpec
 
 N_BLOCK, TOGETHER = 6, 2
 Pair = tuple[Any, Any]
-
-
-class Asking(NamedTuple):
-    """Options of `rtsim tune` for a search or a validation.
-
-    method : name of the search, "" = validation
-    offline : whether cost is measured in simulations, not in the running model
-    operator : whether a person types the costs
-    budget : number of settings to be tried
-    file : file in which trials are stored, None = none
-    blocks : number of blocks of a validation
-    """
-
-    method: str
-    offline: bool
-    operator: bool
-    budget: int
-    seed: int
-    file: Path | None
-    blocks: int
 
 
 def search(
@@ -93,7 +71,7 @@ def search(
         seed=options["seed"] or 0, file=options["file"],
         blocks=options["blocks"] or N_BLOCK,
     )  # fmt: skip
-    check(asking, options, over_s, parameters)
+    check(asking, options, over_s, spec, parameters)
     together = (options["together"] or TOGETHER) if asking.offline else 1
     kept = begun(spec, parameters, asking, together) if method else to_validate(spec, parameters, asking)
     paper = paper_for(options["plot"], options["plot_size"], options["plot_dpi"])
@@ -154,38 +132,6 @@ def alive(live: LiveRuns) -> Measured:
         return (live.cost(setting) for setting in settings)
 
     return measure
-
-
-def check(asking: Asking, options: dict[str, Any], over_s: float | None, parameters: Parameters) -> None:
-    """Raise ConfigError, before any slow work, for options of a search or validation that cannot be
-    combined.
-    """
-    wrong = {
-        "--operator": (asking.operator and (asking.offline or not asking.method),
-                       "an operator can judge runs with the device only, not simulations (--offline) or the "
-                       "numbers of --validate"),
-        "--auto dial": (asking.method == "dial" and asking.offline, "with dial an operator sets the "
-                                                                    "parameters by hand on the running "
-                                                                    "device, which --offline (simulation "
-                                                                    "alone) does not have"),
-        "--processes, --together": ((options["processes"] or options["together"]) and not asking.offline,
-                                    "only with --offline can several settings be tried at the same time"),
-        "--blocks": (options["blocks"] and asking.method, "the option applies only to --validate"),
-        "--budget": (options["budget"] and not asking.method, "the option applies only to --auto"),
-        "--plot": (options["plot"] and (not asking.method or len(parameters.names) < 2),
-                   "the figure shows the cost over two parameters and needs --auto"),
-        "--file": (not asking.method and (asking.file is None or not asking.file.exists()),
-                   f"there is no file {asking.file}; --validate needs the result file of a tuning search "
-                   "(--auto)" if asking.file
-                   else "--validate needs --file, the result file of a tuning search (--auto)"),
-        "--over": (over_s is not None and (asking.offline or not 0.0 <= over_s <= LONGEST_RAMP_S),
-                   f"parameters of a running model can change over 0 to {LONGEST_RAMP_S:g} s"),
-    }  # fmt: skip
-    for where, (bad, why) in wrong.items():
-        if bad:
-            raise ConfigError(why, where=where, remedy="give other options")
-    if asking.file is not None:
-        check_folder(asking.file, "--file")
 
 
 def with_costs(spec: HilSpec, costs: tuple[str, ...], fields: Sequence[FieldSpec]) -> HilSpec:
@@ -345,7 +291,8 @@ def judged(
 
 def to_validate(spec: HilSpec, parameters: Parameters, asking: Asking) -> KeptTuning:
     """Return the search stored in the file of the options; ConfigError if it is of another config or of other
-    parameters."""
+    parameters, or if the best setting is outside the ranges of the controller.
+    """
     assert asking.file is not None
     kept = read_kept(asking.file)
     if kept.config != spec.name:
@@ -360,6 +307,14 @@ def to_validate(spec: HilSpec, parameters: Parameters, asking: Asking) -> KeptTu
             where=str(asking.file),
             allowed=", ".join(parameters.names), remedy="give the config that it was tuned with",
         )  # fmt: skip
+    for name, value in kept.best.items():
+        low, high = spec.controller.ranges[name]
+        if not low <= value <= high:
+            raise ConfigError(
+                f"the best setting in the file has {name} = {value:g}", where=str(asking.file),
+                allowed=f"{low:g} to {high:g}, the range in controller.ranges of {spec.name}",
+                remedy="widen the range, or search again",
+            )  # fmt: skip
     return kept
 
 

@@ -150,3 +150,13 @@ def test_a_file_of_another_config_is_refused_before_the_run_gets_a_command(
     assert done.code == 1
     assert str(file) in done.err
     assert "mine" in done.err
+
+
+def test_a_best_setting_beyond_the_ranges_is_not_validated(here: Callable, tmp_path: Path) -> None:
+    """Protects a comparison: a refused setting would leave the default one, and no effect would be found."""
+    file = tmp_path / "tuning.json"
+    best = {"neutral_deg": 5.0, "stiffness_N_m_rad": 45.0}
+    write_kept(file, KeptTuning(config="ankle", method="cma", seed=0, parameters={}, cost="", best=best))
+    done = here("tune", "ankle", "--validate", "--offline", "--file", file, "--processes", "1")
+    assert done.code == 1
+    assert "stiffness_N_m_rad = 45; allowed: 0 to 40" in done.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.errors import ConfigError
+from rtsim.live.loop import Loop
 from rtsim.tuning.costs import CycleCost
-from rtsim.tuning.offline import OfflineRuns, RunRequest
+from rtsim.tuning.offline import OfflineRuns, RunRequest, set_at_once
 from rtsim.tuning.problem import parameters_of, tuning_of
 from streams.codec import decode
 from streams.messages import Result, Session
@@ -94,3 +96,48 @@ def test_ranges_of_the_shipped_run_are_within_the_controllers(spec: HilSpec) -> 
     point = np.array([0.25, 0.75])
     assert parameters.point(parameters.setting(point)) == pytest.approx(point)
     assert parameters.setting(np.array([-1.0, 2.0])) == {"neutral_deg": -5.0, "stiffness_N_m_rad": 40.0}
+
+
+def test_a_setting_that_cannot_be_set_has_no_cost(spec: HilSpec) -> None:
+    """Protects a comparison: the cost of other parameters is not told as that of a refused setting."""
+    cost = OfflineRuns(spec).cost(RunRequest({"neutral_deg": 4.0, "stiffness_N_m_rad": 45.0}))
+    assert np.isnan(cost.value)
+    assert "stiffness_N_m_rad = 45.0 cannot be set; allowed: 0 to 40" in cost.why
+
+
+@pytest.mark.parametrize("arm_s", [None, 1.0], ids=["never", "late"])
+def test_costs_are_those_of_an_armed_device(spec: HilSpec, arm_s: float | None) -> None:
+    """Protects a search: without full torque there is no cost, and of a limb that is armed late one after its
+    ramp."""
+
+    def control(loop: Loop, setting: Mapping[str, float]) -> str:
+        loop.stages[0].arm_s = arm_s  # type: ignore[attr-defined]
+        return set_at_once(loop, setting)
+
+    cost = OfflineRuns(spec, control=control).cost(RunRequest(SETTING))
+    if arm_s is None:
+        assert np.isnan(cost.value)
+        assert cost.why.startswith("the device was never armed")
+    else:
+        assert cost.value == pytest.approx(OfflineRuns(spec).cost(RunRequest(SETTING)).value, rel=1e-3)
+
+
+def test_a_run_starts_without_the_torque_of_the_one_before(
+    spec: HilSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects costs: a start in equilibrium does not depend on the setting that was tried before."""
+    runs, seen = OfflineRuns(spec), list[float]()
+    simulator = runs._simulator
+    moment, reset = simulator.model.forces.springs.moment, simulator.reset
+    monkeypatch.setattr(simulator, "reset", lambda: (seen.append(float(moment[-1])), reset()))
+    moment[-1] = 12.0
+    runs.cost(RunRequest(SETTING))
+    assert moment[-1] != 0.0
+    runs.cost(RunRequest(SETTING))
+    assert seen == [0.0, 0.0]
+
+
+def test_a_limb_that_a_stream_moves_is_refused(spec: HilSpec) -> None:
+    """Protects a search: without the stream no setting is armed, and all cost the same."""
+    with pytest.raises(ConfigError, match="moved by the stream tcp:"):
+        OfflineRuns(replace(spec, motion="tcp://127.0.0.1:5561"))
