@@ -4,7 +4,8 @@ as in other searches.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,18 @@ class Dial(Trials):
     Parameters
     ----------
     turned : function that asks the operator for the next setting, (n,)
+    known : (n,) each - settings of earlier trials, for which nobody is asked again, in their order
     """
 
     at_once = 1
 
-    def __init__(self, turned: Callable[[], Array]) -> None:
+    def __init__(self, turned: Callable[[], Array], known: Iterable[Array] = ()) -> None:
         super().__init__()
-        self._turned = turned
+        self._turned, self._known = turned, deque(known)
 
     def ask(self) -> Array:
-        """Ask the operator for the next setting and return it, (1, n) in the unit cube."""
-        return self._turned()[None, :]
+        """Return the next setting, (1, n) in the unit cube: of an earlier trial, or else the operator's."""
+        return (self._known.popleft() if self._known else self._turned())[None, :]
 
     def best(self) -> Array:
         """Return the setting with the least cost so far, (n,)."""

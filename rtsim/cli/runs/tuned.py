@@ -173,7 +173,7 @@ def searched(
     live : the running model, None = the search is in simulations
     paper : output file of a figure, None = none
     """
-    method = searches(parameters, asking, kept.together)
+    method = searches(parameters, asking, kept)
 
     def costs(settings: Sequence[Setting]) -> Iterator[RunCost]:
         if not asking.operator:
@@ -244,18 +244,17 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
     return kept
 
 
-def searches(parameters: Parameters, asking: Asking, together: int) -> TuningSearch:
-    """Return the search object of the method chosen by the user; together : number of settings tried at the
-    same time.
-    """
+def searches(parameters: Parameters, asking: Asking, kept: KeptTuning) -> TuningSearch:
+    """Return the search object of the method chosen by the user; kept : the search so far, as of `begun`."""
     n = len(parameters.names)
     if asking.method == "bayesian":
-        return Bayesian(n, asking.seed, together)
+        return Bayesian(n, asking.seed, kept.together)
     if asking.method == "cma":
         return Cma(n, asking.seed)
     if asking.method == "preference":
         return Preference(n, asking.seed)
-    return Dial(lambda: turned(parameters))
+    known = [parameters.point(setting) for trial in kept.trials for setting in trial.settings]
+    return Dial(lambda: turned(parameters), known)
 
 
 def turned(parameters: Parameters) -> NDArray[np.float64]:

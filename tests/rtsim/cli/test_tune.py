@@ -11,10 +11,12 @@ import pytest
 
 from rtsim.cli.main import cli
 from rtsim.cli.runs import tuned
+from rtsim.cli.runs.tune_options import Asking
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
-from rtsim.tuning.kept import KeptTuning, read_kept, write_kept
+from rtsim.tuning.drive import Drive
+from rtsim.tuning.kept import KeptTuning, TuningTrial, read_kept, write_kept
 from rtsim.tuning.offline import OfflineRuns, RunCost, RunRequest
 from rtsim.tuning.problem import Parameters
 
@@ -119,7 +121,8 @@ def test_every_method_is_made() -> None:
     parameters = Parameters(("a", "b"), np.zeros(2), np.ones(2))
     offered = next(p.type.choices for p in cli.get_command(None, "tune").params if p.name == "auto")  # type: ignore
     for method in offered:
-        search = tuned.searches(parameters, tuned.Asking(method, False, False, 10, 0, None, 6), 1)
+        kept = KeptTuning(config="mine", method=method, seed=0, parameters={}, cost="")
+        search = tuned.searches(parameters, Asking(method, False, False, 10, 0, None, 6), kept)
         assert search.at_once >= 1
 
 
@@ -160,3 +163,16 @@ def test_a_best_setting_beyond_the_ranges_is_not_validated(here: Callable, tmp_p
     done = here("tune", "ankle", "--validate", "--offline", "--file", file, "--processes", "1")
     assert done.code == 1
     assert "stiffness_N_m_rad = 45; allowed: 0 to 40" in done.err
+
+
+def test_a_tuning_by_hand_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects the operator's trials: none is asked for again, and the next one is added to them."""
+    parameters = Parameters(("stiffness",), np.array([0.0]), np.array([40.0]))
+    kept = KeptTuning(config="mine", method="dial", seed=0, parameters={}, cost="")
+    kept.trials = [TuningTrial([{"stiffness": 7.0}], [3.0]), TuningTrial([{"stiffness": 11.0}], [2.0])]
+    before, answers = list(kept.trials), iter([20.0])
+    monkeypatch.setattr(click, "prompt", lambda *words, **options: next(answers))
+    search = tuned.searches(parameters, Asking("dial", False, True, 3, 0, None, 6), kept)
+    best = Drive(search, parameters, lambda settings: [RunCost(5.0)], kept).run(3)
+    assert kept.trials == [*before, TuningTrial([{"stiffness": 20.0}], [5.0])]
+    assert best == {"stiffness": 11.0}

@@ -99,3 +99,10 @@ def test_first_points_fill_the_cube() -> None:
         assert len({tuple(point) for point in points}) == 3 * n
         assert points.min() > 0.0
         assert points.max() < 1.0
+
+
+def test_a_dial_asks_nobody_for_trials_that_were_made() -> None:
+    """Protects a tuning by hand that is gone on with: the operator turns only to what is new."""
+    turned, known = iter(np.array([[0.9, 0.1]])), np.array([[0.1, 0.2], [0.5, 0.5]])
+    dial = Dial(lambda: next(turned), known)
+    assert [dial.ask().tolist() for _ in range(3)] == [[[0.1, 0.2]], [[0.5, 0.5]], [[0.9, 0.1]]]
