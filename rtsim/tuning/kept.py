@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -40,6 +40,8 @@ class KeptTuning(msgspec.Struct, forbid_unknown_fields=True):
     cost: str
     # number of settings that are requested at the same time, on which the course of the search depends
     together: int = 1
+    # everything else on which costs depend, by its keys in the config; empty in files of earlier versions
+    settings: dict[str, Any] = {}
     trials: list[TuningTrial] = []
     best: dict[str, float] = {}
     version: Annotated[int, msgspec.Meta(ge=VERSION, le=VERSION)] = VERSION

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,10 +16,11 @@ from rtsim.cli.runs.tune_options import Asking
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.errors import ConfigError
 from rtsim.tuning.drive import Drive
 from rtsim.tuning.kept import KeptTuning, TuningTrial, read_kept, write_kept
 from rtsim.tuning.offline import OfflineRuns, RunCost, RunRequest
-from rtsim.tuning.problem import Parameters
+from rtsim.tuning.problem import Parameters, parameters_of
 
 SEARCH = ("tune", "ankle", "--auto", "bayesian", "--offline", "--seed", "1")
 
@@ -153,6 +155,56 @@ def test_a_file_of_another_config_is_refused_before_the_run_gets_a_command(
     assert done.code == 1
     assert str(file) in done.err
     assert "mine" in done.err
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        ("tuning.settle_s", 0.7, "tuning.settle_s = 0.2, but now it is 0.7"),
+        ("tuning.repeats", 3, "tuning.repeats = 1, but now it is 3"),
+        ("tuning.cycle", {"period_s": 1.0}, "tuning.cycle.period_s = 1.25, but now it is 1.0"),
+        ("tuning.costs.0.target", [5.0], r"tuning.costs.0.target = \[4.0\], but now it is \[5.0\]"),
+        ("limits.ramp_s", 2.0, "limits.ramp_s = 1.0, but now it is 2.0"),
+        ("misalignment", {"offset_mm": [1, 0, 0], "cuff_mm": [0, -9, 0]}, "misalignment.* = nothing, but"),
+        ("device", "knee_brace", "device = ankle_orthosis, but now it is knee_brace"),
+    ],
+)
+def test_a_search_is_not_gone_on_with_under_another_cost(
+    tmp_path: Path, place: str, value: object, words: str
+) -> None:
+    """Protects a search: costs of other cycles or settings are not mixed with those in its file."""
+    asking = Asking("cma", True, False, 10, 0, tmp_path / "tuning.json", 6)
+    tables = msgspec.to_builtins(load_toml(find_config("ankle", "hil"), HilSpec))
+    from_target = {"field": "device_commands", "reduction": "from_target", "target": [4.0]}
+    tables["tuning"] |= {"costs": [from_target], "cycle": {"period_s": 1.25}}
+
+    def again() -> KeptTuning:
+        spec = msgspec.convert(tables, HilSpec)
+        return tuned.begun(spec, parameters_of(spec), asking, 2)
+
+    kept = again()
+    write_kept(asking.file, kept)
+    tables["tuning"]["budget"] = 90
+    assert again() == kept
+    *way, key = place.split(".")
+    table = tables
+    for name in way:
+        table = table[int(name)] if name.isdigit() else table[name]
+    table[key] = value
+    with pytest.raises(ConfigError, match=words):
+        again()
+
+
+def test_a_file_without_settings_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Protects whoever goes on with a file of an earlier version: what is not compared is said."""
+    spec = load_toml(find_config("ankle", "hil"), HilSpec)
+    file = tmp_path / "tuning.json"
+    asking = Asking("cma", True, False, 10, 0, file, 6)
+    kept = tuned.begun(spec, parameters_of(spec), asking, 2)
+    kept.settings = {}
+    write_kept(file, kept)
+    assert tuned.begun(spec, parameters_of(spec), asking, 2) == kept
+    assert "they are not compared with those of the config" in capsys.readouterr().err
 
 
 def test_a_best_setting_beyond_the_ranges_is_not_validated(here: Callable, tmp_path: Path) -> None:
