@@ -8,8 +8,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from rtsim.device.arming import EMERGENCY
@@ -17,6 +15,7 @@ from rtsim.files.gait.marks import MARK
 from rtsim.monitor.controls import METHODS, ToolBar
 from rtsim.monitor.device.commands import Commander
 from rtsim.monitor.device.device import DevicePanel
+from rtsim.monitor.device.stop_keys import StopKeys
 from rtsim.monitor.feed import Feed
 from rtsim.monitor.words import SENTENCE_MOST, printable
 
@@ -45,13 +44,7 @@ class CommandLink:
         self._marks: deque[dict[str, Any]] = deque(maxlen=MARKS_MOST)  # that wait for the command before
         self._wishes: dict[str, float] = {}  # parameters that were moved while a command was under way
         self._learns = False  # the reason of a state that was there before this window
-        self._stop_keys: list[QShortcut] = []
-        for key in ("Space", "Esc"):
-            shortcut = QShortcut(QKeySequence(key), window, self.stop)
-            shortcut.setContext(Qt.ShortcutContext.ApplicationShortcut)
-            shortcut.setAutoRepeat(False)
-            shortcut.setEnabled(False)  # until there is a device
-            self._stop_keys.append(shortcut)
+        self.stop_keys = StopKeys(window, self.stop)
         bar.method_chosen.connect(self.set_method)
         bar.commanded.connect(self.command)
         device.commanded.connect(self.command)
@@ -78,8 +71,7 @@ class CommandLink:
             self.bar.offer(commands)
             if layout.device:
                 self._learns = self.commander.send("status", {})
-            for key in self._stop_keys:
-                key.setEnabled(EMERGENCY in commands)
+            self.stop_keys.set_on(EMERGENCY in commands)
 
     def show(self) -> None:
         """Update the displayed state of the device (armed, values of its parameters), and the buttons."""
@@ -146,6 +138,7 @@ class CommandLink:
         self._say(text if ok else f"The command was not executed: {text}")
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, and leave the keys of the emergency stop to others."""
+        self.stop_keys.set_on(False)
         if self.commander:
             self.commander.close()
