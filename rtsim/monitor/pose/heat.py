@@ -131,7 +131,8 @@ class HeatImage(PlotCard):
         self._make_room()  # of another font, perhaps
 
     def set_frame(self, data: Mapping[str, NDArray[np.float64]]) -> None:
-        """Show the newest values; unknown values are left out, and an entirely unknown image is hidden."""
+        """Show the newest values; unknown values are left out, and an entirely unknown image is hidden. The
+        header says so where no image is known."""
         picture = self._picture
         if picture is None or picture.field not in data:
             return
@@ -142,7 +143,7 @@ class HeatImage(PlotCard):
         for i, k in enumerate(picture.order):
             self.images[i].setImage(values[k].T, autoLevels=False, levels=(0.0, max(largest, LEAST_LARGEST)))
             self._extend_outline(i, TOUCHED * max(largest, LEAST_LARGEST) < values[k].T)
-        if known != self.known and any(known):
+        if known != self.known:
             self.known = known
             self._place()
             self._write()
@@ -161,6 +162,7 @@ class HeatImage(PlotCard):
             shown = [picture.labels[k] for k, known in zip(picture.order, self.known, strict=True) if known]
             title = f"{picture.title}: {', '.join(shown)}" if any(shown) else picture.title
             scale = f"up to {self.largest:.3g} {picture.unit}" if self.largest else "nothing yet"
+            scale = scale if any(self.known) else "not known"
             self.write_header(f"{title}; {scale}", ())
             self.limits[0].setText("0")
             self.limits[1].setText(f"{self.largest:.3g} {picture.unit}" if self.largest else "")

@@ -38,6 +38,14 @@ def test_both_images_show_the_newest_frame(session_of: Callable[..., Session]) -
     assert heat.letters[1].toPlainText() == "R"
     assert "left" not in heat.header.text()
     assert [limit.toPlainText() for limit in heat.limits] == ["0", "200 kPa"]
+    values[0] = np.nan
+    heat.set_frame({"foot_pressure": values})
+    assert [image.isVisible() for image in heat.images] == [False, False]
+    assert heat.header.text() == "P; not known"
+    values[:] = 1e5
+    heat.set_frame({"foot_pressure": values})
+    assert [image.isVisible() for image in heat.images] == [True, True]
+    assert heat.header.text() == "P: left, right; up to 200 kPa"
     heat.set_layout(layout_of(session_of(())))
     assert heat.isHidden()
 
