@@ -26,8 +26,8 @@ class GaitEvents:
     """Finds gait events in a result stream: compares the counters of heel strikes and toe-offs in every frame
     with those in the previous frame of the same session.
 
-    kept : the last events, oldest first
-    n_event : number of events so far
+    kept : the last events of the session, oldest first
+    n_event : number of events so far, of all sessions
     """
 
     def __init__(self) -> None:
@@ -51,6 +51,7 @@ class GaitEvents:
                 if spec.name in COUNTS and tuple(spec.shape) == (len(spec.labels),)
             }
             self._counted = {}
+            self.kept.clear()  # steps of another run, or of another person
         for name, labels in self._labels.items():
             counts = frame.data[name].tolist()
             before = self._counted.get(name, counts)

@@ -33,6 +33,17 @@ def test_what_was_counted_before_is_no_event(
     assert not events.kept
 
 
+def test_another_session_has_its_own_list(
+    walk_frames: Callable[..., list[ReceivedFrame]], new_walk_session: Callable[..., Session]
+) -> None:
+    """Protects who reads the list from the steps of the person before; the count of all steps goes on."""
+    events = GaitEvents()
+    for frame in [*walk_frames(0, 60), *walk_frames(0, 30, new_walk_session())]:
+        events.look(frame)
+    assert list(events.kept) == [ShownGaitEvent(0.25, "left", "toe-off")]
+    assert events.n_event == 3
+
+
 def test_unknown_counts_and_those_that_begin_anew(
     walk_frames: Callable[..., list[ReceivedFrame]], new_walk_session: Callable[..., Session]
 ) -> None:
