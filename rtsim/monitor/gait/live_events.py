@@ -14,9 +14,10 @@ from kernels.plates.plate_limits import THRESHOLD
 from rtsim.files.gait.events import MARKERS, OFF, PLATES, STRIKE, GaitEvent
 from rtsim.files.tables.legs import SIDES, groups_of
 from rtsim.methods.gait.found_events import SAME_S, nearest
+from rtsim.methods.gait.whole_cycles import GAP_S, GAP_STEPS
 from rtsim.methods.gait_phase import HEEL_STRIKE, Swing
 from rtsim.methods.person_motion import WalkDirection
-from streams.messages import FieldSpec, Session
+from streams.messages import FieldSpec, Session, time_rate
 from streams.receiving.ring import ReceivedFrame
 
 N_KEPT = 4096
@@ -40,7 +41,7 @@ class LiveGaitEvents:
         self.n_found = 0
         self._root, self._feet, self._sides = 0, list[int](), list[str]()
         self._loads: list[tuple[str, int]] = []
-        self._time = -math.inf
+        self._time, self._gap = -math.inf, GAP_S
         self._restart()
 
     def begin(self, session: Session) -> None:
@@ -60,6 +61,8 @@ class LiveGaitEvents:
         there = loads is not None and loads.unit == "N" and tuple(loads.shape) == (len(loads.labels),)
         self._loads = [(s, k) for k, s in enumerate(loads.labels) if s in SIDES] if there and loads else []
         self.can_tell = bool(self._feet or self._loads)
+        rate = time_rate(session)
+        self._gap = max(GAP_S, GAP_STEPS / rate) if rate > 0.0 else GAP_S
         self._restart()
 
     def since(self, time: float) -> list[GaitEvent]:
@@ -105,9 +108,11 @@ class LiveGaitEvents:
 
     def _by_plates(self, frame: ReceivedFrame) -> list[GaitEvent]:
         """Return the events at which the load of a foot crossed the threshold since the previous frame, with
-        linearly interpolated times.
+        linearly interpolated times; none where frames are missing in between, as nobody knows when it was.
         """
         found = []
+        if frame.time - self._time > self._gap:
+            self._load.clear()
         for side, k in self._loads:
             load = float(frame.data[LOADS][k])
             before = self._load.get(side, math.nan)

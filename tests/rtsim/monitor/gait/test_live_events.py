@@ -39,6 +39,19 @@ def test_strikes_of_both_feet_are_found_once(fields: tuple[FieldSpec, ...]) -> N
         assert {e.by for e in later} == {PLATES}
 
 
+@pytest.mark.parametrize(("gap_s", "n_found"), [(0.08, 1), (0.3, 0), (0.9, 0)])
+def test_a_strike_that_fell_into_a_gap_is_not_dated(gap_s: float, n_found: int) -> None:
+    """Protects the times of strikes: where frames are missing, nobody knows when the load came."""
+    walk, events = session((LOADS,)), LiveGaitEvents()
+    events.begin(walk)
+    for seq in range(30):
+        found = frame(walk, seq)
+        found.time += gap_s if seq > 20 else 0.0
+        found.data["foot_loads"][...] = 700.0 if seq > 20 else 0.0, 0.0
+        events.look(found, found.time)
+    assert len(events.kept) == n_found
+
+
 def test_no_feet_no_events() -> None:
     """Protects other streams: a jaw, or nonsense in the place of segments, has no events."""
     for fields in (
