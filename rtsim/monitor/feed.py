@@ -21,6 +21,7 @@ from rtsim.files.gait.marks import MARKED
 from rtsim.monitor.connection import ConnectionState, FrameWatch
 from rtsim.monitor.device.device_layout import ARMING
 from rtsim.monitor.gait.live_events import LiveGaitEvents
+from rtsim.monitor.gait.strides import channel_delays
 from rtsim.monitor.layout import LARGEST, WindowLayout, layout_of
 from rtsim.monitor.message_log import MessageLog
 from rtsim.monitor.meter import Meter, quality_of
@@ -29,7 +30,7 @@ from rtsim.monitor.plots.history import History, Quality, Timeline
 from rtsim.monitor.rebuild_limit import RebuildLimit
 from rtsim.monitor.words import SENTENCE_MOST, printable
 from streams.errors import StreamError
-from streams.messages import Session, Status, Telemetry, speed_of
+from streams.messages import Session, Status, Telemetry
 from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
@@ -42,6 +43,10 @@ N_MESSAGE_PER_TURN = 64  # of telemetry, and of sentences
 N_ADOPTED = 4  # sessions in quick succession; from then on one per second, as plots are slow to build
 SAID = "Device: "  # beginning of messages on why the device was armed or disarmed
 N_MARK = 1000  # events marked by hand that are kept
+N_BEGIN = 1000  # beginnings of sessions that are kept: ten minutes of them, as many as are adopted
+SAME = ("side", "stick", "subject", "subject_name", "person", "source")
+"""Entries of a descriptor's `meta` on who is measured, how and where; curves of sessions in which one of them
+differs are not joined."""
 PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
@@ -83,14 +88,16 @@ class Feed:
     Attributes
     ----------
     layout : layout of the panels for the current session, None before the first session
+    delays : (n_channel,) by how much the values of each curve are later than their frames [s]
     history : display values of the last minute
-    pose, pose_quality : arrays of the newest frame for the stick figure (copies); good, degraded or missing
+    pose, pose_quality : arrays of the newest frame for the stick figure (copies); its quality
     device : newest values of the fields of a device, if there is one; reason : why it was last armed or
         disarmed
     sentences : the last messages to the user
     telemetry : the sender's last message about itself
     archive, poses : the last ten minutes, if they are stored; gait : gait events found in the frames
     marks : events marked by hand
+    trial_time : time in the trial of the newest frame that the curves show [s]
     """
 
     def __init__(
@@ -113,10 +120,11 @@ class Feed:
         self.archive, self.poses, self.gait = CurveArchive(0, 1.0), PoseArchive({}), LiveGaitEvents()
         self.marks: deque[GaitEvent] = deque(maxlen=N_MARK)
         self._n_mark = 0
-        self._trial_time = 0.0
+        self.trial_time, self.delays = 0.0, np.zeros(0)
         self._now = now
         self._listener = FrameWatch(address)
         self._session: Session | None = None
+        self._begins: deque[float] = deque(maxlen=N_BEGIN)
         self._values = np.empty(0)
         self._timeline = Timeline(1.0)
         self._fault = ""
@@ -163,12 +171,16 @@ class Feed:
         """Return gait events and events marked by hand at or after a time on the axis of the curves [s]."""
         return [*self.gait.since(time), *(mark for mark in self.marks if mark.time >= time)]
 
-    def in_trial(self, time: float) -> float:
-        """Return the time in the trial at a time on the axis of the curves [s], counted back from the newest
-        frame. The axis shows the time that passes here; a trial that is played faster goes on faster.
+    @property
+    def begun(self) -> float:
+        """Time on the axis of the curves after which the current session began [s]; minus infinity for the
+        first of the sessions that share the axis.
         """
-        speed = speed_of(self._session) if self._session is not None else 1.0
-        return self._trial_time + speed * (time - self._timeline.time)
+        return self.begin_of(math.inf)
+
+    def begin_of(self, time: float) -> float:
+        """Return `begun` of the session that the samples at a time on the axis of the curves belong to."""
+        return max((begin for begin in self._begins if begin < time), default=-math.inf)
 
     def clear(self) -> None:
         """Clear the curves, poses, events and counts of the monitor window; the session of the stream that it
@@ -260,19 +272,23 @@ class Feed:
         self._listener.restart()
         self.meter.restart()
         self.layout = layout = layout_of(session)
+        self.delays = channel_delays(session, layout)
         sizes = layout.device.sizes if layout.device else {}
         self.device = {name: np.full(n, np.nan) for name, n in sizes.items()}
         self.gait.begin(session)
-        if known is not None and (known.fields, known.rate) == (session.fields, session.rate):
+        if known is not None and _goes_on(known, session):
+            if len(self.history):
+                self._begins.append(self._timeline.time)
             self._timeline.interrupt()
             return Change.DETAILS
-        n_most = HISTORY_BYTES // (16 * (layout.n_channel + 1))  # each sample is held twice
+        n_most = HISTORY_BYTES // (16 * (layout.n_channel + 2))  # each sample is held twice
         self.history = History(layout.n_channel, min(_n_sample(layout.rate_assumed), n_most))
         self.pose = {name: np.full(shape, np.nan) for name, shape in layout.parts.items()}
         self.archive = CurveArchive(layout.n_channel, layout.rate_assumed)
         self.poses = PoseArchive(layout.parts)
         self.gait.clear()
         self.marks.clear()
+        self._begins.clear()
         self.pose_quality = Quality.GOOD
         self._n_beyond = 0
         self._values = np.full(layout.n_channel, np.nan)
@@ -280,26 +296,45 @@ class Feed:
         return Change.FIELDS
 
     def _keep(self, layout: WindowLayout, frame: ReceivedFrame) -> None:
+        stale = bool(frame.status & Status.STALE)  # the last frame again
+        if not stale:
+            self._advance(frame)
         for name, array in self.pose.items():
             np.copyto(array, frame.data[name][: len(array)])
-        if self.holds and frame.status & Status.STALE:
-            return  # the last frame again, on purpose: the curves wait, too
+        if stale and self.holds:
+            return  # on purpose: the curves wait, too
+        if stale:
+            self._timeline.repeat(frame.seq)
         self.pose_quality = quality = quality_of(frame.status)
+        if quality is Quality.MISSING:
+            self._values.fill(np.nan)
+        else:
+            self._n_beyond += layout.read(frame.data, self._values)
+        in_trial = math.nan if stale else frame.time
+        self.history.push(self._timeline.time, self._values, quality, in_trial)
+        if self._looks_back:
+            self.poses.push(self._timeline.time, self.pose, quality)
+        self.trial_time = frame.time
+        if quality is not Quality.MISSING:
+            self.gait.look(frame, self._timeline.time)
+
+    def _advance(self, frame: ReceivedFrame) -> None:
+        """Advance the axis of the curves to a new frame, with a gap where frames are missing before it."""
         before, half = self._timeline.time, 0.5 * self._timeline.period
         if self._timeline.advance(frame.seq, frame.t_capture) and len(self.history):
             after = max(before + half, self._timeline.time - half)
             self.history.push(before + half, np.nan, Quality.MISSING)
             self.history.push(after, np.nan, Quality.MISSING)
-        if quality is Quality.MISSING:
-            self._values.fill(np.nan)
-        else:
-            self._n_beyond += layout.read(frame.data, self._values)
-        self.history.push(self._timeline.time, self._values, quality)
-        if self._looks_back:
-            self.poses.push(self._timeline.time, self.pose, quality)
-        self._trial_time = frame.time
-        if quality is not Quality.MISSING:
-            self.gait.look(frame, self._timeline.time)
+            if self._looks_back:  # who looks back into the gap sees the pose before it, as an old one
+                self.poses.push(min(before + self.poses.period, after), self.pose, Quality.MISSING)
+
+
+def _goes_on(known: Session, session: Session) -> bool:
+    """Return whether the curves of a session continue those of the known one before it: fields and rate are
+    the same, and so are person, side and source.
+    """
+    same = all(known.meta.get(key) == session.meta.get(key) for key in SAME)
+    return same and (known.fields, known.rate) == (session.fields, session.rate)
 
 
 def _n_sample(rate: float) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.monitor.plots.history import Quality
-from streams.messages import Status
+from streams.messages import UNUSABLE, Status
 from streams.receiving.ring import ReceivedFrame
 
 N_FRAME = 1000  # frames over which latencies are taken
@@ -32,9 +32,13 @@ UNKNOWN = Latency(float("nan"), float("nan"))
 
 
 def quality_of(status: int) -> Quality:
-    """Return how the curves show a frame with this status: good (even if late), degraded, or missing."""
+    """Return how the curves show a frame with this status: good (even if late), degraded, unusable (drawn,
+    but nothing is computed from it), or missing.
+    """
     if status & WORTHLESS:
         return Quality.MISSING
+    if status & UNUSABLE:
+        return Quality.UNUSABLE
     return Quality.DEGRADED if status & DOUBTFUL else Quality.GOOD
 
 

@@ -17,7 +17,9 @@ LONG_MS, WITHOUT_DECIMALS = 9999.5, 100.0
 COUNT_MOST = 100_000_000  # larger counts and rates are written with a power of ten
 N_COUNTER = 12  # counters of each side in a tool tip
 RATE_SHORTFALL = 0.9  # a measured rate below this share of the nominal one is coloured
-MOODS = {Quality.GOOD: "good", Quality.DEGRADED: "warning", Quality.MISSING: "bad"}
+MOODS = {
+    Quality.GOOD: "good", Quality.DEGRADED: "warning", Quality.UNUSABLE: "bad", Quality.MISSING: "bad",
+}  # fmt: skip
 DETAILS = ("model", "subject", "side", "source", "markers", "forces")
 TITLE = ("subject", "side", "source")
 

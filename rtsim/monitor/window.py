@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QMainWindow,
-    QScrollArea,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QMainWindow, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
 from rtsim.monitor.choice.chooser import PanelChooser
 from rtsim.monitor.choice.panel_choice import CONTACT, FIGURE, PRESSURE
@@ -172,13 +166,12 @@ class MonitorWindow(QMainWindow):
         if change is not Change.NOTHING:
             self.link.offer()
             self._show_title()
+            self._restart()
         self._changed |= n_kept > 0 and not self.looks_back
-        if self.feed.gait.n_found != self._n_event:
+        if self.feed.gait.n_found != self._n_event or (n_kept and self.strides.waits):
             self._n_event = self.feed.gait.n_found
             self.strides.take(self.feed.gait.kept, self.feed.history)
-        newest = self.feed.history.latest(1)
-        if n_kept and len(newest.time):
-            self.feedback.take(float(newest.time[0]), newest.values[:, 0])
+        self.feedback.follow(self.feed, n_kept)
         if not self.isVisible() or self.isMinimized():
             return
         self._n_turn += 1
@@ -210,7 +203,6 @@ class MonitorWindow(QMainWindow):
         if self.feed.layout:
             for part in (self.figure_card.figure, self.contact, self.heat, self.curves):
                 part.set_layout(self.feed.layout)
-            self.strides.clear()
             self.time_bar.follow()
             self.bar.strides.setVisible(self.feed.gait.can_tell)
             self.bar.strides.setChecked(self.bar.strides.isChecked() and self.feed.gait.can_tell)
@@ -346,7 +338,7 @@ class MonitorWindow(QMainWindow):
 
     def _mark(self) -> None:
         event = self.feed.mark()
-        at = self.feed.in_trial(event.time)
+        at = self.feed.trial_time
         if not self.link.mark(at, event.label):
             self.say(
                 f"Marked {event.label} at {at:.2f} s, in this window only, because the run accepts no marks."
@@ -366,9 +358,14 @@ class MonitorWindow(QMainWindow):
 
     def _clear(self) -> None:
         self.feed.clear()
-        self.strides.clear()
+        self._restart()
         self.time_bar.follow()
         self.redraw()
+
+    def _restart(self) -> None:
+        """Begin anew with what is computed over strides, or over the time of the biofeedback."""
+        self.strides.clear(self.feed.begun, self.feed.delays)
+        self.feedback.restart()
 
     def say(self, text: str) -> None:
         self.feed.sentences.say(text)

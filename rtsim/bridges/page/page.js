@@ -274,7 +274,7 @@ class Plot {
     });
   }
   shade(pen, x, h) {
-    const fills = [null, theme.degraded_fill, theme.missing_fill];
+    const fills = [null, theme.degraded_fill, theme.missing_fill, theme.missing_fill];  // by Quality
     for (let i = 0; i < this.time.length; ) {
       let j = i;
       while (j < this.time.length && this.quality[j] === this.quality[i]) j++;

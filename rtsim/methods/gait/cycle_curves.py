@@ -13,7 +13,7 @@ from rtsim.files.recording import Results
 from rtsim.files.tables.legs import SIDES, groups_of
 from rtsim.files.tables.sound import Sound
 from rtsim.methods.gait.cycles import GaitCycle
-from streams.messages import FieldSpec
+from streams.messages import FieldSpec, Session
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -160,17 +160,24 @@ def curves_over(
 
 def instants_of(results: Results, spec: FieldSpec) -> FloatArray:
     """Return the instants (n,) that the values of a field belong to [s]: the times of the frames, minus the
-    delay that the results state of the filter of speeds, if the field passed it, as joint moments do.
+    delay of the field.
     """
-    value = next((other for other in results.session.fields if other.name == spec.of), spec)
+    return results.times - delay_of(results.session, spec)
+
+
+def delay_of(session: Session, spec: FieldSpec) -> float:
+    """Return by how much the values of a field are later than their frames [s]: the delay that the session
+    states of the filter of speeds, if the field passed it, as joint moments do; else 0.
+    """
+    value = next((other for other in session.fields if other.name == spec.of), spec)
     late = value.name == COORDINATES or value.meaning.partition(";")[0].endswith(INSTANT)
     late = late or value.meaning.endswith((FILTERED, INSTANT))
-    rates = results.session.meta.get("rates")
+    rates = session.meta.get("rates")
     delays = rates.get("delay_s") if isinstance(rates, Mapping) else None
     delay = delays[0] if isinstance(delays, (list, tuple)) and delays else 0.0
-    if not late or not isinstance(delay, (int, float)):
-        return results.times
-    return results.times - delay if 0.0 <= delay <= DELAY_MOST_S else results.times
+    if not late or not isinstance(delay, (int, float)) or not 0.0 <= delay <= DELAY_MOST_S:
+        return 0.0
+    return float(delay)
 
 
 def strides_of(

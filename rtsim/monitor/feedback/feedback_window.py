@@ -25,9 +25,11 @@ from PySide6.QtWidgets import (
 )
 
 from rtsim.monitor.choice.settings_file import WindowSettings
+from rtsim.monitor.feed import Feed
 from rtsim.monitor.feedback.gauge import FeedbackGauge
 from rtsim.monitor.feedback.target import LARGEST, TargetBand
 from rtsim.monitor.layout import WindowLayout
+from rtsim.monitor.plots.history import Quality
 from rtsim.monitor.theme import Theme, style_sheet
 
 NO_TARGET = "The lowest value of a target must be below its highest value."
@@ -105,6 +107,24 @@ class FeedbackWindow(QWidget):
         self.setStyleSheet(style_sheet(theme))
         self.gauge.theme = theme
         self.gauge.update()
+
+    def follow(self, feed: Feed, n_kept: int) -> None:
+        """Show the newest value of a feed that has taken `n_kept` frames; no value if the stream is silent,
+        or if the newest frame is unusable.
+        """
+        newest = feed.history.latest(1)
+        if not feed.connection().heard:
+            self.gauge.show_value(math.nan)
+        elif n_kept and len(newest.time):
+            usable = newest.quality[0] < Quality.UNUSABLE
+            self.take(float(newest.time[0]), np.where(usable, newest.values[:, 0], math.nan))
+
+    def restart(self) -> None:
+        """Begin anew with the time in the target, because the session is another one or was cleared."""
+        self.gauge.show_value(math.nan)
+        if self.gauge.target is not None:
+            self.gauge.target.restart()
+            self.share.setText("")
 
     def take(self, time: float, newest: NDArray[np.float64]) -> None:
         """Show the chosen one of the newest values (n_channel,) of all curves, received at a time [s]."""

@@ -40,7 +40,7 @@ class FeedbackGauge(QWidget):
 
     def show_value(self, value: float) -> None:
         """Show the newest value [display unit]; NaN = unknown."""
-        if value != self.value:
+        if value != self.value and not (math.isnan(value) and math.isnan(self.value)):
             self.value = value
             self.update()
 

@@ -236,7 +236,8 @@ class Chart:
         x, n = self.panel.x, len(self.panel.curves)
         values = self._values()
         if len(x) > N_POINT and bool((np.diff(x) >= 0.0).all()):
-            x, values = thin(Window(x, values, np.zeros(len(x), dtype=np.uint8), 0), N_POINT)
+            good = np.zeros(len(x), dtype=np.uint8)
+            x, values = thin(Window(time=x, values=values, quality=good, first=0, in_trial=x), N_POINT)
         curves, low, high = values[:n], values[n : 2 * n], values[2 * n :]
         ends: list[QPointF | None] = []
         painter.save()

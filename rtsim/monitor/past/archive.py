@@ -32,13 +32,14 @@ class CurveArchive:
     def __init__(self, n_channel: int, rate: float) -> None:
         self.stride = 1 if rate <= RATE_HZ * 1.2 else 2 * math.ceil(rate / RATE_HZ)
         kept_hz = rate if self.stride == 1 else 2.0 * rate / self.stride
-        n_most = CURVE_BYTES // (4 * n_channel + 9)
+        n_most = CURVE_BYTES // (4 * n_channel + 17)
         self.n_capacity = max(2, min(int(REACH_S * kept_hz) + 2, n_most))
         self.n_pushed = 0
         self._n_taken = 0  # of the history
         self._time = np.empty(self.n_capacity)  # memory is taken as samples come
         self._values = np.empty((self.n_capacity, n_channel), np.float32)
         self._quality = np.empty(self.n_capacity, np.uint8)
+        self._in_trial = np.empty(self.n_capacity)
 
     def __len__(self) -> int:
         return min(self.n_pushed, self.n_capacity)
@@ -53,11 +54,13 @@ class CurveArchive:
         """
         new = history.latest(history.n_pushed - self._n_taken)
         if self.stride == 1:
-            time, values, quality = new.time, new.values, new.quality
+            time, values, quality, in_trial = new.time, new.values, new.quality, new.in_trial
             self._n_taken = history.n_pushed
         else:
             time, values, quality = envelope(new, self.stride)
-            self._n_taken = new.first + -new.first % self.stride + len(time) // 2 * self.stride
+            start = -new.first % self.stride
+            in_trial = new.in_trial[start :: self.stride // 2][: len(time)]
+            self._n_taken = new.first + start + len(time) // 2 * self.stride
             if not len(time):
                 self._n_taken = min(new.first, history.n_pushed)
         n = min(len(time), self.n_capacity)
@@ -65,6 +68,7 @@ class CurveArchive:
             slots = np.arange(self.n_pushed, self.n_pushed + n) % self.n_capacity
             self._time[slots], self._quality[slots] = time[-n:], quality[-n:]
             self._values[slots] = values[:, -n:].T
+            self._in_trial[slots] = in_trial[-n:]
             self.n_pushed += n
 
     def reach(self) -> tuple[float, float]:
@@ -78,7 +82,13 @@ class CurveArchive:
         a, b = self._after(end - duration), self._after(end)
         slots = np.arange(self.n_pushed - len(self) + a, self.n_pushed - len(self) + b) % self.n_capacity
         values = np.ascontiguousarray(self._values[slots].T, dtype=np.float64)
-        return Window(self._time[slots], values, self._quality[slots], self.n_pushed - len(self) + a)
+        return Window(
+            time=self._time[slots],
+            values=values,
+            quality=self._quality[slots],
+            first=self.n_pushed - len(self) + a,
+            in_trial=self._in_trial[slots],
+        )
 
     def _slot(self, k: int) -> int:
         """Return the position in the ring buffer of sample number k, counted from the oldest sample."""

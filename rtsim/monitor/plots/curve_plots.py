@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from rtsim.files.gait.events import GaitEvent
+from rtsim.files.tables.legs import SIDES
 from rtsim.monitor.choice.panel_choice import PanelChoice
 from rtsim.monitor.flow import scale_layouts
 from rtsim.monitor.gait.strides import Strides
@@ -122,7 +123,11 @@ class CurvePlots(QWidget):
         marks = [e._replace(time=e.time - newest) for e in events if oldest <= e.time <= newest]
         time, values = thin(window)
         first = window.first if len(time) == len(window.time) else 0
-        shades = ((Quality.DEGRADED, self.theme.degraded_fill), (Quality.MISSING, self.theme.missing_fill))
+        shades = (
+            (Quality.DEGRADED, self.theme.degraded_fill),
+            (Quality.UNUSABLE, self.theme.missing_fill),
+            (Quality.MISSING, self.theme.missing_fill),
+        )
         bands = [
             ([(a - newest, b - newest) for a, b in spans(window, quality, self._period)], QColor(colour))
             for quality, colour in shades
@@ -143,9 +148,10 @@ class CurvePlots(QWidget):
 
     def draw_strides(self, strides: Strides, events: Sequence[GaitEvent], history: History) -> None:
         """Draw the last strides and the one in progress, in panels whose horizontal axis is the stride."""
-        for panel in self._seen():
-            if isinstance(panel, StridePanel):
-                panel.draw_strides(strides, events, history)
+        panels = [panel for panel in self._seen() if isinstance(panel, StridePanel)]
+        now = {side: strides.current(side, events, history) for side in SIDES} if panels else {}
+        for panel in panels:
+            panel.draw_strides(strides, now)
 
     def _seen(self) -> list[CurvePanel]:
         """Return the panels that are visible: neither hidden nor scrolled out of view."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -17,11 +18,14 @@ LONGEST_STEP = 600.0  # s; a longer step of the capture clock is a jump of that 
 
 
 class Quality(IntEnum):
-    """The quality of a sample of the history: good, degraded (its frame was flagged), or missing."""
+    """The quality of a sample of the history: good, degraded (its frame was flagged), unusable (it was
+    flagged as describing nothing, but has values to draw), or missing.
+    """
 
     GOOD = 0
     DEGRADED = 1
-    MISSING = 2
+    UNUSABLE = 2
+    MISSING = 3
 
 
 class Window(NamedTuple):
@@ -29,12 +33,14 @@ class Window(NamedTuple):
 
     time : (n,) stream time [s]; values : (n_channel, n), NaN where missing
     quality : (n,) uint8; first : number of samples that the history received before the first of these
+    in_trial : (n,) times in the trial, as the frames state them [s]; NaN for samples of no frame
     """
 
     time: Array
     values: Array
     quality: NDArray[np.uint8]
     first: int
+    in_trial: Array
 
 
 class History:
@@ -53,19 +59,27 @@ class History:
         self._time = np.empty(2 * n_capacity)  # memory is taken as samples come
         self._values = np.empty((n_channel, 2 * n_capacity))
         self._quality = np.empty(2 * n_capacity, dtype=np.uint8)
+        self._in_trial = np.empty(2 * n_capacity)
 
     def __len__(self) -> int:
         return self._n_held
 
-    def push(self, time: float, values: Array | float, quality: Quality = Quality.GOOD) -> None:
+    def push(
+        self,
+        time: float,
+        values: Array | float,
+        quality: Quality = Quality.GOOD,
+        in_trial: float = math.nan,
+    ) -> None:
         """Store one sample: time [s], not earlier than the last one, and values (n_channel,) or one value
-        for all channels.
+        for all channels; in_trial : time in the trial [s], NaN for a sample of no frame.
         """
         slot = self.n_pushed % self.n_capacity
         for k in (slot, slot + self.n_capacity):
             self._time[k] = time
             self._values[:, k] = values
             self._quality[k] = quality
+            self._in_trial[k] = in_trial
         self.n_pushed += 1
         self._n_held = min(self._n_held + 1, self.n_capacity)
 
@@ -78,7 +92,13 @@ class History:
         n = min(n, self._n_held)
         stop = (self.n_pushed - 1) % self.n_capacity + self.n_capacity + 1
         part = slice(stop - n, stop)
-        return Window(self._time[part], self._values[:, part], self._quality[part], self.n_pushed - n)
+        return Window(
+            time=self._time[part],
+            values=self._values[:, part],
+            quality=self._quality[part],
+            first=self.n_pushed - n,
+            in_trial=self._in_trial[part],
+        )
 
     def window(self, duration: float) -> Window:
         """Return the samples of the last `duration` seconds before the newest one."""
@@ -108,6 +128,13 @@ class Timeline:
         """Record that another sender follows, whose numbers and clock are unrelated to the earlier ones."""
         self._broken = self._last is not None
         self._last = None
+
+    def repeat(self, seq: int) -> None:
+        """Record a frame that repeats the last one, with its capture time: no time passes by it, as the next
+        new frame tells how much has passed.
+        """
+        if self._last is not None:
+            self._last = (seq, self._last[1])
 
     def advance(self, seq: int, t_capture: int) -> bool:
         """Add the next frame (capture time in ns); return True if frames are missing before it."""

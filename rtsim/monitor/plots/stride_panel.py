@@ -4,21 +4,19 @@ on top.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtGui import QColor
 
-from rtsim.files.gait.events import GaitEvent
 from rtsim.files.tables.legs import SIDES
 from rtsim.methods.gait.cycle_curves import PERCENT
 from rtsim.monitor.gait.strides import StrideCurves, Strides
 from rtsim.monitor.panels import PlotPanel
 from rtsim.monitor.plots.band import DeviationBand
 from rtsim.monitor.plots.curves import BANDS_MOST, CurvePanel
-from rtsim.monitor.plots.history import History
 from rtsim.monitor.plots.plot_line import PlotLine
 from rtsim.monitor.plots.plots import CURVE_WIDTH
 from rtsim.monitor.plots.scaling import held_range
@@ -68,20 +66,19 @@ class StridePanel(CurvePanel):
             mean.setPen(self.pen(i, MEAN_WIDTH))
             self.curves[i].setPen(self.pen(i, 1.6 * CURVE_WIDTH))
 
-    def draw_strides(self, strides: Strides, events: Sequence[GaitEvent], history: History) -> None:
-        """Show the stored strides, and the stride in progress."""
+    def draw_strides(self, strides: Strides, now: Mapping[str, tuple[Array, Array]]) -> None:
+        """Show the stored strides, and of each side the stride in progress, as `Strides.current` gives it."""
         self.n_drawn += 1
         of_side = {side: strides.of(side) for side in SIDES}
         usual = next((side for side in SIDES if of_side[side] is not None), SIDES[0])
-        now = {side: strides.current(side, events, history) for side in {*self.panel.sides, usual} - {""}}
         heights = []
         for i in self.visible:
             side = self.panel.sides[i] or usual
             row, curves = self.panel.first + i, of_side[side]
-            percent, values = now[side]
-            inside = percent <= 100.0
-            self.curves[i].setData(percent[inside], values[row][inside])
-            heights.append(values[row][inside])
+            percent, values = (part[row] for part in now[side])
+            inside = (percent >= 0.0) & (percent <= 100.0)
+            self.curves[i].setData(percent[inside], values[inside])
+            heights.append(values[inside])
             heights.append(self._draw_past(i, row, curves))
         self._drawn = (PERCENT, self._mean_rows(of_side, usual))
         new_range = held_range(

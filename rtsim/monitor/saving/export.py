@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.gait.events import GaitEvent
 from rtsim.files.output import cell_of, write_bytes, write_text
 from rtsim.monitor.panels import PlotPanel
-from rtsim.monitor.plots.history import Window
+from rtsim.monitor.plots.history import Quality, Window
 
 FORMATS = {
     ".png": "Image (*.png)",
@@ -49,28 +49,35 @@ def write_table(
     panels: Sequence[tuple[PlotPanel, Sequence[int]]],
     window: Window,
     events: Sequence[GaitEvent],
-    in_trial: Callable[[float], float],
-) -> None:
-    """Save the curves in view in display units as csv, with the name of each event in the row of the next
-    frame.
+    begin: float,
+) -> int:
+    """Save the curves in view in display units as csv, with a row for each frame: its time in the trial, the
+    values, the quality of the frame, and the names of the events since the frame before.
 
     panels : panels with the indices of their visible curves
-    in_trial : function that returns the time in the trial at a time of the curves [s]
+    begin : time after which the session of the newest sample in view began; frames before it are left out
+    Return how many frames were left out. Raises ConfigError if nothing is shown or the file cannot be
+    written.
     """
     columns = [(panel, k) for panel, entries in panels for k in entries]
-    if not columns or not len(window.time):
+    frames = np.isfinite(window.in_trial)
+    kept = np.flatnonzero(frames & (window.time > begin))
+    if not columns or not len(kept):
         raise ConfigError("no curves are shown", where=str(path), remedy="wait for data, or choose panels")
     names = [f"{panel.title}: {panel.names[k]} [{panel.unit}]" for panel, k in columns]
-    rows = window.values[[panel.first + k for panel, k in columns]]
+    rows = window.values[[panel.first + k for panel, k in columns]][:, kept]
+    times = window.time[kept]
     told: dict[int, list[str]] = {}
     for event in events:
-        if window.time[0] <= event.time <= window.time[-1]:
-            at = min(int(np.searchsorted(window.time, event.time)), len(window.time) - 1)
+        if event.time > begin and window.time[0] <= event.time <= times[-1]:
+            at = int(np.searchsorted(times, event.time))
             told.setdefault(at, []).append(f"{event.side} {event.label}".strip())
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(["time [s]", *map(cell_of, names), "events"])
-    for i, time in enumerate(window.time.tolist()):
+    table.writerow(["time [s]", *map(cell_of, names), "quality", "events"])
+    for i, k in enumerate(kept.tolist()):
         values = ["" if value != value else repr(value) for value in rows[:, i].tolist()]
-        table.writerow([repr(in_trial(time)), *values, cell_of("; ".join(told.get(i, [])))])
+        words = [Quality(int(window.quality[k])).name.lower(), cell_of("; ".join(told.get(i, [])))]
+        table.writerow([repr(float(window.in_trial[k])), *values, *words])
     write_text(path, text.getvalue())
+    return int(np.count_nonzero(frames)) - len(kept)

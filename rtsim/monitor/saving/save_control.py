@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,20 +26,22 @@ class SaveControl:
         """Save what the monitor window shows, as PNG, SVG or csv by the suffix; return whether that
         worked.
         """
-        window, path = self.window, Path(path)
+        window, path, left_out = self.window, Path(path), ""
         window.redraw()
         try:
             if path.suffix.lower() == ".csv":
                 panels = [(panel.panel, panel.visible) for panel in window.curves.panels]
                 feed, shown = window.feed, window.shown_window()
                 events = feed.events_since(float(shown.time[0])) if len(shown.time) else []
-                write_table(path, panels, shown, events, feed.in_trial)
+                begin = feed.begin_of(float(shown.time[-1])) if len(shown.time) else -math.inf
+                if n := write_table(path, panels, shown, events, begin):
+                    left_out = f" {n} frames in view are of the session before, and not in the table."
             else:
                 write_picture(window, path)
         except ConfigError as fault:
             window.say(f"Could not save: {fault}.")
             return False
-        window.say(f"Saved {path}.")
+        window.say(f"Saved {path}.{left_out}")
         return True
 
     def ask_and_save(self) -> None:

@@ -79,7 +79,7 @@ def test_doubtful_and_worthless_frames_are_told(walk_frames: Callable[..., list[
     assert state_message(feed, GaitEvents())["chips"]["status"] == ["stale", "bad"]
     assert state_message(feed, GaitEvents())["dim"]
     curves, _ = curves_message(feed, [0], 0)
-    assert curves["quality"] == [0, 1, 2]
+    assert curves["quality"] == [0, 1, 3]
     assert np.isnan(curves["panels"]["0"][0][2])
 
 

@@ -70,15 +70,18 @@ def test_worthless_frames_are_gaps(source: Any, status: Status) -> None:
     assert feed.pose_quality is Quality.MISSING
 
 
-@pytest.mark.parametrize("status", [Status.DEGRADED, Status.NOT_CONVERGED])
-def test_doubtful_frames_are_drawn_and_marked(source: Any, status: Status) -> None:
+@pytest.mark.parametrize(
+    ("status", "quality"),
+    [(Status.DEGRADED, Quality.DEGRADED), (Status.NOT_CONVERGED, Quality.UNUSABLE)],
+)
+def test_doubtful_frames_are_drawn_and_marked(source: Any, status: Status, quality: Quality) -> None:
     """Protects degraded frames: their values are shown, with the mark."""
     feed = feed_on(source)
     source.add(0, int(status))
     feed.take()
     newest = feed.history.latest(1)
     assert np.isfinite(newest.values).all()
-    assert newest.quality.tolist() == [Quality.DEGRADED]
+    assert newest.quality.tolist() == [quality]
 
 
 def test_restart_with_the_same_fields_goes_on_after_a_gap(
@@ -88,7 +91,7 @@ def test_restart_with_the_same_fields_goes_on_after_a_gap(
     feed = feed_on(source)
     source.add(40)
     feed.take()
-    source.session = session_of(meta={"method": "zero"})
+    source.session = session_of(meta={**source.session.meta, "method": "zero"})
     source.add(0)
     source.add(1)
     assert feed.take() == (Change.DETAILS, 2)
@@ -189,16 +192,62 @@ def test_failed_receiver_is_said_and_not_raised(source: Any) -> None:
     assert len(feed.history) == 1
 
 
-@pytest.mark.parametrize("speed", [1.0, 2.0])
-def test_times_of_the_trial_go_by_the_speed_of_playing(
-    source: Any, session_of: Callable[..., Session], speed: float
-) -> None:
-    """Protects the times in a saved table: at twice the speed the trial goes on by twice the time."""
-    source.session = session_of(meta={"speed": speed})
+@pytest.mark.parametrize("times", [3.2 + 0.02 * np.arange(50), np.full(50, 7.0), 9.0 - 0.1 * np.arange(50)])
+def test_times_of_the_trial_are_those_of_the_frames(source: Any, times: np.ndarray) -> None:
+    """Protects the times in a saved table where the trial is played fast, stands, or goes back."""
     feed = feed_on(source)
-    for seq in range(50):
-        source.add(seq).time = 3.2 + speed * 0.01 * seq
+    for seq, time in enumerate(times.tolist()):
+        source.add(seq).time = time
     feed.take()
-    times = feed.history.window(60.0).time
-    wanted = 3.2 + speed * 0.01 * np.arange(50)
-    np.testing.assert_allclose([feed.in_trial(time) for time in times.tolist()], wanted)
+    np.testing.assert_array_equal(feed.history.window(60.0).in_trial, times)
+    np.testing.assert_array_equal(feed.archive.window(60.0, 61.0).in_trial, times)
+    assert feed.trial_time == times[-1]
+
+
+def test_a_dropout_lasts_as_long_as_it_did(source: Any) -> None:
+    """Protects the time axis: stale frames of a dropout repeat an old one, and take no time of their own."""
+    feed = feed_on(source)
+    source.add(0).time = 5.0
+    for k in range(8):
+        source.add(1 + k, int(Status.STALE), t_capture=0).time = 5.0
+    feed.take()
+    assert feed.history.latest(1).time.tolist() == [0.0]
+    source.add(9, t_capture=2_000_000_000).time = 7.0
+    source.add(10, t_capture=2_010_000_000).time = 7.01
+    feed.take()
+    window = feed.history.window(60.0)
+    np.testing.assert_allclose(window.time[-4:], [0.005, 1.995, 2.0, 2.01])
+    assert np.isnan(window.in_trial).tolist() == [False, *[True] * 10, False, False]
+    assert feed.poses.at(1.0)[1] is Quality.MISSING
+
+
+@pytest.mark.parametrize("key", ["side", "stick", "subject", "subject_name", "person", "source"])
+def test_another_person_begins_anew(source: Any, session_of: Callable[..., Session], key: str) -> None:
+    """Protects from curves and marks of another person, side or trial, where the fields are the same."""
+    meta = {"subject": "S01", "subject_name": "Anna", "side": "left", "source": "a.trc", "stick": []}
+    source.session = session_of(meta=meta)
+    feed = feed_on(source)
+    source.add(40)
+    feed.take()
+    feed.mark()
+    source.session = session_of(meta={**meta, key: [["hip", "knee"]] if key == "stick" else "right"})
+    source.add(0)
+    assert feed.take() == (Change.FIELDS, 1)
+    assert len(feed.history) == 1
+    assert not feed.marks
+    assert feed.begun == -np.inf
+
+
+def test_sessions_on_one_axis_are_told_apart(source: Any, session_of: Callable[..., Session]) -> None:
+    """Protects tables and strides over a change of method: it is known where the new session begins."""
+    feed = feed_on(source)
+    source.add(0)
+    source.add(1)
+    feed.take()
+    assert feed.begun == -np.inf
+    source.session = session_of()
+    source.add(0)
+    assert feed.take() == (Change.DETAILS, 1)
+    newest = float(feed.history.latest(1).time[0])
+    assert feed.begin_of(newest) == feed.begun == pytest.approx(0.01)
+    assert feed.begin_of(0.01) == -np.inf

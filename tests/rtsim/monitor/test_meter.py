@@ -84,7 +84,7 @@ def test_another_sender_has_other_times(source: Any) -> None:
         (Status.OK, Quality.GOOD, "ok"),
         (Status.LATE, Quality.GOOD, "late"),
         (Status.DEGRADED, Quality.DEGRADED, "degraded"),
-        (Status.NOT_CONVERGED | Status.LATE, Quality.DEGRADED, "late, not converged"),
+        (Status.NOT_CONVERGED | Status.LATE, Quality.UNUSABLE, "late, not converged"),
         (Status.STALE, Quality.MISSING, "stale"),
         (Status.INVALID_INPUT | Status.DEGRADED, Quality.MISSING, "degraded, invalid input"),
     ],

@@ -137,14 +137,32 @@ def test_an_event_is_marked_by_a_key_and_saved(walking: Any, tmp_path: Path) -> 
     assert rows[0][0] == "time [s]"
     assert rows[0][-1] == "events"
     assert len(rows) > 400
-    last = np.array([float(value) for value in rows[-1][:-1]])
+    last = np.array([float(value) for value in rows[-1][:-2]])
     np.testing.assert_allclose(last[1:], np.degrees(walk.arrays(9.99)["joint_angles"]), rtol=1e-12)
     assert last[0] == pytest.approx(9.99)
-    assert rows[-1][-1] == "event 1"
+    assert rows[-1][-2:] == ["good", "event 1"]
     assert sum("right foot strike" in row[-1] for row in rows) >= 4
     assert window.saving.save_as(tmp_path / "lines.svg")
     assert b"<svg" in (tmp_path / "lines.svg").read_bytes()[:400]
     assert not window.saving.save_as(tmp_path / "none" / "curves.csv")
+
+
+def test_another_session_has_strides_and_a_table_of_its_own(
+    walking: Any, sender: Any, tmp_path: Path
+) -> None:
+    """Protects means and tables over a change of method: what was before is drawn, and not counted in."""
+    window = walking.window
+    assert window.strides.n_stride["right"] > 5
+    sender.announce(walk.session())
+    walking.join(sender)
+    walk_on(walking, sender, 100)
+    walking.turn()
+    assert window.strides.n_stride == {"right": 0, "left": 0}
+    assert len(window.feed.history) > 1000
+    assert window.saving.save_as(tmp_path / "curves.csv")
+    rows = list(csv.reader((tmp_path / "curves.csv").open()))[1:]
+    np.testing.assert_allclose([float(row[0]) for row in rows], 0.01 * np.arange(100), atol=1e-9)
+    assert "frames in view are of the session before, and not in the table" in window.feed.sentences.kept[-1]
 
 
 def test_marks_go_to_the_run_that_takes_them(open_stage: Callable[..., Any], sender: Any) -> None:

@@ -64,7 +64,7 @@ def test_gaps_and_doubts_are_shown(stage: Any, sender: Any) -> None:
     stage.turn()
     assert np.isnan(drawn(stage)).sum() == 2
     assert chip(stage, "lost") == "10"
-    (degraded, _), (missing, _) = stage.window.curves.panels[0].backdrop.bands
+    (degraded, _), _, (missing, _) = stage.window.curves.panels[0].backdrop.bands
     assert degraded == [pytest.approx((-0.045, 0.005))]
     assert missing == [pytest.approx((-0.35, -0.24), abs=0.011)]
     assert chip(stage, "status") == "degraded"

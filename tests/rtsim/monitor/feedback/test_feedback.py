@@ -1,12 +1,15 @@
 """The biofeedback: target, number and sound, driven by mouse and keys."""
 
 import math
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rtsim.monitor.feedback.target import SOUND_S, TargetBand
+from streams.messages import Session, Status
 
 
 def test_time_in_the_target() -> None:
@@ -85,3 +88,44 @@ def test_one_value_large_with_its_target(stage: Any, sender: Any) -> None:
     assert "lowest" in feedback.share.text()
     window.close()
     assert not feedback.isVisible()
+
+
+def test_no_value_where_none_is_known(stage: Any, sender: Any) -> None:
+    """Protects the person who trains from an old or a wrong number: silence, frames that did not converge."""
+    window, gauge = stage.window, stage.window.feedback.gauge
+    window.feedback.show()
+    window.feedback.chosen.setCurrentIndex([v.name for v in window.feedback.values].index("Knee: flexion"))
+    angles = np.radians(np.array([0.0, 0.0, 10.0, 0.0]))
+    stage.receive(sender, 3, joint_angles=angles)
+    assert gauge.text == "10.0"
+    stage.receive(sender, 3, int(Status.NOT_CONVERGED), joint_angles=angles)
+    assert gauge.text == "–"
+    stage.receive(sender, 3, joint_angles=angles)
+    assert gauge.text == "10.0"
+    window.feed._now = lambda: time.monotonic() + 2.0
+    stage.turn(1)
+    assert not window.feed.connection().heard
+    assert gauge.text == "–"
+
+
+def test_another_session_has_its_own_time_in_the_target(
+    stage: Any, sender: Any, session_of: Callable[..., Session]
+) -> None:
+    """Protects the score of a person from that of the person before, and Clear sets it to zero."""
+    window, feedback = stage.window, stage.window.feedback
+    feedback.show()
+    feedback.low.setValue(-500.0)
+    feedback.high.setValue(500.0)
+    for _ in range(3):
+        stage.receive(sender, 20)
+    target = feedback.gauge.target
+    assert target.seconds_known > 0.3  # by how many frames a turn of the window takes
+    window.bar.clear.click()
+    assert target.seconds_known == 0.0
+    for _ in range(2):
+        stage.receive(sender, 20)
+    assert "in the target" in feedback.share.text()
+    sender.announce(session_of(meta={**sender.session.meta, "method": "zero"}))
+    stage.join(sender)
+    assert feedback.gauge.target.seconds_known == 0.0
+    assert feedback.share.text() == ""

@@ -96,6 +96,6 @@ def test_strides_have_the_curves_between_strikes() -> None:
         np.testing.assert_allclose(of_side.mean[k][5:90], PERCENT[5:90] + late, atol=0.5)
         assert of_side.deviation[k][5:90].max() < 1.0
         percent, values = strides.current(side, list(events.kept), history)
-        np.testing.assert_allclose(values[k][1:] - percent[1:], late, atol=1.0)
-    strides.clear()
+        np.testing.assert_allclose(values[k][1:] - percent[k][1:], late, atol=1.0)
+    strides.clear(-np.inf)
     assert strides.of("right") is None

@@ -12,7 +12,7 @@ def filled(rate: float, n: int, per_turn: int = 37, capacity: int = 500) -> tupl
     history, archive = History(2, capacity), CurveArchive(2, rate)
     times = np.arange(n) / rate
     for i, time in enumerate(times):
-        history.push(time, np.array([np.sin(time), i]), Quality.GOOD)
+        history.push(time, np.array([np.sin(time), i]), Quality.GOOD, 7.0 + 2.0 * time)
         if i % per_turn == 0 or i == n - 1:
             archive.take(history)
     return archive, times
@@ -27,6 +27,7 @@ def test_every_sample_of_a_usual_stream_is_kept() -> None:
     np.testing.assert_array_equal(window.time, times[inside])
     np.testing.assert_allclose(window.values[0], np.sin(times[inside]), atol=1e-6)
     np.testing.assert_array_equal(window.values[1], np.flatnonzero(inside))
+    np.testing.assert_array_equal(window.in_trial, 7.0 + 2.0 * times[inside])
 
 
 @pytest.mark.parametrize("rate", [250.0, 1000.0, 2000.0])
@@ -38,6 +39,7 @@ def test_fast_streams_keep_their_extremes(rate: float) -> None:
     assert oldest == 0.0
     assert newest > times[-1] - 4.0 * archive.stride / rate
     assert len(window.time) <= 2 * len(times) // archive.stride
+    np.testing.assert_array_equal(window.in_trial, 7.0 + 2.0 * window.time)
     counts = window.values[1].reshape(-1, 2)
     np.testing.assert_array_equal(counts[:, 0], archive.stride * np.arange(len(counts)))
     np.testing.assert_array_equal(counts[:, 1], counts[:, 0] + archive.stride - 1)

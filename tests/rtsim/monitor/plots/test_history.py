@@ -15,8 +15,13 @@ series = st.lists(values, min_size=1, max_size=200)
 
 def window_of(row: list[float], first: int = 0) -> Window:
     """A window on one channel, with one sample per second."""
-    n = len(row)
-    return Window(np.arange(float(n)), np.array([row]), np.zeros(n, dtype=np.uint8), first)
+    return window_at(np.arange(float(len(row))), row, first)
+
+
+def window_at(time: np.ndarray, row: list[float], first: int) -> Window:
+    """A window on one channel, good throughout."""
+    good = np.zeros(len(row), dtype=np.uint8)
+    return Window(time=time, values=np.array([row]), quality=good, first=first, in_trial=time)
 
 
 @given(st.lists(st.integers(0, 1000), max_size=60), st.integers(1, 12), st.integers(0, 15))
@@ -102,6 +107,19 @@ def test_irregular_source_may_be_silent() -> None:
     assert timeline.advance(3, 3_100_000_000)
 
 
+def test_a_repeated_frame_takes_no_time() -> None:
+    """Protects the time axis over a dropout, in which the last frame comes again and again."""
+    timeline = Timeline(0.01)
+    timeline.repeat(3)  # before any frame
+    timeline.advance(4, 0)
+    for seq in range(5, 9):
+        timeline.repeat(seq)
+    assert timeline.time == 0.0
+    assert timeline.advance(9, 1_000_000_000)
+    assert timeline.time == pytest.approx(1.0)
+    assert not timeline.advance(10, 1_010_000_000)
+
+
 def test_another_sender_begins_after_a_gap() -> None:
     """Protects a restart: the new sender's numbers are not compared with the old one's."""
     timeline = Timeline(0.01)
@@ -139,15 +157,7 @@ def test_thinning_does_not_flicker(n: int, shift: int) -> None:
     """Protects the calm of a scrolling curve: its points stay when newer samples come."""
     whole = [float(i * 37 % 101) for i in range(n + shift)]
     earlier = thin(window_of(whole[:n]), 100)
-    later = thin(
-        Window(
-            np.arange(shift, n + shift, dtype=float),
-            np.array([whole[shift:]]),
-            np.zeros(n, dtype=np.uint8),
-            shift,
-        ),
-        100,
-    )
+    later = thin(window_at(np.arange(shift, n + shift, dtype=float), whole[shift:], shift), 100)
     common = np.intersect1d(earlier[0], later[0])
     assert common.size > 0
     np.testing.assert_array_equal(
@@ -166,7 +176,7 @@ def test_thinned_slopes_do_not_saw() -> None:
 def test_spans_cover_exactly_the_samples_of_a_quality(qualities: list[Quality], wanted: Quality) -> None:
     """Protects the shading: it lies on the frames it is about and on no other."""
     n = len(qualities)
-    window = Window(np.arange(float(n)), np.zeros((1, n)), np.array(qualities, dtype=np.uint8), 0)
+    window = window_of([0.0] * n)._replace(quality=np.array(qualities, dtype=np.uint8))
     covered = spans(window, wanted, 1.0)
     for i, quality in enumerate(qualities):
         assert any(a < i < b for a, b in covered) == (quality == wanted)
