@@ -17,7 +17,7 @@ from rtsim.methods.gait.found_events import SAME_S, nearest
 from rtsim.methods.gait.whole_cycles import GAP_S, GAP_STEPS
 from rtsim.methods.gait_phase import HEEL_STRIKE, Swing
 from rtsim.methods.person_motion import WalkDirection
-from streams.messages import FieldSpec, Session, time_rate
+from streams.messages import FieldSpec, Session, speed_of, time_rate
 from streams.receiving.ring import ReceivedFrame
 
 N_KEPT = 4096
@@ -41,7 +41,7 @@ class LiveGaitEvents:
         self.n_found = 0
         self._root, self._feet, self._sides = 0, list[int](), list[str]()
         self._loads: list[tuple[str, int]] = []
-        self._time, self._gap = -math.inf, GAP_S
+        self._time, self._gap, self._speed = -math.inf, GAP_S, 1.0
         self._restart()
 
     def begin(self, session: Session) -> None:
@@ -61,7 +61,7 @@ class LiveGaitEvents:
         there = loads is not None and loads.unit == "N" and tuple(loads.shape) == (len(loads.labels),)
         self._loads = [(s, k) for k, s in enumerate(loads.labels) if s in SIDES] if there and loads else []
         self.can_tell = bool(self._feet or self._loads)
-        rate = time_rate(session)
+        rate, self._speed = time_rate(session), speed_of(session)
         self._gap = max(GAP_S, GAP_STEPS / rate) if rate > 0.0 else GAP_S
         self._restart()
 
@@ -85,9 +85,8 @@ class LiveGaitEvents:
             return
         if not self._time <= frame.time <= self._time + 1.0:
             self._restart()
-        shift = now - frame.time
         for event in [*self._by_plates(frame), *self._by_markers(frame)]:
-            self._keep(event._replace(time=event.time + shift))
+            self._keep(event._replace(time=now + (event.time - frame.time) / self._speed))
         self._time = frame.time
 
     def _restart(self) -> None:

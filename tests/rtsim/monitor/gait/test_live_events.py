@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from kernels.plates.plate_limits import THRESHOLD
 from rtsim.files.gait.events import OFF, PLATES, STRIKE
 from rtsim.methods.gait.cycle_curves import PERCENT
 from rtsim.monitor.gait.live_events import LiveGaitEvents
@@ -50,6 +52,18 @@ def test_a_strike_that_fell_into_a_gap_is_not_dated(gap_s: float, n_found: int) 
         found.data["foot_loads"][...] = 700.0 if seq > 20 else 0.0, 0.0
         events.look(found, found.time)
     assert len(events.kept) == n_found
+
+
+@pytest.mark.parametrize("speed", [1.0, 2.0])
+def test_events_stand_where_the_trial_was(speed: float) -> None:
+    """Protects marks and strides of a trial that is played faster: events are on the axis of the curves."""
+    walk, events = session((LOADS,)), LiveGaitEvents()
+    events.begin(replace(walk, meta={**walk.meta, "speed": speed}))
+    for seq, (time, load) in enumerate(((0.0, 0.0), (0.05, 1e3))):
+        found = frame(walk, seq)
+        found.time, found.data["foot_loads"][...] = time, (load, 0.0)
+        events.look(found, time / speed)
+    assert events.kept[0].time == pytest.approx(0.05 * THRESHOLD / 1e3 / speed)
 
 
 def test_no_feet_no_events() -> None:
