@@ -14,6 +14,7 @@ from kernels.plates.plate_limits import THRESHOLD
 from rtsim.files.gait.events import OFF, PLATES, STRIKE, GaitEvent
 from rtsim.files.recording import Results
 from rtsim.methods.gait.marker_events import by_markers
+from rtsim.methods.gait.whole_cycles import gaps_in
 
 FloatArray = NDArray[np.float64]
 SHORTEST_S = 0.1
@@ -60,12 +61,12 @@ def by_plates(results: Results) -> list[GaitEvent]:
 
 def _passes(times: FloatArray, load: FloatArray) -> list[tuple[float, bool]]:
     """Return the times at which a load (n,) [N] crosses the threshold, and whether it rises; not across
-    gaps."""
+    gaps, of the load or of the frames, as nobody knows when it was."""
     passes: list[tuple[float, bool]] = []
-    above = load > THRESHOLD
+    above, gaps = load > THRESHOLD, set(gaps_in(times).tolist())
     for i in np.flatnonzero(above[1:] != above[:-1]).tolist():
         before, after = float(load[i]), float(load[i + 1])
-        if not (math.isfinite(before) and math.isfinite(after)):
+        if i in gaps or not (math.isfinite(before) and math.isfinite(after)):
             continue
         part = (THRESHOLD - before) / (after - before)
         time = float(times[i] + part * (times[i + 1] - times[i]))

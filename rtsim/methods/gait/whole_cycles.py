@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtsim.files.recording import Results
 from rtsim.methods.gait.cycles import GaitCycle
 
+FloatArray = NDArray[np.float64]
 GAP_S, GAP_STEPS = 0.1, 2.0
 """Frames are missing between two whose times differ by more than this [s], and by more than so many steps. A
 trial that is played again rests for longer between its end and its next start."""
+
+
+def gaps_in(times: FloatArray) -> NDArray[np.intp]:
+    """Return the numbers of the frames after which frames are missing; times : (n,) of the frames [s]."""
+    steps = np.diff(times)
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    return np.flatnonzero((steps > GAP_S) & (steps > GAP_STEPS * usual))
 
 
 def whole_cycles(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
@@ -19,10 +28,7 @@ def whole_cycles(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[Ga
     return the others, and a sentence on those left out, "" if there are none.
     """
     times = results.times
-    steps = np.diff(times)
-    if not len(steps):
-        return list(cycles), ""
-    gaps = np.flatnonzero((steps > GAP_S) & (steps > GAP_STEPS * float(np.median(steps))))
+    gaps = gaps_in(times)
     begins, ends = times[gaps], times[gaps + 1]
     whole = [c for c in cycles if not ((begins < c.end) & (ends > c.strike)).any()]
     n = len(cycles) - len(whole)
