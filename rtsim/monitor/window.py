@@ -163,6 +163,7 @@ class MonitorWindow(QMainWindow):
         change, n_kept = self.feed.take()
         if change is Change.FIELDS:
             self._build()
+            self.link.forget()
         if change is not Change.NOTHING:
             self.link.offer()
             self._show_title()

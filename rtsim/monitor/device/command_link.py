@@ -129,6 +129,16 @@ class CommandLink:
         if self._wishes and self.commander and self.commander.send("set", self._wishes):
             self._asked, self._wishes = "", {}
 
+    def forget(self) -> None:
+        """Drop the event marks and parameters that wait to be sent, because the results are now those of
+        another person or run; say how many.
+        """
+        n = len(self._marks) + len(self._wishes)
+        self._marks.clear()
+        self._wishes.clear()
+        if n:
+            self._say(f"Marks and parameters not sent, as the results are now of another run: {n}.")
+
     def show_answer(self, ok: bool, text: str) -> None:
         """Show the outcome of a command: whether it succeeded (ok), and the answer to it."""
         self.method = self._asked if ok and self._asked else self.method
