@@ -17,8 +17,7 @@ from rtsim.live.inputs.sources import (
     check_own_markers,
     check_source,
     check_subject_given,
-    side_of_walker,
-    the_walker,
+    subject_of_walker,
 )
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def check_person(run: RunConfig, spec: ModelSpec) -> None:
         )  # fmt: skip
     placed_feet(run, spec)
     if run.source == WALKER and not run.subject:
-        the_walker(side_of_walker(run))
+        subject_of_walker(run)
     check_subject_given(run)
     if run.source.startswith(JAW):
         raise ConfigError(

@@ -176,8 +176,8 @@ def of_run(run: RunConfig, config: str, rate: float, seconds: float) -> LatencyC
     def estimator(markers: str) -> list[str]:
         beside = ["--forces", markers] if run.forces else []
         beside += ["--feet", ",".join(run.plates.feet)] if run.plates.feet else []
-        how = ["--config", config, *addresses(markers), *beside, "--duration", str(seconds)]
-        return ["estimate", *how]
+        played = ["--config", config, "--source", run.source]  # the recording that the stream plays
+        return ["estimate", *played, *addresses(markers), *beside, "--duration", str(seconds)]
 
     limits = {"p99": RECRUITED_P99_US} if run.recruitment else {}
     return LatencyChain(player, estimator, bool(run.forces), limits, None)

@@ -5,6 +5,8 @@ results.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
+from typing import Any
 
 import click
 import msgspec
@@ -20,6 +22,8 @@ from rtsim.cli.terminal.options import (
 from rtsim.cli.terminal.security import bind_options, bind_security, connect_options, connect_security
 from rtsim.cli.terminal.states import request_of_parent, say
 from rtsim.cli.terminal.types import Address
+from rtsim.config.paths import find_config
+from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.run_schema import LONGEST_S, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
@@ -71,7 +75,7 @@ def command(
     forces_server_key: str | None,
     anyway: bool,
     request: bool,
-    **options: str,
+    **options: Any,
 ) -> None:
     """Estimate joints from a stream of markers, and publish the results.
 
@@ -112,14 +116,20 @@ def keys_of_streams(
     return connect_security(client_key if server_key else None, server_key), apart
 
 
-def run_and_markers(markers: str | None, options: dict[str, str]) -> tuple[RunConfig, str]:
+def source_of_config(options: Mapping[str, Any]) -> str:
+    """Return the source of markers that the run config of the command line names; "" without a config."""
+    config = options["config"]
+    return load_run(find_config(config, "runs"), options["choices"]).source if config else ""
+
+
+def run_and_markers(markers: str | None, options: dict[str, Any]) -> tuple[RunConfig, str]:
     """Return the run that the options of the command line describe, and the address of its marker stream;
     ConfigError if there is none.
 
     markers : address given by --markers, None = that of the run's config
     """
-    if markers and not options["config"] and not options["source"]:
-        options["source"] = markers  # not the walker, whose subject would be taken
+    if markers and not options["source"] and not is_stream(source_of_config(options)):
+        options["source"] = markers  # not a walker or a recording, whose person would be taken unchecked
     run = make_run(**options)
     address = markers or (run.source if is_stream(run.source) else "")
     if not address:

@@ -190,6 +190,19 @@ def the_walker(side: str = "") -> Subject:
     return symmetric(subject) if side == "both" else subject
 
 
+def subject_of_walker(run: RunConfig) -> Subject:
+    """Return the shipped subject of the synthetic walker for a run that names no subject; ConfigError for a
+    static trial, from which nobody would be calibrated.
+    """
+    if run.static:
+        raise ConfigError(
+            "the synthetic walker is calibrated already, so no person would be taken from the static trial",
+            where="--static", allowed=f"with {FILES}, or tcp://HOST:PORT, as --source",
+            remedy="name the recording or the stream of the person in the static trial",
+        )  # fmt: skip
+    return the_walker(side_of_walker(run))
+
+
 def brings_markers(run: RunConfig, spec: ModelSpec) -> bool:
     """Return whether a run uses the markers of the model itself, not those of a person."""
     return not (run.subject or run.static or spec.of_subject)
@@ -268,7 +281,7 @@ def resolve_subject(run: RunConfig) -> Subject:
             )
         return one_side(subject, run.side) if wanted else subject
     if run.source == WALKER:
-        return the_walker(side_of_walker(run))
+        return subject_of_walker(run)
     check_subject_given(run)
     if Path(run.source).suffix.lower() == NATURAL and not run.static:
         from rtsim.files.markers.natural import read_natural

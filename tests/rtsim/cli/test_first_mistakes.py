@@ -21,7 +21,8 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX shells a
 AT_ONCE = [
     (("live", "--source", "."), (".: markers cannot be read from a folder", ".trc, .c3d, .mcap")),
     (("live", "--source", "text.txt"), ("text.txt: markers cannot be read from files of type", ".c3d")),
-    (("live", "--source", "walker", "--static", "text.txt"), ("text.txt", "cannot be read")),
+    (("live", "--subject", "walker", "--static", "text.txt"), ("text.txt", "cannot be read")),
+    (("live", "--source", "walker", "--static", "a.trc"), ("--static: the synthetic walker is calibrated",)),
     (("live", "--units", "furlong"), ("--units", "'walker' are known", "leave it out")),
     (("live", "--up", "W"), ("--up", "'walker' are known", "leave it out")),
     (("live", "--source", "a.trc", "--units", "furlong"), ("--units: 'furlong'", "m, cm, mm, dm, in, ft")),

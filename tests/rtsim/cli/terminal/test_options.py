@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rtsim.cli.commands.estimate import run_and_markers
 from rtsim.cli.commands.live import asked_of_estimator
 from rtsim.cli.terminal.options import make_run
 from rtsim.config.runs.run_schema import MarkerCheck, RunConfig, Solver
@@ -180,3 +181,22 @@ def test_the_walkers_plate_and_mass_are_nobody_elses():
     given = make_run("knee_fdk", source="walk.trc", forces="grf.mot", mass_kg=65.0)
     assert (given.forces, given.mass_kg) == ("grf.mot", 65.0)
     assert received(own).mass_kg == 0.0
+
+
+@pytest.mark.parametrize("source", ["", 'source = "walker"', 'source = "walk.c3d"'])
+def test_a_stream_is_of_its_own_person_whatever_the_config(tmp_path, source):
+    """Protects a wearer from the walker's skeleton: the stream is the source, of the person in --static."""
+    (tmp_path / "mine.toml").write_text(f'name = "mine"\n{source}\nforces = "walker"\n')
+    options = {"config": str(tmp_path / "mine.toml"), "choices": (), "source": None, "tare": None}
+    run, address = run_and_markers(STREAM, {**options, "static": "anna.c3d", "forces": ""})
+    assert (address, run.source, run.static, run.forces) == (STREAM, STREAM, "anna.c3d", "")
+    given, _ = run_and_markers(STREAM, {**options, "source": "walker", "forces": ""})
+    assert given.source == "walker"
+
+
+def test_the_relayed_system_of_a_config_keeps_its_name(tmp_path):
+    """Protects what users know their cameras by: a capture system stays the source of its relayed stream."""
+    (tmp_path / "mine.toml").write_text('name = "mine"\nsource = "qtm://cameras"\nsubject = "walker"\n')
+    options = {"config": str(tmp_path / "mine.toml"), "choices": (), "source": None, "tare": None}
+    run, address = run_and_markers(STREAM, options)
+    assert (run.source, address) == ("qtm://cameras", STREAM)

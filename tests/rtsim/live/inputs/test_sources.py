@@ -60,6 +60,12 @@ def test_the_walker_brings_its_subject(subject):
     assert resolve_subject(RunConfig(name="r")) == subject
 
 
+def test_the_walker_is_nobody_in_a_static_trial():
+    """Protects a person from the walker's skeleton: a static trial that is not used is refused."""
+    with pytest.raises(ConfigError, match="--static: the synthetic walker is calibrated already"):
+        resolve_subject(RunConfig(name="r", static="anna.c3d"))
+
+
 def test_a_subject_that_is_named_comes_first(tmp_path, subject):
     """Protects --subject: by file or by shipped name, whatever the source."""
     mine = msgspec.structs.replace(subject, name="mine")
