@@ -94,7 +94,7 @@ def command(
     run = make_run(**options)
     paper = paper_for(plot, plot_size, plot_dpi)
     check_curves(curves, paper)
-    check_outputs(outputs, whole_c3d=True)
+    check_outputs(outputs, whole_c3d=True, inputs=files_of(run))
     check_into(outputs, run.source)
     is_table = any(path.suffix.lower() in (*STORAGE_SUFFIXES, ".csv") for path in outputs)
     for option, usual in (("--frames", frames == USUAL_FRAMES), ("--columns", columns == COLUMNS[0])):
@@ -126,6 +126,19 @@ def command(
     if solved.reason == INTERRUPTED:
         raise SystemExit(exit_code() or 130)
     check_usable(solved, source)
+
+
+def files_of(run: RunConfig) -> list[str | Path]:
+    """Return the files that a run may read, among names that are no files, such as `walker`."""
+    from rtsim.files.osim.external_loads import read_external_loads
+    from rtsim.live.inputs.sources import LOADS
+
+    loads = not is_stream(run.forces) and Path(run.forces).suffix.lower() == LOADS
+    plates = [read_external_loads(run.forces).forces] if loads else []
+    return [
+        run.source, run.forces, *plates, run.static, run.subject, run.measures, run.model, run.lab,
+        run.ik_setup,
+    ]  # fmt: skip
 
 
 class AnalysedRecording(NamedTuple):

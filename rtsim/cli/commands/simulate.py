@@ -141,7 +141,7 @@ def command(
         motion, prescribe, numbers_of(excited, "--excite", "NAME=PART"), **changes,
     )  # fmt: skip
     check_split(setup, options["split"])
-    check_outputs(outputs)
+    check_outputs(outputs, inputs=(motion, model, subject))
     compile_first(console, (group_of_simulation(setup.spec),))
     with console.status("starting"):
         simulator = simulator_of(setup)

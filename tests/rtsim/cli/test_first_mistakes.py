@@ -40,6 +40,7 @@ AT_ONCE = [
     (("moment-arms", "finger", "--at", "elbow=3"), ("unknown angle 'elbow'", "mcp_flexion, pip_flexion")),
     (("moment-arms", "finger", "--at", "mcp_flexion=x"), ("--at: 'x' is no number",)),
     (("moment-arms", "finger", "--sweep"), ("--angle: a sweep can move one angle only", "mcp_flexion")),
+    (("analyse", "a.trc", "--forces", "a.mot", "--out", "a.mot"), ("--out: a.mot is read by this run",)),
     (("simulate", "lower_limb"), ("anatomical landmarks of a subject; add --subject",)),
     (("simulate", "knee", "--load", "push=1"), ("unknown load 'push'", "allowed: pulse")),
     (("simulate", "knee", "--results", "tcp://127.0.0.1:7000"), ("--results: ", "to live runs", "--live")),
@@ -70,6 +71,7 @@ def test_what_can_be_told_at_once_is(here, monkeypatch, tmp_path, arguments, wor
     """Protects patience: a minute of compilation, or of listening, does not come before such a sentence."""
     (tmp_path / "text.txt").write_text("some text\n")
     (tmp_path / "a.trc").write_text("some text\n")
+    (tmp_path / "a.mot").write_text("some text\n")
     nothing_begins(monkeypatch)
     for slow in ("rtsim.live.compiled.groups.compile_groups", "rtsim.report.doctor.examine_stream"):
         monkeypatch.setattr(slow, lambda *_, **__: pytest.fail("something slow began"))

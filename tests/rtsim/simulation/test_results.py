@@ -241,6 +241,20 @@ def test_outputs_are_looked_at_before_the_run(tmp_path):
     check_outputs([good, tmp_path / "a.csv", tmp_path / "b.mcap"])
 
 
+def test_no_output_replaces_an_input(tmp_path):
+    """Protects recorded forces and motions from the results that are computed from them, by any name."""
+    plates, other = tmp_path / "walk.mot", tmp_path / "other.mot"
+    for path in (plates, other):
+        path.write_text("measured")
+    (tmp_path / "link.mot").symlink_to(plates)
+    inputs = ("walker", "", None, "tcp://127.0.0.1:1", str(tmp_path / "gone.trc"), str(plates))
+    for path in (plates, tmp_path / "link.mot", tmp_path / "a" / ".." / "walk.mot"):
+        (tmp_path / "a").mkdir(exist_ok=True)
+        with pytest.raises(ConfigError, match="is read by this run, and would be replaced"):
+            check_outputs([tmp_path / "new.csv", path], inputs=inputs)
+    check_outputs([other, tmp_path / "new.csv"], inputs=inputs)
+
+
 def test_panels_show_what_the_model_has(loose, results):
     """Protects figures: coordinates that the model names, forces, sliding; nothing for what does nothing."""
     simulator, done = loose
