@@ -77,6 +77,7 @@ def command(
     for path in outputs:
         check_output(path, force)
     check_once((*sources, *before))
+    check_own_files(sources, before, options)
     norms = read_norms(norms_path) if norms_path is not None else None
     if norms is not None and angles:
         check_convention(norms, angles, str(norms_path))
@@ -121,6 +122,30 @@ def check_once(sources: tuple[str, ...]) -> None:
         if path in seen and path.exists():
             raise ConfigError(f"{source} is given twice", where="SOURCES", remedy="give each trial once")
         seen.add(path)
+
+
+def check_own_files(sources: tuple[str, ...], before: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Raise ConfigError for a file of one recording or of one session, given by an option or by a run config,
+    that would also be used for another one.
+
+    options : options of `rtsim analyse`, with which every source is solved
+    """
+    if not any(options.values()):
+        return
+    from rtsim.cli.terminal.options import make_run
+
+    run = make_run(**{**options, "source": sources[0]})
+    for option, file, whole, others in (
+        ("--forces", run.forces, "recording", (*sources[1:], *before)),
+        ("--static", run.static, "session", before),
+        ("--subject", run.subject, "session", before),
+    ):
+        if file and others:
+            raise ConfigError(
+                f"{file} belongs to one {whole}, but would also be used for {others[0]}", where=option,
+                remedy=f"solve the trials of each {whole} by `rtsim analyse TRIAL {option} FILE --out "
+                    "RESULTS.mcap`, and report these results",
+            )  # fmt: skip
 
 
 def check_person(trials: tuple[ReportTrial, ...], anyway: bool, option: str) -> None:
