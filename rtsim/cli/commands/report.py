@@ -254,9 +254,12 @@ def person_of(trials: tuple[ReportTrial, ...]) -> str:
 def date_of(source: str, trials: tuple[ReportTrial, ...]) -> str:
     """Return, as text, the modification date of the file from which the first trial was solved, or else of
     `source`; without such a file, a note that the date is not given.
+
+    The file that results name is used only if it is a C3D file, which was compared with them: a file of
+    another kind may be that of another person, of the same name in another folder.
     """
-    solved = str(trials[0].results.session.meta.get("source") or "")
-    for path in (Path(solved), Path(source)):
+    solved = Path(str(trials[0].results.session.meta.get("source") or ""))
+    for path in (*([solved] if solved.suffix.lower() == ".c3d" else []), Path(source)):
         if path.is_file():
             return f"file of {date.fromtimestamp(path.stat().st_mtime).isoformat()}"
     return "date of the session not given (--date)"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rtsim.cli.commands.norms import trials_in
+from rtsim.cli.commands.report import date_of
 from rtsim.cli.runs.report_trials import label_trials, with_own_source
 from rtsim.errors import ConfigError
 from rtsim.files.markers.c3d import read_c3d
@@ -185,6 +186,18 @@ def test_events_and_date_are_not_those_of_another_file_of_this_name(run, tmp_pat
     assert "walk.c3d was not used for gait events and the date" in elsewhere.notes[0]
     monkeypatch.chdir(tmp_path)
     assert with_own_source(results) is results
+
+
+def test_the_date_is_not_that_of_another_file_of_this_name(tmp_path, monkeypatch):
+    """Protects the date of a person's session: the walk.trc of another folder may be of somebody else."""
+    monkeypatch.chdir(tmp_path)
+    for name, day in (("walk.trc", 1_000_000_000), ("anna.mcap", 1_500_000_000)):
+        (tmp_path / name).write_text("")
+        os.utime(name, (day, day))
+    trials = (trial_of(gait_results(source="walk.trc"), "anna.mcap"),)
+    assert date_of("anna.mcap", trials).startswith("file of 2017-07-1")
+    assert date_of("walk.trc", trials).startswith("file of 2001-09-")
+    assert "not given" in date_of("gone.mcap", trials)
 
 
 @pytest.mark.parametrize(
