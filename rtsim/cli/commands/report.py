@@ -73,7 +73,7 @@ def command(
     from rtsim.report.clinical.report import make_report
     from rtsim.report.clinical.session import ReportSession
 
-    outputs = outputs or (Path(Path(sources[0]).stem or "report").with_suffix(HTML),)
+    outputs = outputs or (Path(f"{Path(sources[0]).stem or 'report'}{HTML}"),)
     for path in outputs:
         check_output(path, force)
     check_once((*sources, *before))

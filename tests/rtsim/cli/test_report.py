@@ -200,6 +200,14 @@ def test_the_date_is_not_that_of_another_file_of_this_name(tmp_path, monkeypatch
     assert "not given" in date_of("gone.mcap", trials)
 
 
+def test_the_page_has_the_whole_name_of_the_trial(run, tmp_path):
+    """Protects reports of trials with dots in their names from one that replaces the other."""
+    for name in ("1.5 m_s", "P01.walk2"):
+        recording(tmp_path / f"{name}.mcap")
+        assert run("report", f"{name}.mcap") == 0
+        assert (tmp_path / f"{name}.html").exists()
+
+
 @pytest.mark.parametrize(
     ("paths", "labels"),
     [
