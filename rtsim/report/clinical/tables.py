@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +25,9 @@ from rtsim.report.clinical.time_curves import angles_of, is_over_time, loads_of,
 Cell = str | float | int | None
 INSTALL = "pip install XlsxWriter, or in a checkout of rtsim: pip install -e '.[report]'"
 SHEET_NAME_MOST = 31
+MOST_ROWS, MOST_STRIDES = 1_048_575, 16_383
+"""Largest numbers of rows, and of columns of strides, beside the head and the first column of a sheet; more
+of them are in further sheets."""
 
 
 class ReportTable(NamedTuple):
@@ -110,21 +115,32 @@ def _strides(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
     of the cycle, name, unit, value, and 1 if it is flagged; label : name of the session.
     """
     for side, rows in curve.strides.items():
-        counted: dict[str, int] = {}
-        for trial, values, sound in zip(curve.trials[side], rows, curve.sound[side], strict=True):
-            counted[trial] = counted.get(trial, 0) + 1
+        trials = curve.trials[side]
+        for trial, number, values, sound in zip(
+            trials, _numbers(trials), rows, curve.sound[side], strict=True
+        ):
             for percent, (value, good) in enumerate(zip(values.tolist(), sound.tolist(), strict=True)):
                 yield (
                     label,
                     trial,
                     side,
-                    counted[trial],
+                    number,
                     percent,
                     curve.name,
                     curve.unit,
                     value,
                     int(not good),
                 )
+
+
+def _numbers(trials: Sequence[str]) -> list[int]:
+    """Return for each stride its number within its trial; trials : the trial of each stride"""
+    counted: Counter[str] = Counter()
+    numbers = []
+    for trial in trials:
+        counted[trial] += 1
+        numbers.append(counted[trial])
+    return numbers
 
 
 def _over_time(label: str, trial: ReportTrial, convention: str) -> Iterable[tuple[Cell, ...]]:
@@ -209,28 +225,37 @@ def write_xlsx(path: Path, tables: Sequence[ReportTable], curves: dict[str, list
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     book = xlsxwriter.Workbook(data, options)
     bold = book.add_format({"bold": True})
-    for table in tables:
-        _sheet(book.add_worksheet(table.name), table.head, table.rows, bold)
     used = {table.name for table in tables}
+    for table in tables:
+        for first in range(0, max(1, len(table.rows)), MOST_ROWS):
+            name = _sheet_name(table.name, used) if first else table.name
+            used.add(name)
+            _sheet(book.add_worksheet(name), table.head, table.rows[first : first + MOST_ROWS], bold)
     for k, curve in enumerate(next(iter(curves.values()), [])):
-        name = _sheet_name(curve.name, used)
-        used.add(name)
-        wide = _wide({label: few[k] for label, few in curves.items()})
-        if len(wide[0]) > 1:
+        for wide in _wide({label: few[k] for label, few in curves.items()}):
+            name = _sheet_name(curve.name, used)
+            used.add(name)
             _sheet(book.add_worksheet(name), wide[0], wide[1:], bold)
     book.close()
     write_bytes(path, data.getvalue())
 
 
 def _sheet(sheet: Any, head: Sequence[Cell], rows: Sequence[Sequence[Cell]], bold: Any) -> None:
+    """Write a head and rows of cells into a sheet; ConfigError for a cell that the sheet does not take."""
     sheet.freeze_panes(1, 0)
     sheet.set_column(0, max(0, len(head) - 1), 14)
-    for number, row in enumerate((head, *rows)):
+    for number, row in enumerate(chain((head,), rows)):
         for column, cell in enumerate(row):
+            fault = 0
             if isinstance(cell, str):
-                sheet.write_string(number, column, cell, *([bold] if number == 0 else []))
+                fault = sheet.write_string(number, column, cell, *([bold] if number == 0 else []))
             elif cell is not None and math.isfinite(cell):
-                sheet.write_number(number, column, cell)
+                fault = sheet.write_number(number, column, cell)
+            if fault:
+                raise ConfigError(
+                    f"row {number + 1}, column {column + 1} of sheet {sheet.name} does not fit into a "
+                    "spreadsheet", where="--out", remedy="give a folder, for tables as .csv files",
+                )  # fmt: skip
 
 
 def _sheet_name(name: str, used: set[str]) -> str:
@@ -244,18 +269,19 @@ def _sheet_name(name: str, used: set[str]) -> str:
     return found
 
 
-def _wide(curves: dict[str, ReportCurve]) -> list[list[Cell]]:
-    """Return a wide table of a quantity: a column for the percentage of the cycle and one for each stride;
-    rows of names and units, then 101 rows of values; curves : session label -> the quantity.
+def _wide(curves: dict[str, ReportCurve]) -> Iterator[list[list[Cell]]]:
+    """Yield wide tables of a quantity, one unless a sheet has too few columns for all strides: a column for
+    the percentage of the cycle and one for each stride, numbered as in the table `strides`; rows of names and
+    units, then 101 rows of values; curves : session label -> the quantity.
     """
-    names: list[Cell] = ["percent"]
-    units: list[Cell] = ["%"]
-    columns: list[list[float]] = []
+    strides: list[tuple[Cell, Cell, list[float]]] = []
     for label, curve in curves.items():
         for side, rows in curve.strides.items():
-            for n, (trial, row) in enumerate(zip(curve.trials[side], rows, strict=True), 1):
-                names.append(f"{label} {trial} {side} {n}")
-                units.append(curve.unit)
-                columns.append(row.tolist())
-    table: list[list[Cell]] = [[percent, *(column[percent] for column in columns)] for percent in range(101)]
-    return [names, units, *table]
+            for trial, number, row in zip(
+                curve.trials[side], _numbers(curve.trials[side]), rows, strict=True
+            ):
+                strides.append((f"{label} {trial} {side} {number}", curve.unit, row.tolist()))
+    for first in range(0, len(strides), MOST_STRIDES):
+        names, units, columns = zip(*strides[first : first + MOST_STRIDES], strict=True)
+        table: list[list[Cell]] = [[percent, *(one[percent] for one in columns)] for percent in range(101)]
+        yield [["percent", *names], ["%", *units], *table]

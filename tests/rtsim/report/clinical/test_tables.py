@@ -7,7 +7,8 @@ import math
 
 import pytest
 
-from rtsim.report.clinical.tables import curves_of, tables_of, write_folder, write_xlsx
+from rtsim.errors import ConfigError
+from rtsim.report.clinical.tables import ReportTable, curves_of, tables_of, write_folder, write_xlsx
 from tests.rtsim.report.clinical.made_up import gait_results, report_of
 
 
@@ -57,3 +58,45 @@ def test_tables_of_a_trial_without_strides(tmp_path) -> None:
     assert tables["strides"].rows == []
     write_folder(tmp_path, list(tables.values()))
     assert (tmp_path / "steps.csv").read_text().startswith("session,trial")
+
+
+def test_a_long_table_goes_on_in_a_further_sheet(tmp_path, monkeypatch) -> None:
+    """Protects strides of long recordings: no row or column is lost where a sheet is full."""
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("xlsxwriter")
+    report = report_of(gait_results())
+    tables, curves = tables_of(report), curves_of(report)
+    strides = next(table for table in tables if table.name == "strides")
+    monkeypatch.setattr("rtsim.report.clinical.tables.MOST_ROWS", len(strides.rows) // 2)
+    monkeypatch.setattr("rtsim.report.clinical.tables.MOST_STRIDES", 2)
+    write_xlsx(tmp_path / "report.xlsx", tables, curves)
+    book = openpyxl.load_workbook(tmp_path / "report.xlsx", read_only=True)
+    parts = [list(book[name].iter_rows(values_only=True)) for name in book.sheetnames if "strides" in name]
+    assert [part[0] for part in parts] == [strides.head] * len(parts)
+    assert sum(len(part) - 1 for part in parts) == len(strides.rows)
+    assert "strides 2" in book.sheetnames
+    wide = [next(book[name].iter_rows(values_only=True)) for name in ("knee_flexion", "knee_flexion 2")]
+    assert [len(names) for names in wide] == [3, 3]
+
+
+def test_a_cell_that_does_not_fit_is_told(tmp_path) -> None:
+    """Protects from a spreadsheet that lacks a part of a text."""
+    pytest.importorskip("xlsxwriter")
+    table = ReportTable("quality", ("name",), [("x" * 40_000,)])
+    with pytest.raises(ConfigError, match=r"row 2, column 1 of sheet quality .*give a folder"):
+        write_xlsx(tmp_path / "report.xlsx", [table], {})
+    assert not (tmp_path / "report.xlsx").exists()
+
+
+def test_strides_have_one_number_in_every_table(tmp_path) -> None:
+    """Protects who looks up a stride of the wide sheet in the long table: numbers begin anew with a trial."""
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("xlsxwriter")
+    report = report_of(gait_results(), gait_results(seed=1))
+    tables = tables_of(report)
+    write_xlsx(tmp_path / "report.xlsx", tables, curves_of(report))
+    book = openpyxl.load_workbook(tmp_path / "report.xlsx", read_only=True)
+    wide = next(book["knee_flexion"].iter_rows(values_only=True))
+    rows = next(table.rows for table in tables if table.name == "strides")
+    named = dict.fromkeys(" ".join(map(str, row[:4])) for row in rows if str(row[5]) == "knee_flexion")
+    assert list(wide[1:]) == list(named)
