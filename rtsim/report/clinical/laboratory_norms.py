@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import name_some
 from rtsim.files.norms.norm_set import NormCurve, NormSet
 from rtsim.files.tables.legs import SIDES
+from rtsim.report.clinical.person_size import NAMES
 from rtsim.report.clinical.session import (
     ReportSession,
     ReportTrial,
@@ -38,6 +40,7 @@ def norms_of_trials(
     notes = [
         f"{trial.name}: left out, because no full stride was found" for _, trial in trials if not trial.cycles
     ]
+    notes += _told_alike([trial for person, trial in trials if not person and trial.cycles])
     if not walks:
         raise ConfigError(
             "no trial contains a full stride",
@@ -85,12 +88,35 @@ def norms_of_trials(
 
 
 def _person(trial: ReportTrial) -> str:
-    """Return the person of a trial: the name in its results, else the file of the subject without suffix, of
-    which several persons' may be called subject.toml, each in a folder, else the name of the trial.
-    """
+    """Return the person of a trial: the name in its results, else its subject, else the name of the trial."""
+    return _name(trial) or _subject(trial) or Path(trial.name).stem
+
+
+def _name(trial: ReportTrial) -> str:
+    """Return the name of the person in the results of a trial, without regard to case; "" = none."""
     meta = trial.results.session.meta
-    if person := str(meta.get("person") or ""):
-        return person
-    subject = Path(str(meta.get("subject") or ""))
+    return next((name for key in NAMES if (name := str(meta.get(key) or "").strip().casefold())), "")
+
+
+def _subject(trial: ReportTrial) -> str:
+    """Return the name of the file of the subject of a trial, or of its static trial, without suffix; files
+    called subject.toml are told apart by their folders. "" = none.
+    """
+    subject = Path(str(trial.results.session.meta.get("subject") or ""))
     name = subject.name.removesuffix(".toml")
-    return f"{subject.parent.name}/{name}" if name == "subject" else name or Path(trial.name).stem
+    return f"{subject.parent.name}/{name}" if name == "subject" else name
+
+
+def _told_alike(trials: Sequence[ReportTrial]) -> list[str]:
+    """Return notes on trials that count as one person because of the name of their subject or static trial
+    alone, which different persons may share.
+    """
+    alike: dict[str, list[str]] = {}
+    for trial in trials:
+        if not _name(trial) and (subject := _subject(trial)):
+            alike.setdefault(subject, []).append(trial.name)
+    return [
+        f"{name_some(names)}: counted as one person, because the subject or static trial of each is called "
+        f"{subject}; put trials of different persons into a folder for each person"
+        for subject, names in alike.items() if len(names) > 1
+    ]  # fmt: skip

@@ -280,6 +280,20 @@ def test_persons_of_norms_are_those_of_the_results() -> None:
         assert norms_of_trials(trials, "folder", "", "lab", "", "")[0].n_person == 2
 
 
+def test_one_static_trial_does_not_make_one_person_of_two() -> None:
+    """Protects the number of persons: names come before the file of the static trial, and without names it
+    is told that this file alone says who is who.
+    """
+    for names, n_person, told in ((("Anna", "Bob"), 2, 0), (("Anna", " anna"), 1, 0), (("", ""), 1, 1)):
+        trials = [
+            ("", trial_of(gait_results(seed=k, subject_name=name, subject="static"), f"{k}.c3d"))
+            for k, name in enumerate(names)
+        ]
+        norms, notes = norms_of_trials(trials, "folder", "", "lab", "", "")
+        assert norms.n_person == n_person
+        assert sum("0.c3d, 1.c3d: counted as one person" in note for note in notes) == told
+
+
 def test_trials_of_two_persons_are_told_by_their_names() -> None:
     """Protects from averages over two persons of one size; a trial without a name may be anybody's."""
     trials = [trial_of(gait_results(**meta), f"{k}.c3d") for k, meta in enumerate(
