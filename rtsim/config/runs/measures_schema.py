@@ -35,8 +35,9 @@ class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     shank_rotation_deg: Both | None = None
     # diameter of the spherical markers
     marker_diameter_mm: float | None = None
-    # distance from the skin to the centre of a marker on the pelvis: its radius and its base plate
-    marker_standoff_mm: float = 0.0
+    # distance from the skin to the centre of a marker on the pelvis: its radius and its base plate; none
+    # given: 0
+    marker_standoff_mm: float | None = None
     # regression of the hip centre; none given: harrington2007
     hip: str = ""
 
@@ -49,7 +50,7 @@ class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                     f"{field}: 0 mm is not a possible body measure; allowed: more than 0; leave out a "
                     "measure that is not known"
                 )
-        standoff = self.marker_standoff_mm
+        standoff = self.marker_standoff_mm or 0.0
         if standoff != 0.0 and not LEAST_STANDOFF_MM <= standoff <= MOST_STANDOFF_MM:
             metres = "; metres, where millimetres are expected?" if 0.0 < standoff < LEAST_STANDOFF_MM else ""
             raise ValueError(

@@ -135,7 +135,7 @@ def subject_for(
         return calibrate(
             moving, marker_map, of, still,
             hip_regression=asked.hip or hip_regression, name=name, legs=legs,
-            standoff_mm=asked.marker_standoff_mm,
+            standoff_mm=asked.marker_standoff_mm or 0.0,
         )  # fmt: skip
 
     try:

@@ -91,6 +91,17 @@ def test_wrong_files(tmp_path: Path, text: str, said: str) -> None:
         all_measures(AskedMeasures(str(path), PersonMeasures()))
 
 
+def test_a_standoff_of_nothing_comes_before_that_of_the_file(tmp_path: Path) -> None:
+    """Protects --marker-standoff 0, as of markers without a base plate, from the value of the file."""
+    path = tmp_path / "anna.toml"
+    path.write_text("marker_standoff_mm = 9.5")
+    usual = PersonMeasures()
+    assert all_measures(AskedMeasures(str(path), usual))[0].marker_standoff_mm == 9.5
+    given = measures_given({"marker_standoff_mm": 0.0}, usual)
+    assert all_measures(AskedMeasures(str(path), given))[0].marker_standoff_mm == 0.0
+    assert given_measures("", given) == ["--marker-standoff"]
+
+
 def test_options_that_are_given_are_known() -> None:
     """Protects who gives measures in vain: each option is named as it was given."""
     given = measures_given(
