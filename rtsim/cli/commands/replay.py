@@ -145,19 +145,24 @@ EXACT = ("source", "exact", "tolerance", "as_json")
 
 
 def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
-    """Replay a recorded run exactly and compare the results; return the exit code."""
+    """Replay a recorded run exactly and compare the results; return the exit code, which is 2 also for an
+    option that an exact replay does not take.
+    """
     from rtsim.cli.runs.exact_replay import replay_exactly
 
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-        fits = not given or parameter.name in EXACT
-        check_of_use(
-            parameter.opts[0],
-            fits,
-            "playing, not to an exact replay, which uses what was recorded",
-        )
-    return told_unusable(lambda: replay_exactly(Path(source), tolerance, as_json))
+    def checked_replay() -> int:
+        context = click.get_current_context()
+        for parameter in context.command.params:
+            given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+            fits = not given or parameter.name in EXACT
+            check_of_use(
+                parameter.opts[0],
+                fits,
+                "playing, not to an exact replay, which uses what was recorded",
+            )
+        return replay_exactly(Path(source), tolerance, as_json)
+
+    return told_unusable(checked_replay)
 
 
 def trial_of(request: PlayerRequest) -> MarkerTrial:

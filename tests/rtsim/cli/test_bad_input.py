@@ -167,3 +167,11 @@ def test_a_command_to_nobody_is_told(here, port):
     assert done.code == 1
     assert f"Nobody answered at tcp://127.0.0.1:{port}" in done.sentence
     assert "is the estimator running?" in done.sentence
+
+
+@pytest.mark.parametrize("option", [("--loop",), ("--start", "1")])
+def test_an_exact_replay_says_undecided_where_it_did_not_compare(here, option):
+    """Protects scripts, for which exit code 1 means that the results of the recorded run differ."""
+    done = here("replay", "--exact", "walk.mcap", *option)
+    assert (done.code, done.out) == (2, "")
+    assert f"{option[0]}: the option applies only to playing" in done.sentence
