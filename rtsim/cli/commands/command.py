@@ -6,7 +6,7 @@ import click
 
 from rtsim.cli.terminal.ports import offset_option, placed
 from rtsim.cli.terminal.security import connect_options, connect_security
-from rtsim.cli.terminal.types import Address
+from rtsim.cli.terminal.types import Address, check_new
 from rtsim.device.arming import EMERGENCY
 from rtsim.device.requests import ARM, DISARM, OF_RUN
 from rtsim.errors import ConfigError
@@ -49,14 +49,16 @@ def command(
     if name == EMERGENCY:
         stop(address, (client_key, server_key))
         return
-    pairs = [argument.partition("=") for argument in arguments]
-    bad = [key for key, equals, _ in pairs if not equals]
-    if bad:
-        raise ConfigError(f"the argument {bad[0]!r} has no value", where="command", allowed="KEY=VALUE")
+    values: dict[str, str] = {}
+    for key, equals, value in (argument.partition("=") for argument in arguments):
+        if not equals:
+            raise ConfigError(f"the argument {key!r} has no value", where="command", allowed="KEY=VALUE")
+        check_new(key, values, "command")
+        values[key] = value
     ok, text = request(
         address,
         name,
-        {key: value for key, _, value in pairs},
+        values,
         security=connect_security(client_key, server_key),
         asked=TAKEN_BY.get(name, ESTIMATOR),
     )

@@ -10,7 +10,7 @@ import msgspec
 
 from rtsim.cli.runs.difference_lines import quantity_lines, status_line
 from rtsim.cli.terminal.lines import json_text, line, tell, told_unusable
-from rtsim.cli.terminal.types import NumberWithin
+from rtsim.cli.terminal.types import NumberWithin, check_new
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import count_of
 
@@ -52,9 +52,10 @@ def amounts_of(within: tuple[str, ...]) -> dict[str, float]:
     """Return the permitted differences, name of a quantity -> amount in its unit, from words NAME=AMOUNT of
     the command line; ConfigError for other words.
     """
-    amounts = {}
+    amounts: dict[str, float] = {}
     for text in within:
         name, _, amount = text.partition("=")
+        check_new(name, amounts, "--within")
         try:
             amounts[name] = float(amount)
         except ValueError:

@@ -9,7 +9,7 @@ import click
 
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.plotting import draw_panels, paper_for, plot_options
-from rtsim.cli.terminal.types import Config
+from rtsim.cli.terminal.types import Config, check_new
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -192,8 +192,7 @@ def given_at(places: tuple[str, ...]) -> dict[str, float]:
                 allowed="COORDINATE=VALUE",
                 remedy="add the value",
             )
-        if name in given:
-            raise ConfigError(f"{name} is given twice", where="--at", remedy="leave one out")
+        check_new(name, given, "--at")
         try:
             given[name] = float(text)
         except ValueError:

@@ -14,7 +14,7 @@ from rtsim.cli.runs.simulate_live import check_live, live_options, paced_by, run
 from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.cli.terminal.options import results_option
 from rtsim.cli.terminal.plotting import draw_panels, paper_for, plot_options
-from rtsim.cli.terminal.types import Config, MarkerSource
+from rtsim.cli.terminal.types import Config, MarkerSource, check_new
 from rtsim.config.models.force_schema import SimulationSpec
 from rtsim.errors import ConfigError
 from rtsim.live.processes.signals import exit_code, noting_requests
@@ -267,11 +267,10 @@ def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
 
 def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, float]:
     """Parse words NAME=NUMBER of an option into a table name -> number."""
-    numbers = {}
+    numbers: dict[str, float] = {}
     for word in words:
         name, _, value = word.partition("=")
-        if name in numbers:
-            raise ConfigError(f"{name} is given twice", where=option, remedy="keep one of the two values")
+        check_new(name, numbers, option)
         try:
             numbers[name] = float(value)
         except ValueError:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernels.torque_generator.torque import DELTA
 from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.types import check_new
 from rtsim.errors import ConfigError
 from rtsim.files.tables.storage import Table, read_storage
 from rtsim.methods.generators.emg import around, at_frames, borne_against, check_activations, columns_of
@@ -132,7 +133,7 @@ def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, .
     the default bounds if there are none.
     """
     low, high = list(LOW), list(HIGH)
-    seen = []
+    seen: list[str] = []
     for text in given:
         name, _, ends = text.partition("=")
         k, within = [*LIMITS].index(known(name, [*LIMITS], "--bound")), LIMITS[name]
@@ -147,8 +148,7 @@ def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, .
                 f"{text!r} is out of range", where="--bound",
                 allowed=f"LOW to HIGH, with LOW below HIGH, both within {within[0]:g} to {within[1]:g}",
             )  # fmt: skip
-        if name in seen:
-            raise ConfigError(f"{name} is given twice", where="--bound", remedy="give it once")
+        check_new(name, seen, "--bound")
         seen.append(name)
         in_radians = k == DELTA
         low[k], high[k] = (math.radians(end) if in_radians else end for end in (least, most))
@@ -209,8 +209,7 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> 
                 f"{text!r} is out of range", where="--measured",
                 allowed=f"a torque above 0, up to {MOST_NM:g} N m, at -180 to 180 deg, positive in flexion",
             )  # fmt: skip
-        if name in found:
-            raise ConfigError(f"{name} is given twice", where="--measured", remedy="give it once")
+        check_new(name, found, "--measured")
         found[name] = one
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import click
@@ -179,3 +179,9 @@ def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
     """Return the names for shell completion that begin with the text typed so far; files if none does."""
     fitting = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return fitting or [CompletionItem(incomplete, type="file")]
+
+
+def check_new(name: str, given: Container[str], option: str) -> None:
+    """Raise ConfigError for a name to which words NAME=VALUE of an option have given a value already."""
+    if name in given:
+        raise ConfigError(f"{name} is given twice", where=option, remedy="keep one of the two values")
