@@ -1,10 +1,13 @@
-"""Moment arms as a table for people, in mm and degrees, or as JSON for programs, in m and rad."""
+"""Moment arms as a table for people, in mm and degrees, or as JSON for programs, in m and rad; about a
+displacement they have no unit.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +16,31 @@ from rtsim.methods.muscles.moment_arms import MomentArms, SweepPoint
 
 Array = NDArray[np.float64]
 
-SMALLEST_MM = 1e-4
-"""Moment arms below this count as zero [mm]: round-off of a muscle that passes the joint by."""
+SMALLEST = 1e-7
+"""Moment arms below this count as zero [m, 1]: round-off of a muscle that passes the joint by."""
+
+
+class ArmScale(NamedTuple):
+    """How moment arms about a joint angle [mm], or about a displacement [1], are written.
+
+    factor, unit : from SI units to the written unit, and its name
+    digits : decimals
+    key : name in JSON, where the numbers are in SI units
+    """
+
+    factor: float
+    unit: str
+    digits: int
+    key: str
+
+
+ABOUT_ANGLE = ArmScale(factor=1e3, unit="mm", digits=3, key="moment_arm_m")
+ABOUT_DISPLACEMENT = ArmScale(factor=1.0, unit="1", digits=5, key="moment_arm")
+
+
+def scale_of(arms: MomentArms, angle: str) -> ArmScale:
+    """Return how moment arms about an angle, or about a coordinate that is a displacement, are written."""
+    return ABOUT_ANGLE if arms.is_rotation(angle) else ABOUT_DISPLACEMENT
 
 
 def arms_at(
@@ -25,42 +51,58 @@ def arms_at(
 
     q : (n_q,) coordinates of the pose
     rows : indices of the muscles
-    angles : names of the angles
+    angles : names of the angles, or of coordinates that are displacements
     ways : names of the methods by which moment arms are computed, each with a table of its own
     as_json : whether the answer is JSON instead of text
     """
     model = arms.model
     columns = [arms.angle_index(name) for name in angles]
+    scales = [scale_of(arms, name) for name in angles]
     lengths, failed = arms.lengths(q), arms.failures(q)
-    by_way = {way: arms.at(q, way)[:, columns] for way in ways}
+    by_way = {way: arms.at(q, way)[np.ix_(rows, columns)] for way in ways}
     names = [model.names.muscles[m] for m in rows]
     if as_json:
         return document(
             model.name,
-            angles=angles,
+            **json_columns(angles, scales, by_way),
             muscles=names,
             length_m=plain(lengths[rows]),
-            moment_arm_m={way: [plain(found[m]) for m in rows] for way, found in by_way.items()},
             failed={name: failed[name] for name in names if name in failed},
         )
-    first = 1e3 * by_way[ways[0]]
-    kept = [k for k in range(len(angles)) if (abs(first[rows, k]) > SMALLEST_MM).any()] or list(
-        range(len(angles))
-    )
+    some = [k for k in range(len(angles)) if (abs(by_way[ways[0]][:, k]) > SMALLEST).any()]
+    kept = some or list(range(len(angles)))
     width = max(len(name) for name in names) + 2
-    heads = [f"{angles[k]:>{max(12, len(angles[k]) + 2)}s}" for k in kept]
-    lines = [f"moment arms [mm] of {model.name}; positive = a pull of the muscle increases the angle"]
+    titles = [f"{angles[k]} [1]" if scales[k] is ABOUT_DISPLACEMENT else angles[k] for k in kept]
+    heads = [f"{title:>{max(12, len(title) + 2)}s}" for title in titles]
+    unit = "[mm], or [1] where the head says so," if titles != [angles[k] for k in kept] else "[mm]"
+    lines = [f"moment arms {unit} of {model.name}; positive = a pull of the muscle increases the angle"]
     lines += [f"{'muscle':{width}s}{'length [mm]':>12s}" + "".join(heads)]
     for way in ways:
         if len(ways) > 1:
             lines.append(f"by {way}")
-        for m, name in zip(rows, names, strict=True):
-            cells = [f"{1e3 * by_way[way][m, k]:{len(head)}.3f}" for k, head in zip(kept, heads, strict=True)]
-            lines.append(f"{name:{width}s}{1e3 * lengths[m]:12.2f}" + "".join(cells))
+        for row, name, length in zip(by_way[way], names, lengths[rows], strict=True):
+            cells = [written(row[k], scales[k], len(head)) for k, head in zip(kept, heads, strict=True)]
+            lines.append(f"{name:{width}s}{1e3 * length:12.2f}" + "".join(cells))
     lines += [f"nan: {name} has no moment arm: {failed[name]}" for name in names if name in failed]
-    if len(ways) > 1:
-        lines.append(f"largest difference between the methods: {spread(list(by_way.values())):.2g} mm")
+    for scale in dict.fromkeys(scales) if len(ways) > 1 else ():
+        alike = [k for k, one in enumerate(scales) if one is scale]
+        lines.append(difference([found[:, alike] for found in by_way.values()], scale))
     return "\n".join(lines)
+
+
+def json_columns(angles: list[str], scales: list[ArmScale], by_way: Mapping[str, Array]) -> dict[str, Any]:
+    """Return the entries for JSON with moment arms in one pose: `angles` with `moment_arm_m`, and, if any
+    were chosen, `displacements` with `moment_arm`.
+
+    by_way : method -> moment arms (n_muscle, n_angle) [m, 1]
+    """
+    entries: dict[str, Any] = {}
+    for name, scale in (("angles", ABOUT_ANGLE), ("displacements", ABOUT_DISPLACEMENT)):
+        alike = [k for k, one in enumerate(scales) if one is scale]
+        if alike or scale is ABOUT_ANGLE:
+            entries[name] = [angles[k] for k in alike]
+            entries[scale.key] = {way: [plain(row[alike]) for row in found] for way, found in by_way.items()}
+    return entries
 
 
 def arms_along(
@@ -74,7 +116,7 @@ def arms_along(
     as_json : whether the answer is JSON instead of text
     """
     model = arms.model
-    names = [model.names.muscles[m] for m in rows]
+    names, scale = [model.names.muscles[m] for m in rows], scale_of(arms, angle)
     first = next(iter(swept.values()))
     if as_json:
         return document(
@@ -84,12 +126,12 @@ def arms_along(
             values=[point.value for point in first],
             muscles=names,
             length_m=[plain(point.lengths[rows]) for point in first],
-            moment_arm_m={way: [plain(p.arms[rows]) for p in points] for way, points in swept.items()},
+            **{scale.key: {way: [plain(p.arms[rows]) for p in points] for way, points in swept.items()}},
             failed=[{name: p.failed[name] for name in names if name in p.failed} for p in first],
         )
     unit = "deg" if arms.is_rotation(angle) else "mm"
     widths = [max(10, len(name) + 2) for name in names]
-    lines = [f"moment arms [mm] of {model.name} about {angle}"]
+    lines = [f"moment arms [{scale.unit}] of {model.name} about {angle}"]
     lines.append(
         f"{angle + ' [' + unit + ']':>24s}"
         + "".join(f"{n:>{w}s}" for n, w in zip(names, widths, strict=True))
@@ -98,7 +140,7 @@ def arms_along(
         if len(swept) > 1:
             lines.append(f"by {way}")
         for point in points:
-            cells = [f"{1e3 * point.arms[m]:{w}.3f}" for m, w in zip(rows, widths, strict=True)]
+            cells = [written(point.arms[m], scale, w) for m, w in zip(rows, widths, strict=True)]
             lines.append(f"{arms.shown(angle, point.value):24.2f}" + "".join(cells))
     for name in names:
         lines += gaps(
@@ -106,8 +148,21 @@ def arms_along(
         )
     if len(swept) > 1:
         found = [np.array([point.arms[rows] for point in points]) for points in swept.values()]
-        lines.append(f"largest difference between the methods: {spread(found):.2g} mm")
+        lines.append(difference(found, scale))
     return "\n".join(lines)
+
+
+def written(arm: float, scale: ArmScale, width: int) -> str:
+    """Return a moment arm [m, 1] as a cell of a table, of this width."""
+    return f"{scale.factor * arm:{width}.{scale.digits}f}"
+
+
+def difference(found: list[Array], scale: ArmScale) -> str:
+    """Return a line of text on the largest difference between the methods; found : moment arms [m, 1] by
+    each method
+    """
+    about = "about displacements " if scale is ABOUT_DISPLACEMENT else ""
+    return f"largest difference between the methods: {about}{scale.factor * spread(found):.2g} {scale.unit}"
 
 
 def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
@@ -127,13 +182,13 @@ def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
 
 
 def spread(found: list[Array]) -> float:
-    """Return the largest difference between several arrays of the same moment arms [mm]; entries with NaN are
-    left out, and the result is NaN if all are.
+    """Return the largest difference between several arrays of the same moment arms; entries with NaN are left
+    out, and the result is NaN if all are.
     """
     stack = np.array(found)
     apart = stack.max(axis=0) - stack.min(axis=0)
     known = apart[np.isfinite(apart)]
-    return float(1e3 * known.max(initial=0.0)) if not np.isnan(stack).all() else math.nan
+    return float(known.max(initial=0.0)) if not np.isnan(stack).all() else math.nan
 
 
 def plain(values: Array) -> list[float | None]:

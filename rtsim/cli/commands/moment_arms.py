@@ -262,7 +262,12 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
     x = np.array([arms.shown(angle, point.value) for point in points])
     names = [arms.model.names.muscles[m].replace("_", " ") for m in rows]
     curves = {
-        name: np.array([1e3 * point.arms[m] for point in points]) for name, m in zip(names, rows, strict=True)
+        name: np.array([scale.factor * point.arms[m] for point in points])
+        for name, m in zip(names, rows, strict=True)
     }
-    panel = FigurePanel("moment arm", "mm", f"{said} [{unit}]", x, curves)
-    draw_panels(paper, f"{arms.model.name}: moment arms about the angle {said}", FigureContent([panel], []))
+    panel = FigurePanel("moment arm", scale.unit, f"{said} [{unit}]", x, curves)
+    about = "angle" if arms.is_rotation(angle) else "displacement"
+    title = f"{arms.model.name}: moment arms about the {about} {said}"
+    draw_panels(paper, title, FigureContent([panel], []))
+    from rtsim.report.arms import scale_of
+    scale = scale_of(arms, angle)

@@ -228,6 +228,53 @@ def test_a_cylinder_ends(here, two):
     assert endless > ended + 1e-5
 
 
+LIFT = """
+name = "lift"
+source = "made up"
+[[bodies]]
+name = "block"
+joint = "slider"
+axis = "v"
+coordinates = [{ name = "height", range_mm = [0.0, 50.0] }]
+mass_kg = 1.0
+inertia_kg_m2 = [0.01, 0.01, 0.01]
+[[bodies]]
+name = "arm"
+parent = "block"
+joint = "hinge"
+axis = "w"
+coordinates = [{ name = "bend" }]
+mass_kg = 1.0
+inertia_kg_m2 = [0.01, 0.01, 0.01]
+[[muscles]]
+name = "cord"
+path = [
+  { segment = "ground", offset_mm = [0.0, 100.0, 0.0] },
+  { segment = "arm", offset_mm = [20.0, 0.0, 0.0] },
+]
+"""
+
+
+def test_arms_about_a_displacement_have_no_unit(here, tmp_path):
+    """Protects from arms a thousand times too large: -d(length)/d(height) is a ratio, not millimetres."""
+    (tmp_path / "lift.toml").write_text(LIFT)
+    cosine = 100.0 / (100.0**2 + 20.0**2) ** 0.5
+    told = json.loads(here("moment-arms", "lift.toml", "--json").out)
+    assert (told["angles"], told["displacements"]) == (["bend"], ["height"])
+    assert told["moment_arm"]["force"][0] == pytest.approx([cosine], abs=1e-9)
+    assert told["moment_arm_m"]["force"][0] == pytest.approx([0.02 * cosine], abs=1e-9)
+    head, names, cord, *more = here("moment-arms", "lift.toml", "--method", "all").out.splitlines()
+    assert "[mm], or [1] where the head says so" in head
+    assert "height [1]" in names
+    cord = next(line.split() for line in (cord, *more) if line.startswith("cord"))
+    assert cord[2:] == [f"{cosine:.5f}", f"{20.0 * cosine:.3f}"]
+    assert more[-2].startswith("largest difference between the methods: about displacements ")
+    sweep = ("moment-arms", "lift.toml", "--angle", "height", "--sweep", "--steps", "2")
+    along = json.loads(here(*sweep, "--json").out)
+    assert (along["unit"], along["moment_arm"]["force"][0]) == ("m", pytest.approx([cosine], abs=1e-9))
+    assert here(*sweep).out.startswith("moment arms [1] of lift about height\n")
+
+
 BAD = {
     "muscle": (("finger", "--muscle", "biceps"), ("unknown muscle 'biceps'", "extensor")),
     "angle": (("finger", "--angle", "knee"), ("unknown angle 'knee'", "mcp_flexion")),
