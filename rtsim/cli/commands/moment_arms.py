@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from rtsim.monitor.figures.paper import Paper
 
 WAYS = ("force", "partial-velocity", "velocity", "differences")
+NEAR = 1e-9
+"""Largest difference from a given value at which an angle or displacement has it [rad, m]."""
+MOST_ROUNDS = 50
+"""How often all given angles are set, one after the other, until all have their values."""
 
 
 @click.command("moment-arms")
@@ -137,6 +141,7 @@ def command(
     values = values_of(arms, angles[0], low, high, steps)
     swept = {one: list(arms.sweep(angles[0], values, q, one)) for one in ways}
     click.echo(arms_along(arms, angles[0], rows, swept, as_json))
+    tell_moved(arms, angles[0], start, swept[ways[0]])
     if paper:
         draw(arms, angles[0], rows, swept[ways[0]], paper)
     refuse_if_all_failed(arms, rows, [point.failed for point in swept[ways[0]]])
@@ -168,14 +173,40 @@ def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[st
 
 
 def start_of(arms: MomentArms, q: Any, places: dict[str, float]) -> Any:
-    """Return the coordinates nearest to q that satisfy the constraints and in which the given angles have
-    their values.
+    """Return coordinates near q that satisfy the constraints and in which all given angles have their values;
+    ConfigError if they cannot have them together, as where constraints couple them.
 
     places : angle -> value [deg, mm]
     """
-    for name, value in places.items():
-        q = arms.assembled(q, name, plausible(arms, name, value, "--at"))
-    return q
+    goals = {name: plausible(arms, name, value, "--at") for name, value in places.items()}
+    missed = ""
+    for _ in range(MOST_ROUNDS):
+        for name, value in goals.items():  # which may move the angles before it
+            q = arms.assembled(q, name, value)
+        off = (name for name, value in goals.items() if abs(arms.value_of(q, name) - value) > NEAR)
+        if not (missed := next(off, "")):
+            return q
+    held = " and ".join(f"{name} = {arms.told(name, value)}" for name, value in goals.items())
+    found = arms.told(missed, arms.value_of(q, missed))
+    raise ConfigError(
+        f"no pose was found with {held} together: {missed} becomes {found}",
+        where="--at", remedy="leave one of them out, or give values that the constraints of the model allow",
+    )  # fmt: skip
+
+
+def tell_moved(arms: MomentArms, angle: str, places: dict[str, float], points: list[SweepPoint]) -> None:
+    """Print a note for each angle given by --at that does not keep its value in a sweep over another angle,
+    to which constraints couple it.
+
+    places : angle -> value [deg, mm]
+    """
+    for name in places:
+        values = [round(arms.value_of(point.q, name), 9) for point in points]
+        if name != angle and max(values) - min(values) > NEAR:
+            tell(
+                f"note: {name} of --at does not keep its value in this sweep, because the constraints couple "
+                f"it to {angle}: it is {arms.told(name, min(values))} to {arms.told(name, max(values))}"
+            )
 
 
 def given_at(places: tuple[str, ...]) -> dict[str, float]:
@@ -257,7 +288,9 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
     import numpy as np
 
     from rtsim.files.tables.panels import FigureContent, FigurePanel
+    from rtsim.report.arms import scale_of
 
+    scale = scale_of(arms, angle)
     said, unit = angle.replace("_", " "), "deg" if arms.is_rotation(angle) else "mm"
     x = np.array([arms.shown(angle, point.value) for point in points])
     names = [arms.model.names.muscles[m].replace("_", " ") for m in rows]
@@ -269,5 +302,3 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
     about = "angle" if arms.is_rotation(angle) else "displacement"
     title = f"{arms.model.name}: moment arms about the {about} {said}"
     draw_panels(paper, title, FigureContent([panel], []))
-    from rtsim.report.arms import scale_of
-    scale = scale_of(arms, angle)

@@ -271,6 +271,11 @@ class MomentArms:
             failed = self.failures(q)
             yield SweepPoint(float(value), q, self.lengths(q), self.at(q, method)[:, row], failed)
 
+    def value_of(self, q: Array, angle: str) -> float:
+        """Return the value of an angle, or of a displacement, at the coordinates q [rad, m]."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        return float(self._work.angle.value[self.angle_index(angle)])
+
     def error(self, muscle: str, reason: str) -> ModelError:
         """Return the error for a muscle whose path cannot be computed."""
         return ModelError(

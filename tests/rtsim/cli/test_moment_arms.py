@@ -275,6 +275,28 @@ def test_arms_about_a_displacement_have_no_unit(here, tmp_path):
     assert here(*sweep).out.startswith("moment arms [1] of lift about height\n")
 
 
+def test_values_that_contradict_each_other_are_refused(here):
+    """Protects from arms in another pose than the one asked for: coupled angles cannot both be set."""
+    for places in (
+        ("radiocarpal_flexion=20", "wrist_flexion=60"),
+        ("wrist_flexion=60", "radiocarpal_flexion=20"),
+    ):
+        done = here("moment-arms", "wrist", *(word for place in places for word in ("--at", place)))
+        assert done.code == 1
+        assert "--at: no pose was found with" in done.sentence
+    at = ("--at", "radiocarpal_flexion=20", "--at", "wrist_flexion=40")
+    assert here("moment-arms", "wrist", *at).code == 0
+
+
+def test_a_value_that_moves_along_a_sweep_is_told(here):
+    """Protects from a sweep in which a given angle does not stay where it was set."""
+    sweep = ("--angle", "wrist_flexion", "--from", "0", "--to", "40", "--steps", "2", "--json")
+    done = here("moment-arms", "wrist", "--at", "radiocarpal_flexion=5", *sweep)
+    assert done.code == 0
+    assert "radiocarpal_flexion of --at does not keep its value in this sweep" in done.err
+    assert "it is 0 deg to 20 deg" in done.err
+
+
 BAD = {
     "muscle": (("finger", "--muscle", "biceps"), ("unknown muscle 'biceps'", "extensor")),
     "angle": (("finger", "--angle", "knee"), ("unknown angle 'knee'", "mcp_flexion")),
