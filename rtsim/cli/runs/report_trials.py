@@ -80,7 +80,7 @@ def with_own_source(results: Results) -> Results:
         return results
     note = (
         f"{path} was not used for gait events and the date, because it is not the recording that was solved: "
-        "the distances between its markers differ from those in the results"
+        "the names of its markers, or the distances between them, are not those in the results"
     )
     session = structs.replace(results.session, meta={**meta, "source": ""})
     return results._replace(session=session, notes=(*results.notes, note))

@@ -118,8 +118,8 @@ def check_alike(results: Results, source: C3dSource, where: str) -> None:
 
 def is_of_another(results: Results, source: C3dSource) -> bool:
     """Return whether results were computed from another recording than a C3D file, judged by the distances
-    between the markers, which depend on no axes, and on the unit by a power of ten; False if too few markers
-    have their names.
+    between the markers, which depend on no axes, and on the unit by a power of ten; True for a file without
+    the names of the markers, False if the results have too few markers to be compared.
     """
     spec = next((spec for spec in results.session.fields if spec.name == "markers_measured"), None)
     before = source.prefix_of(str(results.session.meta.get("person") or ""))
@@ -127,7 +127,7 @@ def is_of_another(results: Results, source: C3dSource) -> bool:
     pairs = [(k, place[before + name]) for k, name in enumerate(spec.labels) if before + name in place] \
         if spec is not None else []  # fmt: skip
     if len(pairs) < FEWEST:
-        return False
+        return spec is not None and len(spec.labels) >= FEWEST
     rows = source.frames_of(results.times)
     own = results.fields["markers_measured"][rows >= 0][:, [k for k, _ in pairs]]
     file = source.scale * source.content.points[rows[rows >= 0]][:, [at for _, at in pairs]]

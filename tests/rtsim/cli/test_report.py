@@ -184,6 +184,9 @@ def test_events_and_date_are_not_those_of_another_file_of_this_name(run, tmp_pat
     elsewhere = with_own_source(results)
     assert elsewhere.session.meta["source"] == ""
     assert "walk.c3d was not used for gait events and the date" in elsewhere.notes[0]
+    others = {"POINT": {**PARAMETERS["POINT"], "LABELS": ["L1", "L2", "L3"]}}  # of another marker set
+    (tmp_path / "b" / "walk.c3d").write_bytes(c3d_bytes(points, None, 100.0, 100, others, "<"))
+    assert with_own_source(results).session.meta["source"] == ""
     monkeypatch.chdir(tmp_path)
     assert with_own_source(results) is results
 
