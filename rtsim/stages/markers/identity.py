@@ -18,6 +18,8 @@ from their mean over a third of the recording by 0.2 to 8 mm in root mean square
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,8 +47,11 @@ which this lasts [s]."""
 TIMES, OF_USUAL, FAST_S = 4.0, 0.05, 0.02
 """Ratio of that jump to the usual distance from the predicted positions [1], weight of a frame in this mean,
 and longest time between frames that contribute to it [s]: at lower rates any motion makes it large."""
-FORESEEN_S = 0.06
-"""Longest gap over which a place is predicted [s]."""
+FORESEEN_S, FORESEEN_STEPS, N_STEP = 0.06, 1.5, 9
+"""Longest time between frames over which a place is predicted, beyond which there is a gap: in seconds, or,
+if that is longer, as a multiple of the usual time between frames [1]; the latter is the median of so many."""
+LONG_GAP_S = 1.0
+"""Length of a gap of all markers above which somebody else can have taken the person's place [s]."""
 REACH, SPEED = 0.15, 2.5
 """Largest distance of a body from where the person was last seen [m], and what its largest speed adds to that
 from then on [m/s]."""
@@ -78,7 +83,9 @@ class Identity:
     pelvis : index of the pelvis, whose motion shows whether a person can have moved so far during a gap of
         all markers; -1 = none
     doubted : whether the newest frame may be of another person
-    n_break : number of discontinuities of the markers so far
+    n_break : number of discontinuities so far after which the markers may well be another person's: leaps,
+        long gaps of all markers, and beginnings of a doubt after a gap
+    n_gap : number of shorter gaps of all markers so far
     """
 
     def __init__(self, body: NDArray[np.int64], local: Array, pelvis: int = -1) -> None:
@@ -87,7 +94,7 @@ class Identity:
         self._first, self._second = first[of_one], second[of_one]
         self._expected = np.linalg.norm(local[self._first] - local[self._second], axis=1)
         self._bodies = [body == k for k in np.unique(body)]
-        self._n_marker, self.n_break = len(body), 0
+        self._n_marker, self.n_break, self.n_gap = len(body), 0, 0
         self._pelvis = (body == pelvis) & (pelvis >= 0)
         self._reach = Reach(self._pelvis)
         self.forget()
@@ -99,11 +106,13 @@ class Identity:
         self._most = (OTHER_MM, OTHER_SIZE)
         self._places, self._speeds = np.full((2, self._n_marker, 3), np.nan)
         self._since, self._lost_s, self._n = 0.0, 0.0, 0
+        self._steps: deque[float] = deque(maxlen=N_STEP)
         self._lost = np.full(3, np.nan)
         self._gap_s, self._before_gap, self._out_of_reach = 0.0, self._lost, False
         self._disordered, self._usual, self._n_usual = False, 0.0, 0
         self._reach.forget()
         self._known, self._new = _Distances(n_pair), _Distances(n_pair)
+        self._new_has_gap = False
 
     def look(self, markers: Array, dt: float) -> bool:
         """Check a frame; return whether it may be of another person.
@@ -120,13 +129,15 @@ class Identity:
         # a frame that is sent again tells nothing, and no more does one without a time
         if n_seen < FEWEST or dt <= 0.0 or np.count_nonzero(far2 == 0.0) > MOST * n_seen:
             return self.doubted
+        foreseen = self._is_foreseen()
         if self._known.n >= KNOWN:
-            self._compare(markers, moved, far2)
+            self._compare(markers, moved, far2, foreseen)
         self._look_beyond(markers)
-        if self._since <= FORESEEN_S:
+        if foreseen:
             np.divide(moved, self._since, out=self._speeds)
         else:
             self._speeds[:] = np.nan
+        self._steps.append(self._since)
         self._places[:] = markers
         self._since = 0.0
         self._n += 1
@@ -146,14 +157,20 @@ class Identity:
         between = markers[self._first] - markers[self._second]
         return np.sqrt(np.einsum("ij,ij->i", between, between))
 
-    def _compare(self, markers: Array, moved: Array, far2: Array) -> None:
+    def _is_foreseen(self) -> bool:
+        """Return whether the last frame is recent enough for a prediction, as it usually is at any rate."""
+        if self._since <= FORESEEN_S or not self._steps:
+            return self._since <= FORESEEN_S
+        return self._since <= FORESEEN_STEPS * sorted(self._steps)[len(self._steps) // 2]
+
+    def _compare(self, markers: Array, moved: Array, far2: Array, foreseen: bool) -> None:
         """Check whether the frame continues the motion of the previous one, or shows the person at rest after
         a sudden stop.
 
         moved : (n_marker, 3) - displacement since that frame [m]; far2 : (n_marker,) - square of its size
-          [m^2]
+          [m^2]; foreseen : whether the markers can be predicted from that frame
         """
-        if self._since > FORESEEN_S:
+        if not foreseen:
             self._begin(markers, leaps=False)
             return
         unforeseen = moved - self._since * self._speeds
@@ -199,12 +216,16 @@ class Identity:
 
         leaps : whether the markers have jumped; else all of them were missing for a while
         """
-        self.n_break += 1
+        self.n_break += leaps or self._since > LONG_GAP_S
+        self.n_gap += not leaps and self._since <= LONG_GAP_S
+        # gaps that follow each other closely must not keep the distances from being judged
+        self._new_has_gap = self._judging and not leaps and not self.doubted and self._new.n < WINDOW
         self._judging = True
         if not leaps and not self.doubted:
             self._before_gap, self._gap_s = np.nanmean(self._places, axis=0), self._since
             self._reach.begin(self._places, self._speeds)
-        self._new = _Distances(len(self._first))
+        if not self._new_has_gap:
+            self._new = _Distances(len(self._first))
         if leaps and not self.doubted:
             self._lost, self._lost_s = np.nanmean(self._places, axis=0), self._since
         away = float(np.linalg.norm(np.nanmean(markers, axis=0) - self._lost))
@@ -220,6 +241,7 @@ class Identity:
         beyond = self._reach.look(markers, self._since)
         if beyond and not self.doubted:
             self.doubted = self._elsewhere = self._judging = True
+            self.n_break += 1
             self._lost, self._lost_s = self._before_gap, self._gap_s
         elif judging and not beyond and self._out_of_reach:
             self.doubted = self._elsewhere = False
@@ -239,14 +261,27 @@ class Identity:
         if self._new.n < WINDOW and (off_mm > SAME_MM or size > SAME_SIZE):
             return  # labels are back where the person can be, and more frames have to say whose they are
         if not self._elsewhere and off_mm <= self._most[0] and size <= self._most[1]:
-            self._judging = self.doubted = False
+            self._settle()
             return
         wrong_mm = apart_mm(before, self._expected[both])
         if wrong_mm > WRONG_MM and apart_mm(now, self._expected[both]) < RIGHT * wrong_mm:
             self._judging = self.doubted = False
             self._known = self._new
         elif self._known.n >= SETTLED and (off_mm > OTHER_MM or size > OTHER_SIZE):
+            self.n_break += not self.doubted
             self.doubted = True
+        elif not self.doubted and self._new.n >= KNOWN:  # too little was known to say whose the markers are
+            self._judging = False
+            self._known = self._new
+
+    def _settle(self) -> None:
+        """Accept the markers since the last jump or gap as those of the same person. If there was another gap
+        within the compared frames, those of later frames are compared as well."""
+        self.doubted = False
+        if self._known.n < SETTLED:
+            self._known.join(self._new)
+        self._judging = self._new_has_gap
+        self._new_has_gap, self._new = False, _Distances(len(self._first))
 
 
 def identity_of(model: Model) -> Identity:
@@ -281,3 +316,10 @@ class _Distances:
         self.n += 1
         step = np.where(there, distances - self.mean, 0.0)
         self.mean += step / np.maximum(self.count, 1.0)
+
+    def join(self, others: _Distances) -> None:
+        """Add the frames of which other means were taken."""
+        share = others.count / np.maximum(self.count + others.count, 1.0)
+        self.mean += share * (others.mean - self.mean)
+        self.count += others.count
+        self.n += others.n

@@ -5,7 +5,8 @@ A recording is checked before its first frame (rtsim/subjects/markers/fit.py).
 The contents of a stream never end a run, as its first labels may be wrong for a while. So frames that cannot
 be the subject's are flagged `suspect` and reported with the next telemetry. The check is repeated after 2, 4,
 8 and more seconds, at most a minute, until the markers fit. After that they are only checked again after a
-discontinuity (rtsim/stages/markers/identity.py).
+discontinuity (rtsim/stages/markers/identity.py). A short gap of all markers does not delay a check. But as
+they may be another person's after it, markers that fit are then checked again, at least every 8 seconds.
 
 In deep flexion the skin moves the markers of pelvis and thighs by centimetres. Eleven trials of persons with
 their own static trials were cut into parts of one second: all ten parts that the check would refuse were of
@@ -20,6 +21,7 @@ interpreter's lock, by a few milliseconds at most.
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass
 
@@ -51,7 +53,11 @@ FIRST_NS, LONGEST_NS = 1_000_000_000, 60_000_000_000
 N_FRAME = 40
 """Number of frames that are checked, spread evenly over the waiting time: as many as the search for exchanged
 labels uses."""
-FEWEST_FRAMES = 5
+FEWEST_FRAMES, FEWEST_MARKERS = 5, 4
+"""Least number of frames of a check, and of visible markers in each: four have six distances, with fewer of
+which nobody is compared (rtsim/subjects/markers/fit.py)."""
+LONGEST_BEHIND_GAP_NS = 8_000_000_000
+"""Longest waiting time before the next check of markers that fit, if there was a gap meanwhile [ns]."""
 STRAIGHT = 60.0 / DEGREES
 """Flexion of hips and knees below which the frame counts as one with straight legs [rad]."""
 FLEXIONS = ("hip_flexion", "knee_flexion")
@@ -120,7 +126,9 @@ class LiveSubjectCheck(Stage):
     def __init__(self, kinematics: Kinematics, where: str) -> None:
         super().__init__()
         self.refused = self.unsettled = ""
-        self._known, self._n_break = False, 0
+        self._known, self._n_break, self._n_gap = False, 0, 0
+        self._has_gap = False
+        self._noted: set[str] = set()
         self._judged: _Judgement | None = None
         self._began, self._wait = 0, FIRST_NS
         self._kinematics, self._where = kinematics, where
@@ -142,10 +150,7 @@ class LiveSubjectCheck(Stage):
     def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Store some of the frames, and report the results of their check."""
         self.n_frame += 1
-        if self._kinematics.identity.n_break != self._n_break:  # who was known may be another one now
-            self._n_break, self._known = self._kinematics.identity.n_break, False
-            self._judged, self._wait = None, FIRST_NS
-            self._rest()
+        self._heed_breaks()
         if not self._known:
             self._follow(frame.t_received)
         if not self.refused:
@@ -159,6 +164,20 @@ class LiveSubjectCheck(Stage):
         """
         return {} if np.isnan(self._misfit_mm) else {"subject_misfit_mm": self._misfit_mm}
 
+    def _heed_breaks(self) -> None:
+        """Restart the check after a discontinuity, as who was known may be another one now. A short gap
+        restarts it only if it had finished, as a stream with many gaps would never be checked otherwise.
+        """
+        identity = self._kinematics.identity
+        broken, gap = identity.n_break != self._n_break, identity.n_gap != self._n_gap
+        self._n_break, self._n_gap = identity.n_break, identity.n_gap
+        if broken:
+            self._noted.clear()
+        if broken or (gap and self._known):
+            self._restart()
+        elif gap:
+            self._has_gap = True
+
     def _follow(self, now: int) -> None:
         if self._judged is not None:
             if self._is_due(self._judged):
@@ -170,6 +189,8 @@ class LiveSubjectCheck(Stage):
             return
         marker_input = self._kinematics.marker_input
         assert marker_input is not None
+        if np.count_nonzero(np.isfinite(marker_input.measured[:, 0])) < FEWEST_MARKERS:
+            return  # nobody is there, or too little is seen of anybody
         self._began = self._began or now
         frames = self._straight if self._is_straight() else self._bent
         frames.keep(marker_input.measured, now, self._wait)
@@ -229,10 +250,11 @@ class LiveSubjectCheck(Stage):
         """Report the result of a finished check of the markers, and store whether they are refused; nothing
         if there were too few markers.
         """
-        self._wait = min(2 * self._wait, LONGEST_NS)
+        has_gap, self._has_gap = self._has_gap, False
         fit = judged.fit
         if fit is None:
             return
+        self._wait = min(2 * self._wait, LONGEST_NS)
         self._misfit_mm = 1e3 * fit.misfit
         fault = fault_of(fit, self.tracked.title, self._where, sized=self.tracked.is_person)
         sure = judged.straight or fit.exchanged or fit.mirrored or fit.misfit > FARTHEST
@@ -247,12 +269,29 @@ class LiveSubjectCheck(Stage):
         if not judged.straight:
             return
         title = self.tracked.title
-        told = [*([f"the markers fit {title} now"] if self.refused else []), *sentences(fit, title)]
+        told = [*([f"the markers fit {title} now"] if self.refused else []), *self._new_notes(fit, title)]
         self.sentences += [plain(f"{self._where}: {sentence}.") for sentence in told]
-        self.refused, self.unsettled, self._known = "", "", True
+        self.refused, self.unsettled, self._known = "", "", not has_gap
+        if has_gap:
+            self._wait = min(self._wait, LONGEST_BEHIND_GAP_NS)
 
-    def _forget(self) -> None:
-        """Discard all that is known of the stream; ignore a thread that is still checking another one."""
-        self.refused, self._known, self._judged = "", False, None
+    def _new_notes(self, fit: SubjectFit, title: str) -> list[str]:
+        """Return the notes on markers that fit, without those that were told since the last discontinuity,
+        even if with other numbers.
+        """
+        notes = {re.sub(r"\d+ mm", "", note): note for note in sentences(fit, title)}
+        new = [note for kind, note in notes.items() if kind not in self._noted]
+        self._noted |= notes.keys()
+        return new
+
+    def _restart(self) -> None:
+        """Begin the check of possibly another person; ignore a thread that is still checking the last one."""
+        self._known, self._has_gap, self._judged = False, False, None
         self._wait = FIRST_NS
         self._rest()
+
+    def _forget(self) -> None:
+        """Discard all that is known of the stream."""
+        self.refused, self._misfit_mm = "", np.nan
+        self._noted.clear()
+        self._restart()

@@ -30,7 +30,7 @@ class Stream:
         self.outputs = SimpleNamespace(angles=np.zeros((1, 3)))
         estimator = SimpleNamespace(model=model, outputs=self.outputs)
         self.marker_input = SimpleNamespace(measured=np.zeros(trial.positions.shape[1:]))
-        self.identity = SimpleNamespace(n_break=0)
+        self.identity = SimpleNamespace(n_break=0, n_gap=0)
         self.doubts: list[int] = []
         by_joint = SimpleNamespace(doubt=lambda: self.doubts.append(self.n))
         self.kinematics = SimpleNamespace(
@@ -87,6 +87,55 @@ def test_who_is_known_is_judged_anew_after_a_discontinuity(stream):
     stream.identity.n_break += 1
     assert set(stream.play(1.05, larger)) == {Status.OK}
     assert set(stream.play(0.5, larger)) == {Status.SUSPECT}
+
+
+def test_another_person_is_refused_although_the_stream_has_gaps(stream):
+    """Protects from another person's bones in a stream that loses frames all the time."""
+    found = []
+    for _ in range(4):
+        found += stream.play(0.9, larger)
+        stream.identity.n_gap += 1
+    assert set(found[:100]) == {Status.OK}
+    assert set(found[200:]) == {Status.SUSPECT}
+    assert len(stream.told()) == 1
+
+
+def test_who_fits_before_a_gap_is_checked_again_after_it(stream):
+    """Protects against another person who comes behind a short gap during the check, and whom the subject's
+    frames before it would make known."""
+    stream.play(0.9)
+    stream.identity.n_gap += 1
+    assert set(stream.play(0.15, larger)) == {Status.OK}
+    stream.play(2.1, larger)
+    assert set(stream.play(0.5, larger)) == {Status.SUSPECT}
+    stream.identity.n_gap += 1
+    stream.play(9.0)
+    assert stream.play(0.1)[-1] == Status.OK
+
+
+def test_who_is_known_is_checked_again_after_a_short_gap(stream):
+    """Protects against another person behind a gap of tenths of a second."""
+    stream.play(1.1)
+    stream.play(0.1)
+    stream.identity.n_gap += 1
+    assert set(stream.play(1.05, larger)) == {Status.OK}
+    assert set(stream.play(0.5, larger)) == {Status.SUSPECT}
+
+
+def test_an_empty_volume_does_not_delay_the_check(stream):
+    """Protects from another person who comes in a minute after the start: refused after a second, too."""
+    assert set(stream.play(40.0, lambda x: np.full_like(x, np.nan))) == {Status.OK}
+    assert set(stream.play(1.05, larger)) == {Status.OK}
+    assert set(stream.play(0.5, larger)) == {Status.SUSPECT}
+
+
+def test_the_gauge_is_of_nobody_else(stream):
+    """Protects the telemetry of a new session from the misfit of the last person."""
+    stream.play(1.1)
+    stream.play(0.1)
+    assert stream.stage.gauges()
+    stream.stage.begin(marker_session(["a"], rate=100.0, t_start=0), anew=True)
+    assert stream.stage.gauges() == {}
 
 
 def test_another_size_is_told_flagged_and_forgiven(stream):
@@ -211,7 +260,7 @@ def test_a_model_with_its_own_markers_is_compared_as_well(tmp_path, change):
     measured = change * np.array([at.point(int(body), place) for body, place in places])
     estimator = SimpleNamespace(model=model, outputs=None)
     marker_input = SimpleNamespace(measured=measured)
-    identity, by_joint = SimpleNamespace(n_break=0), SimpleNamespace(doubt=lambda: None)
+    identity, by_joint = SimpleNamespace(n_break=0, n_gap=0), SimpleNamespace(doubt=lambda: None)
     kinematics = SimpleNamespace(
         subject=None,
         marker_input=marker_input,

@@ -197,3 +197,81 @@ def test_frames_that_are_lost_leave_no_lasting_doubt():
     found = doubts(markers, pelvis=1)
     assert found[100:190].all()
     assert not found[210:].any()
+
+
+def walk_at(rate: float, n: int = N, lost_every: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Markers (n, 12, 3) [m] of somebody who goes along X, and times (n,) [s]; one of so many is lost."""
+    k = np.arange(2 * n)
+    k = k[k % lost_every > 0] if lost_every else k
+    times = k[:n] / rate
+    t = times[:, None, None]
+    skin = 0.002 * np.random.default_rng(1).standard_normal((n, 12, 3))
+    return SHAPE + t * np.array([1.3, 0.0, 0.0]) + 0.03 * np.sin(7.0 * t) + skin, times
+
+
+def scaled(markers: np.ndarray, size: float) -> np.ndarray:
+    """The markers of a person of another size in the same place."""
+    middle = markers.mean(axis=1, keepdims=True)
+    return middle + size * (markers - middle)
+
+
+@pytest.mark.parametrize("rate", [10.0, 15.0, 20.0])
+def test_at_a_low_rate_a_leap_is_seen_and_no_frame_is_a_gap(rate):
+    """Protects slow cameras, whose every frame counted as a gap, so that nothing was compared at all."""
+    markers, times = walk_at(rate)
+    identity = Identity(BODY, SHAPE, 1)
+    markers[100:] += [0.0, 0.0, 2.5]
+    found = [identity.look(x, dt) for x, dt in zip(markers, np.diff(times, prepend=0.0), strict=True)]
+    assert not any(found[:100])
+    assert all(found[100:])
+    assert (identity.n_break, identity.n_gap) == (1, 0)
+
+
+@pytest.mark.parametrize("lost_every", [4, 6, 7, 27])
+@pytest.mark.parametrize("rate", [15.0, 30.0])
+def test_where_frames_are_lost_again_and_again_distances_are_compared(rate, lost_every):
+    """Protects streams that lose frames: gaps that follow each other closely hide no other person."""
+    markers, times = walk_at(rate, 300, lost_every)
+    assert not doubts(markers, times, pelvis=1).any()
+    markers[200:] = scaled(markers[200:], 1.08)
+    found = doubts(markers, times, pelvis=1)
+    assert not found[:200].any()
+    assert found[-30:].all()
+
+
+@pytest.mark.parametrize("hidden", [15, 40])
+def test_a_gap_among_the_first_frames_does_not_end_the_comparison(hidden):
+    """Protects from later persons after first frames of other distances: what follows those is compared."""
+    markers = walk(500)
+    markers[:hidden] = scaled(markers[:hidden], 1.07)
+    markers[hidden : hidden + 10] = np.nan
+    markers[300:310] = np.nan
+    assert not doubts(markers).any()
+    markers[310:] = scaled(markers[310:], 1.07)
+    found = doubts(markers)
+    assert not found[:310].any()
+    assert found[315:].all()
+
+
+def test_short_gaps_are_told_from_what_may_be_another_person():
+    """Protects the check of the subject, which starts anew for leaps, doubts and long gaps alone."""
+
+    def counted(change) -> tuple[int, int]:
+        markers = walk(500)
+        change(markers)
+        identity = Identity(BODY, SHAPE, 1)
+        for x in markers:
+            identity.look(x, DT)
+        return identity.n_break, identity.n_gap
+
+    def hide(first: int, n: int, size: float = 1.0):
+        def change(markers: np.ndarray) -> None:
+            markers[first : first + n] = np.nan
+            markers[first:] = scaled(markers[first:], size)
+
+        return change
+
+    assert counted(hide(100, 3)) == (0, 0)
+    assert counted(hide(100, 20)) == (0, 1)
+    assert counted(hide(100, 120)) == (1, 0)
+    assert counted(hide(100, 20, 1.08)) == (1, 1)
