@@ -17,7 +17,7 @@ from rtsim.live.inputs.sources import load_trial, side_of_walker
 from rtsim.live.processes.serve import prepare
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.stages.building.first_stage import kinematics_if_any
-from rtsim.stages.kinematics import LONGEST_STEP_S, SHORTEST_STEP_S
+from rtsim.stages.poses.frame_steps import LONGEST_STEP_S, SHORTEST_STEP_S
 from rtsim.stages.stage import Stage
 from streams.messages import UNUSABLE, marker_session
 

@@ -23,6 +23,7 @@ from rtsim.stages.markers.odd_segments import OddSegments
 from rtsim.stages.markers.reference_length import reference_length_of
 from rtsim.stages.markers.unnamed_markers import unnamed_markers
 from rtsim.stages.poses.angle_ranges import AngleRanges
+from rtsim.stages.poses.frame_steps import FrameSteps
 from rtsim.stages.poses.joint_status import JointStatus
 from rtsim.stages.poses.kinematic_results import KinematicResults
 from rtsim.stages.poses.observability_check import unobservable_angles
@@ -38,10 +39,6 @@ from streams.receiving.ring import ReceivedFrame
 
 Array = NDArray[np.float64]
 
-LONGEST_STEP_S = 86_400.0
-"""Time between two frames above which it counts as unknown, as the clock has jumped [s]."""
-SHORTEST_STEP_S = 1e-9
-"""Time between two frames below which it counts as unknown, as speeds would be meaningless [s]."""
 STIR_M = 1e-5
 """Displacement of the markers from one synthetic frame to the next [m]."""
 HELD, UNSEEN_TRUNK, VAGUE = "held_frames", "trunk_unseen", "uncertain_frames"
@@ -99,7 +96,7 @@ class Kinematics(Stage):
         self.status = Status.OK
         self.admitted = self.solved = False
         self._former: Counter[str] = Counter()  # of the doors of former sessions
-        self._time = math.nan
+        self._steps = FrameSteps()
         self._square_sum, self._n_square = 0.0, 0
         self._unseen = self._of_trunk = np.zeros(0, bool)
         self._ranges = AngleRanges(estimator)
@@ -164,7 +161,7 @@ class Kinematics(Stage):
         self._of_trunk = angles_of_trunk(self.estimator.model)
         self._beforehand = unobservable_angles(self.estimator, absent, self._unseen)
         self._warn()
-        self._time = math.nan
+        self._steps.forget()
 
     def _warn(self) -> None:
         """Report which results the method in use leaves uncertain in every frame."""
@@ -183,15 +180,14 @@ class Kinematics(Stage):
     def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Solve one frame; never raises for bad data, as the status states what is wrong with it."""
         assert self.marker_input is not None
-        dt = frame.time - self._time
-        self._time = frame.time
-        self.dt = dt if SHORTEST_STEP_S <= dt < LONGEST_STEP_S else 0.0
+        self.dt = self._steps.take(frame.time)
         waited = 1e-9 * max(0, frame.t_taken - frame.t_arrived)
         measured, plausible = self.marker_input.admit(frame.data, self.dt, waited)
         self.admitted, self.measured = plausible, measured
         self.estimator.aim(frame.time)
         since, self._vague = self.dt + self.estimator.waited, []
-        solution = self.estimator.estimate(measured, self.dt) if plausible else NO_FRAME
+        step = self._steps.since_used(plausible)
+        solution = self.estimator.estimate(measured, step) if plausible else NO_FRAME
         self.solved = plausible and solution.converged
         rms = float(self.estimator.outputs.rms[0])
         self.n_frame += 1
@@ -238,7 +234,7 @@ class Kinematics(Stage):
         if self.marker_input.in_doubt:
             status |= Status.SUSPECT
             self.by_joint.doubt()
-        if plausible and self.identity.look(self.measured, self.dt):
+        if plausible and self.identity.look(self.measured, step):
             status |= Status.SUSPECT
             self.by_joint.doubt()
             self.count(OTHER_PERSON, WHOSE)
