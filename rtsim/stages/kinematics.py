@@ -228,7 +228,8 @@ class Kinematics(Stage):
             self.count(kind, sentence)
         off, turned = (self.odd.off, self.odd.off_in_limb) if odd else ((), ())
         self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, off, turned)
-        if self.pose_steps.look(self.by_joint, self.dt, new and not near_last, self.lost):
+        again = solution.sent_again
+        if self.pose_steps.look(self.by_joint, self.dt, new and not near_last, self.lost, again):
             status |= Status.SUSPECT
             self.count(POSE_STEPPED, self.pose_steps.said())
         if self.marker_input.in_doubt:

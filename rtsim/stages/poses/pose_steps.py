@@ -36,24 +36,35 @@ class PoseSteps:
         self._changed = np.zeros(len(self._names), bool)
         self._axes = np.zeros((2, len(model.names.bodies), 3, 3))  # one frame ago, and two
         self._times = [math.nan, math.nan]  # from each of these to the frame after it [s]
-        self._n_known = 0
         self._said = ""
+        self.forget()
 
     def forget(self) -> None:
         """Discard the poses of all earlier frames."""
-        self._n_known = 0
+        self._n_known, self._waited = 0, 0.0
+        self._stepped: NDArray[np.int64] = np.zeros(0, np.int64)
 
-    def look(self, by_joint: JointStatus, dt: float, solved: bool, lost: NDArray[np.bool_]) -> bool:
+    def look(
+        self, by_joint: JointStatus, dt: float, solved: bool, lost: NDArray[np.bool_], again: bool = False
+    ) -> bool:
         """Check the present frame; return whether joints jump, which are then marked as suspect.
 
         dt : time since the previous frame [s]
         solved : whether the markers of this frame have determined a new pose; after a pose that was kept from
           an earlier frame no jump is reported
         lost : (n_body,) bool, segments whose pose is not known; their joints cannot jump
+        again : whether the frame before was sent again, so that its results, and its faults, are repeated
         """
+        if again:
+            self._waited += dt
+            if self._stepped.size:
+                by_joint.suspect(self._stepped)
+            return bool(self._stepped.size)
         if not solved:
             self.forget()
             return False
+        dt, self._waited = dt + self._waited if dt > 0.0 else 0.0, 0.0
+        self._stepped = self._stepped[:0]
         taken = self._estimator.health.weight > 0.0
         np.not_equal(taken, self._taken, out=self._changed)
         rotation = np.where(lost[:, None, None], math.nan, self._estimator.pose[1])
@@ -90,6 +101,7 @@ class PoseSteps:
         if not joints.size:
             return False
         by_joint.suspect(joints)
+        self._stepped = joints
         markers = some_of([self._names[m] for m in np.flatnonzero(self._changed)])
         names = some_of([by_joint.names[j] for j in joints])
         self._said = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from rtsim.stages.poses.pose_steps import POSE_STEPPED
 from streams.messages import Status
@@ -10,9 +11,9 @@ from streams.messages import Status
 HIDDEN, BACK, N_FRAME = 50, 70, 100
 
 
-def solved_with(make_solving, make_frame, session, trial, marker: str, off_m: float, without=()):
+def solved_with(make_solving, make_frame, session, trial, marker: str, off_m: float, without=(), later_s=()):
     """Stage, (n, n_joint, 3) angles [deg] and (n, n_joint) status of the walker, a marker of whom is off and
-    hidden for a while; without : markers that are never seen."""
+    hidden for a while; without : markers that are never seen; later_s : how much later each is sent again."""
     solving = make_solving()
     kinematics = solving.kinematics
     own = trial.names.index(marker)
@@ -23,9 +24,12 @@ def solved_with(make_solving, make_frame, session, trial, marker: str, off_m: fl
         positions[:, trial.names.index(name)] = np.nan
     angles, joints = [], []
     for index in range(N_FRAME):
-        solving.solve(make_frame(session, positions[index], index))
-        angles.append(np.degrees(kinematics.estimator.outputs.angles.copy()))
-        joints.append(kinematics.by_joint.joints.astype(int).copy())
+        for later in (0.0, *later_s):
+            frame = make_frame(session, positions[index], index)
+            frame.time += later
+            solving.solve(frame)
+            angles.append(np.degrees(kinematics.estimator.outputs.angles.copy()))
+            joints.append(kinematics.by_joint.joints.astype(int).copy())
     return kinematics, np.array(angles), np.array(joints)
 
 
@@ -43,6 +47,20 @@ def test_joints_that_step_as_a_marker_goes_and_returns_are_suspect(make_solving,
         assert (joints[frame, large] & Status.SUSPECT).all()
     assert kinematics.counters[POSE_STEPPED] == 2
     assert any("RTH1" in said and "The pose jumps" in said for said in kinematics.sentences)
+
+
+@pytest.mark.parametrize("later_s", [(0.0,), (0.005,), (0.003, 0.006)])
+def test_joints_that_step_are_suspect_in_a_stream_that_repeats_frames(
+    make_solving, make_frame, session, trial, later_s
+):
+    """Protects sources that send frames twice: they hide no step, and its repetition is suspect, too."""
+    named = {"marker": "RTH1", "off_m": 0.05, "without": ("RGTR", "RTH2", "RKNM")}
+    _, _, once = solved_with(make_solving, make_frame, session, trial, **named)
+    kinematics, _, joints = solved_with(make_solving, make_frame, session, trial, **named, later_s=later_s)
+    n = 1 + len(later_s)
+    assert kinematics.counters[POSE_STEPPED] == 2 * n
+    for k in range(n):
+        np.testing.assert_array_equal(joints[k::n], once)
 
 
 def test_a_marker_that_fits_comes_and_goes_unseen(make_solving, make_frame, session, trial):
