@@ -18,6 +18,7 @@ from kernels.compiler.jit import bind
 from kernels.markers.marker_intake import take_in
 from kernels.markers.marker_limits import FARTHEST
 from rtsim.errors import ConfigError
+from rtsim.files.markers.persons import UNNAMED, rows_of
 from rtsim.labelling.both_ways import UnnamedRecording
 from rtsim.stages.markers.reference_length import ReferenceLength
 from rtsim.stages.markers.unnamed_markers import IN_DOUBT, UnnamedMarkers
@@ -193,7 +194,9 @@ class MarkerInput:
         person : requested person, "" = none; known : names of further candidates, with their origin as text
         """
         share = share_of(self.names)
-        if len(persons_by(labels, share)) < 2:
+        persons = persons_by(labels, share)
+        is_another = bool(person and persons) and UNNAMED not in persons and not rows_of(labels, person)
+        if len(persons) < 2 and not is_another:
             return labels, True
         try:
             choice = choose(labels, share, "the stream", person, known)

@@ -189,6 +189,19 @@ def test_a_stream_of_two_persons_is_not_followed_until_one_is_named() -> None:
     assert not door_of(two.names, person="Zoe").usable
 
 
+def test_a_stream_of_somebody_else_alone_is_not_taken_for_the_person_asked_for() -> None:
+    """Protects Anna's results from being Ben's, where Ben is alone in the stream."""
+    names = tuple(f"Ben:{name}" for name in WALKER.names)
+    marker_input = door_of(names, person="Anna")
+    assert not marker_input.usable
+    assert not marker_input.admit({"positions": WALKER.positions[0].copy()})[1]
+    assert any("belongs to Anna" in said and "Ben" in said for said in marker_input.sentences)
+    for labels, person in ((names, "ben"), (WALKER.names, "Anna"), (names, "")):
+        marker_input = door_of(labels, person=person)
+        assert marker_input.usable
+        assert marker_input.sentences == []
+
+
 def test_a_stream_of_one_person_and_a_prop() -> None:
     """Protects live volumes with a wand, and streams whose labels name thousands."""
     names = (*(f"Anna:{name}" for name in WALKER.names), "Wand:W1", "Wand:RTH1")
