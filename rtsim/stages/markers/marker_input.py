@@ -20,6 +20,7 @@ from kernels.markers.marker_limits import FARTHEST
 from rtsim.errors import ConfigError
 from rtsim.files.markers.persons import UNNAMED, rows_of
 from rtsim.labelling.both_ways import UnnamedRecording
+from rtsim.labelling.unnamed import named_others
 from rtsim.stages.markers.reference_length import ReferenceLength
 from rtsim.stages.markers.unnamed_markers import IN_DOUBT, UnnamedMarkers
 from rtsim.stages.stage import SAY_EVERY
@@ -90,7 +91,7 @@ class MarkerInput:
         index = find_markers(self.names, self.labels) if one else {}
         self._unnamed, self.in_doubt = unnamed if one else None, False
         if self._unnamed is not None:
-            self._unnamed.begin(self.labels, list(index.values()))
+            self._unnamed.begin(self.labels, list(index.values()), named_others(labels, self.labels))
             self._unnamed = self._unnamed if len(self._unnamed.rows) else None
             for said in self._unnamed.told if self._unnamed is not None else ():
                 self._say(said)

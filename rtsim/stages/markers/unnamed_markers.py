@@ -47,15 +47,15 @@ class UnnamedMarkers:
         self._next_ahead, self._following = 0, False
         self._disputed = np.zeros(len(names), bool)
 
-    def begin(self, labels: Sequence[str], followed: Sequence[int]) -> None:
+    def begin(self, labels: Sequence[str], followed: Sequence[int], others: Sequence[int] = ()) -> None:
         """Begin another session of the stream, in which no name is known yet.
 
         labels : labels of its markers, "" = without a name; followed : indices of the labels that name a
-            tracked marker
+            tracked marker; others : indices of the markers of other persons, by their labels in the stream
         """
         self._labeller.forget()
         self._next_ahead = 0
-        self.rows = unnamed_in(labels, followed)
+        self.rows = unnamed_in(labels, followed, others)
         self.told = [WEAK.format(listed=self._listed(self._weak))] if self._weak.any() else []
         self.points = np.full((len(self.rows), 3), np.nan)
         self.group = np.zeros(len(self.rows), np.int64)

@@ -19,8 +19,10 @@ from rtsim.files.markers.trial import MarkerTrial, RawTrial
 from rtsim.live.inputs.sources import load_trial, the_walker
 from rtsim.live.subjects.persons import with_person
 from rtsim.live.subjects.subject_check import notes_before
+from rtsim.models.tracked import tracked_person
 from rtsim.stages.markers.marker_input import MarkerInput
 from rtsim.stages.markers.reference_length import of_subject
+from rtsim.stages.markers.unnamed_markers import unnamed_markers
 from rtsim.subjects.calibration.calibration import subject_for
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.persons import choose, read_one, share_of, share_of_labs
@@ -200,6 +202,24 @@ def test_a_stream_of_somebody_else_alone_is_not_taken_for_the_person_asked_for()
         marker_input = door_of(labels, person=person)
         assert marker_input.usable
         assert marker_input.sentences == []
+
+
+@pytest.mark.parametrize("between", [":", "_"])
+def test_named_markers_of_another_person_are_not_sought_among(between: str) -> None:
+    """Protects names given to unnamed markers: a named marker of another person gets none of them."""
+    ghosts = ("", "*3", "Unlabeled 7", "New 0012")
+    names = (
+        *(f"Anna{between}{name}" for name in WALKER.names if name != "RTH1"),
+        *(f"Ben{between}{name}" for name in WALKER.names), *ghosts, f"Anna{between}*12", f"Ben{between}*13",
+    )  # fmt: skip
+    sought = unnamed_markers(tracked_person(the_walker()), the_walker().marker_names)
+    n = 2 * len(WALKER.names) - 1
+    marker_input = door_of(names, person="Anna", unnamed=sought)
+    assert marker_input.usable
+    assert sought.rows.tolist() == [*range(n, n + 5)]
+    strangers = tuple(name.replace("Anna", "Anne") for name in names)
+    marker_input = door_of(strangers, person="Ben", unnamed=sought)
+    assert sought.rows.tolist() == [*range(n, n + 4), n + 5]
 
 
 def test_a_stream_of_one_person_and_a_prop() -> None:
