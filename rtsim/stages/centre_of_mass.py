@@ -47,7 +47,7 @@ class CentreOfMass(Stage):
         """Compute the centre of mass in the newest pose."""
         self.n_frame += 1
         self.point[:] = np.nan
-        if self.kinematics.admitted and self.kinematics.unknown.any():
+        if self.kinematics.admitted and (self.kinematics.unknown.any() or self.kinematics.lost.any()):
             self.count(LOST, NOT_SEEN)
         elif self.kinematics.admitted:
             position, rotation = self.kinematics.estimator.pose

@@ -18,7 +18,7 @@ from rtsim.stages.building.declaration import OWN_MARKERS, PERSON, StageDeclarat
 from rtsim.stages.markers.identity import OTHER_PERSON, WHOSE, identity_of
 from rtsim.stages.markers.marker_faults import faults_in_words
 from rtsim.stages.markers.marker_input import MarkerInput, known_labels
-from rtsim.stages.markers.missing_root import angles_of_trunk, beside_missing_root
+from rtsim.stages.markers.missing_root import angles_of_trunk, beside_missing_root, is_trunk_apart
 from rtsim.stages.markers.odd_segments import OddSegments
 from rtsim.stages.markers.reference_length import reference_length_of
 from rtsim.stages.markers.unnamed_markers import unnamed_markers
@@ -99,6 +99,7 @@ class Kinematics(Stage):
         self._steps = FrameSteps()
         self._square_sum, self._n_square = 0.0, 0
         self._unseen = self._of_trunk = np.zeros(0, bool)
+        self._trunk_apart = False
         self._ranges = AngleRanges(estimator)
         self.by_joint = JointStatus(estimator.model)
         self._vague: list[int] = []
@@ -159,6 +160,7 @@ class Kinematics(Stage):
         self.sentences += said
         self.unknown, self.lost = self._unseen.copy(), np.zeros(len(self.estimator.model.names.bodies), bool)
         self._of_trunk = angles_of_trunk(self.estimator.model)
+        self._trunk_apart = is_trunk_apart(self.estimator.model)
         self._beforehand = unobservable_angles(self.estimator, absent, self._unseen)
         self._warn()
         self._steps.forget()
@@ -195,9 +197,9 @@ class Kinematics(Stage):
         if lost != self.lost.any():
             self.lost[:] = lost & self.by_joint.is_trunk
             np.logical_or(self._unseen, lost & self._of_trunk, out=self.unknown)
-        if lost:
+        if lost and self._trunk_apart:
             self.count(UNSEEN_TRUNK, TRUNK_LOST)
-        if lost and self.estimator.held_bodies == [TRUNK]:  # on which nothing else depends
+        if lost and self._trunk_apart and self.estimator.held_bodies == [TRUNK]:
             solution = solution._replace(n_open=0)
         elif solution.n_open and self.n_frame >= self._tell_at.get(HELD, 0):
             self.count(HELD, STAYS.format(", ".join(self.estimator.held_bodies)))

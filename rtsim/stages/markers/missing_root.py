@@ -44,3 +44,11 @@ def beside_missing_root(
 def angles_of_trunk(model: Model) -> NDArray[np.bool_]:
     """Return a mask (3 n_joint,) of the angles of a trunk segment, on which no other segment depends."""
     return np.repeat([model.names.bodies[b] == TRUNK for b in model.joints.distal], 3).astype(bool)
+
+
+def is_trunk_apart(model: Model) -> bool:
+    """Return whether a trunk that no marker determines affects no result that is not NaN meanwhile: it
+    carries no other segment, and its joint has angles, which are published instead of coordinates.
+    """
+    carries = any(p >= 0 and model.names.bodies[p] == TRUNK for p in model.tree.parent)
+    return bool(model.names.joint_angles) and bool(angles_of_trunk(model).any()) and not carries

@@ -2,7 +2,7 @@
 
 A frame is flagged if anything in it is. A fault of a segment affects all joints of its limb, which depend on
 each other; a fault of the root, or of a segment whose markers distort the solution, affects all joints. A
-fault of one leg does not affect the other, and a fault of the trunk does not affect the legs.
+fault of one leg does not affect the other, and a fault of a person's trunk does not affect the legs.
 
 An uncertain angle affects its own joint only. If it is usually certain, or if markers are missing, it affects
 all joints of its limb. If it is usually certain and belongs to a joint at the root, it affects all joints.
@@ -19,6 +19,7 @@ from kernels.markers.marker_health import EXCHANGED, SEGMENT, Health
 from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
+from rtsim.stages.markers.missing_root import is_trunk_apart
 from rtsim.subjects.calibration.trunk import TRUNK
 from streams.messages import Status
 
@@ -60,7 +61,8 @@ class JointStatus:
             proximal, distal = model.tree.parent, np.arange(len(self._bodies))
             self.of_angles = model.tree.dof_body[model.coordinates.dof[turns]]
         self.ends = np.where(proximal >= 0, proximal, distal), np.asarray(distal)
-        self._at_root = (proximal >= 0) & (model.tree.parent[proximal] < 0) & ~self.is_trunk[distal]
+        self._apart = self.is_trunk & is_trunk_apart(model)
+        self._at_root = (proximal >= 0) & (model.tree.parent[proximal] < 0) & ~self._apart[distal]
         self._distal, self._parent = np.asarray(distal), model.tree.parent
         self._regards = regards(model.tree.parent, proximal, self._distal)
         self.joints, self.segments = np.zeros(len(self.names)), np.zeros(len(self._bodies))
@@ -105,7 +107,7 @@ class JointStatus:
             segments[off] |= SUSPECT
             segments[np.flatnonzero(turned)] |= SUSPECT
             pulls = np.append(pulls, off)
-            if not self.is_trunk[pulls].all():  # the root goes with it, and all that hangs on that
+            if not self._apart[pulls].all():  # the root goes with it, and all that hangs on that
                 joints |= SUSPECT
         if status & Status.IMPLAUSIBLE:
             outside = self._distal[self.of_angles[beyond == 1.0]]
