@@ -31,7 +31,7 @@ from rtsim.errors import ConfigError
 from rtsim.methods.fdk.fdk_borne import worked_on
 from rtsim.methods.fdk.fdk_coordinates import possible, with_coordinates
 from rtsim.methods.fdk.fdk_paths import check_starts, from_neutral
-from rtsim.methods.fdk.fdk_rows import check_borne, check_rows
+from rtsim.methods.fdk.fdk_rows import check_borne, check_enough_borne, check_rows
 from rtsim.methods.muscles.recruitment import GAP, N_ITERATION, RESIDUAL, check_reserves
 from rtsim.models.entries import coordinate_names, turning
 from rtsim.models.model import Model
@@ -378,6 +378,7 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             remedy="remove the keys criterion and weight",
         )
     borne = borne_of(model, roles, spec, recruitment)
+    check_enough_borne(model, roles, spec.dofs, borne)
     of = zip(coordinate_names(model)[1], model.tree.dof_body, strict=True)
     check_reserves(recruitment, tuple(name for name, b in of if model.names.bodies[b] in borne))
     if not (model.muscles.max_isometric_force > 0.0).any():

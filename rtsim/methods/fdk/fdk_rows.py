@@ -124,6 +124,27 @@ def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
             )
 
 
+def check_enough_borne(model: Model, roles: Roles, dofs: tuple[str, ...], borne: tuple[str, ...]) -> None:
+    """Raise ConfigError if the joints of `borne`, the bodies at whose joints muscles have to balance the
+    load, have fewer degrees of freedom than the method has constraints that can both push and pull.
+
+    dofs : names of the FDK degrees of freedom, which count as such constraints
+    """
+    names = model.names
+    one_way = {names.elements[e] for e in model.reactions.held(roles).element} - {*dofs}
+    n_held = int(np.count_nonzero(roles.mode == HARD)) - len(one_way) + len(model.couplers.dof)
+    n_borne = sum(names.bodies[b] in borne for b in model.tree.dof_body)
+    if n_borne >= n_held:
+        return
+    raise ConfigError(
+        f"the method has {n_held} constraints, but the joints at which muscles balance the load "
+        f"({', '.join(borne) or 'none'}) have {n_borne} degrees of freedom; the joint between ground and "
+        f"{names.bodies[0]} counts only if it is named, as it takes the residual load otherwise",
+        where="fdk.borne",
+        remedy=f"name the bodies at whose joints muscles balance the load, {names.bodies[0]} if it is one",
+    )
+
+
 def sum_of(others: Array, own: Array) -> Array | None:
     """Return the coefficients (n_other,) with which the rows `others` (n_other, n) add up to the row `own`
     (n,); None if they cannot.

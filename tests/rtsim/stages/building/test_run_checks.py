@@ -132,6 +132,22 @@ def test_what_is_held_twice_is_told_at_once(tmp_path: Path) -> None:
     asked(more, method="free", fdk={"dofs": ["elevation", "protrusion"]}, **BALANCED)
 
 
+def test_a_jaw_on_ground_is_told_what_bears_the_load(tmp_path: Path) -> None:
+    """Protects models of one part: the joint to ground takes what is left, unless the settings name it, so
+    that none is left at which what the elements hold could be balanced."""
+    text = find_config("mandible", "models").read_text()
+    skull, jaw = text.index('[[bodies]]\nname = "skull"'), text.index('[[bodies]]\nname = "mandible"')
+    text = (text[:skull] + text[jaw:]).replace('parent = "skull"\n', "")
+    text = text.replace('\nsegment = "skull"', '\nsegment = "mandible"').replace('"skull"', '"ground"')
+    path = tmp_path / "jaw.toml"
+    path.write_text(text)
+    dofs = ["right_normal", "left_normal", "midline"]
+    for method, held in (("pop", dofs), ("pop", []), ("free", ["elevation", "shift"])):
+        with pytest.raises(ConfigError, match=r"fdk.borne: the method has \d constraint.*name.* mandible if"):
+            asked(str(path), method=method, fdk={"dofs": held}, **BALANCED)
+        asked(str(path), method=method, fdk={"dofs": held, "borne": ["mandible"]}, **BALANCED)
+
+
 def test_coordinates_that_are_allowed_can_be_taken() -> None:
     """Protects from a remedy that is refused next: all coordinates of the jaw, elements first."""
     words = (
