@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rtsim.models.model import build
+from rtsim.stages.markers.identity import identity_of
 from rtsim.stages.markers.live_subject_check import FIRST_NS, LiveSubjectCheck
 from streams.messages import Status, marker_session
 from tests.naive.tree import state
@@ -223,6 +224,26 @@ def to_and_fro(positions, k):
     at = 0.5 * (len(positions) - 2) * (1.0 - np.cos(2.0 * np.pi * k / 300.0))
     i = int(at)
     return positions[i] + (at - i) * (positions[i + 1] - positions[i])
+
+
+@pytest.mark.parametrize(("rate", "n_lost"), [(100, 7), (100, 0), (30, 1), (15, 1), (15, 0), (10, 0)])
+def test_another_person_is_refused_at_any_rate_and_with_lost_frames(stream, estimator, rate, n_lost):
+    """Protects from another person's bones at 15 Hz, and where frames are lost every 0.9 s: by the gaps
+    that are found in such streams."""
+    identity = stream.kinematics.identity = identity_of(estimator.model)
+    every, last, found = round(0.9 * rate), 0, []
+    for k in range(8 * rate):
+        if k % every < n_lost:
+            continue
+        markers = larger(to_and_fro(stream.positions, k * 100.0 / rate))
+        stream.marker_input.measured[:] = markers
+        assert not identity.look(markers, (k - last) / rate)
+        stream.n, last = k, k
+        found.append(stream.stage.run(SimpleNamespace(t_received=10**9 + k * 10**9 // rate)).status)
+        while stream.stage._judged is not None and not stream.stage._judged.over:
+            time.sleep(0.001)
+    assert set(found[: rate - 2 * n_lost]) == {Status.OK}
+    assert set(found[2 * rate :]) == {Status.SUSPECT}
 
 
 def test_it_is_told_over_real_sockets(start, estimator, subject, make_session, trial):
