@@ -31,9 +31,10 @@ OF_PROTOCOL = frozenset({
 })  # fmt: skip
 """Words of the protocol that may stay as values in a descriptor, in addition to the kinds of filters."""
 KEYS = frozenset({
-    "up", "speed", "time_base", "sample_rate", "corners", "zero", "side", "model", "method", "methods",
-    "config", "chosen", "commands", "stick", "rates", "ranges_deg", "bias_deg", "muscle_points", "mass_kg",
-    "model_mass_kg", "stature_m", "marker_weights", "foot", "device", "gait_events", "step_ms", "kinks",
+    "up", "speed", "time_base", "sample_rate", "corners", "levels", "zero", "side", "model",
+    "method", "methods", "config", "chosen", "commands", "stick", "rates", "ranges_deg", "bias_deg",
+    "muscle_points", "mass_kg", "model_mass_kg", "stature_m", "marker_weights", "foot", "device",
+    "gait_events", "step_ms", "kinks",
 })  # fmt: skip
 """Entries of a descriptor that rtsim reads; all others, which a sender may add, are removed."""
 

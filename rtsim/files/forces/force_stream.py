@@ -30,6 +30,7 @@ class PlateStream(NamedTuple):
         used
     n_sample : largest number of samples in a message
     corners : (n_plate, 4, 3) in ground [m]; NaN if unknown
+    level : (n_plate,) height of the surface of a plate without corners [m]; 0 if unknown
     z_up : 1 where Z points up, 0 where Y does
     rate : samples per second [Hz], 0 if unknown
     zero : (n_plate, 6) offset of force and moment that the sender has subtracted by taring, in ground [N, N
@@ -40,6 +41,7 @@ class PlateStream(NamedTuple):
     names: tuple[str, ...]
     n_sample: int
     corners: FloatArray
+    level: FloatArray
     z_up: int
     rate: float
     zero: FloatArray
@@ -63,11 +65,12 @@ def describe(session: Session) -> PlateStream:
     known = isinstance(rate, (int, float)) and not isinstance(rate, bool) and 0.0 < rate <= FASTEST
     if names and not known:
         told.append("The forces do not state their sample_rate.")
+    level, said_of_level = _read_levels(session.meta.get("levels", []), len(names))
     zero, said_of_zero = _read_zero(session.meta.get("zero", []), len(names), z_up)
     return PlateStream(
-        names=names, n_sample=n_sample, corners=corners, z_up=int(z_up), rate=float(rate) if known else 0.0,
-        zero=zero,
-        faults=[*faults, *told, *said_of_zero],
+        names=names, n_sample=n_sample, corners=corners, level=level, z_up=int(z_up),
+        rate=float(rate) if known else 0.0, zero=zero,
+        faults=[*faults, *told, *said_of_level, *said_of_zero],
     )  # fmt: skip
 
 
@@ -127,6 +130,27 @@ def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, l
     return corners, faults
 
 
+def _read_levels(said: object, n_plate: int) -> tuple[FloatArray, list[str]]:
+    """Read the heights of the surfaces of plates without corners from a descriptor: (n_plate,) [m], along the
+    axis that points up; 0 and a message if they are invalid.
+
+    said : value in the descriptor
+    """
+    if not said or not n_plate:
+        return np.zeros(n_plate), []
+    try:
+        level = np.array(said, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        level = np.empty(0)
+    if level.shape != (n_plate,) or not (np.abs(level) <= GREATEST).all():
+        fault = (
+            "The heights of the plates are not used, because they are not stated as one number for each of "
+            f"the {n_plate} plates. Plates without corners are assumed to be at height 0."
+        )
+        return np.zeros(n_plate), [fault]
+    return level, []
+
+
 def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
     """Read the offsets of the plates that the sender has subtracted, (n_plate, 6) in ground [N, N m], with a
     message if they are invalid.
@@ -177,6 +201,8 @@ def force_channel(
     force[number, :, place] = trial.force
     moment[number, :, place] = trial.moment
     corners = [plate.tolist() if np.isfinite(plate).all() else [] for plate in trial.corners]
+    level = np.where(np.isfinite(trial.corners).all(axis=(1, 2)), 0.0, trial.plates.centre[:, 1])
+    levels = {"levels": level.tolist()} if level.any() else {}
     zero = {"zero": trial.zero.tolist()} if trial.zero.any() else {}
     session = force_session(
         trial.names,
@@ -185,7 +211,7 @@ def force_channel(
         sample_rate=trial.rate,
         t_start=t_start,
         corners=corners if any(corners) else (),
-        meta={"source": source or trial.source, "speed": speed, "time_base": time_base, **zero},
+        meta={"source": source or trial.source, "speed": speed, "time_base": time_base, **levels, **zero},
     )
     return PlayedStream(
         session, times, {"sample_times": sample_times, "force": force, "moment": moment}, ("sample_times",)

@@ -72,7 +72,7 @@ class PlateIntake:
         self.names, self.corners, self._z_up = said.names, said.corners, said.z_up
         n_sample, n_plate = said.n_sample, len(said.names)
         self.usable = n_plate > 0
-        self.plates = lay_out(self.corners, np.zeros(n_plate))
+        self.plates = lay_out(self.corners, said.level)
         self._longest = LONGEST_STEPS / said.rate if said.rate > 0.0 else LONGEST_S
         self.zero = PlateZero(self.names, self.plates, said.zero, self._longest)
         n_keep = min(MOST_HELD, max(LEAST_HELD, int(HOLD_S * said.rate), n_sample))

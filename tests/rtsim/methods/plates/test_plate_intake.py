@@ -9,7 +9,7 @@ import pytest
 
 from kernels.algebra.resampling import EARLY, GAP, TAKEN, WAITING
 from kernels.plates.plate_limits import GREATEST
-from rtsim.files.forces.force_stream import force_channel
+from rtsim.files.forces.force_stream import describe, force_channel
 from rtsim.files.forces.force_trial import RawForces, force_trial
 from rtsim.files.forces.forces import read_forces
 from rtsim.methods.plates.plate_intake import PlateIntake, share_time
@@ -18,6 +18,8 @@ from streams.codec import encode
 from streams.messages import End, FieldSpec, Forces, Session, force_session, marker_session
 from streams.recording.recorder import Recorder
 
+HEIGHT = 0.35
+"""Of the plate without corners in the trials below [m]."""
 CORNERS = [[0.0, 0.0, 0.0], [0.6, 0.0, 0.0], [0.6, 0.0, -0.4], [0.0, 0.0, -0.4]]
 
 
@@ -219,7 +221,8 @@ def made(rate: float = 1000.0):
     force = rng.normal(0.0, 50.0, (500, 2, 3)) + np.array([0.0, 400.0, 0.0])
     corners = np.array([CORNERS, np.full((4, 3), np.nan)])
     moment = rng.normal(0.0, 50.0, (500, 2, 3))
-    return force_trial(RawForces(("a", "b"), times, rate, corners, np.zeros(2), force, moment, "made", ()))
+    level = np.array([0.0, HEIGHT])
+    return force_trial(RawForces(("a", "b"), times, rate, corners, level, force, moment, "made", ()))
 
 
 @pytest.mark.parametrize(
@@ -244,6 +247,31 @@ def test_a_trial_and_its_stream_give_the_same_numbers(rate, frame_rate):
     np.testing.assert_array_equal(intake.corners, trial.corners)
 
 
+def test_a_plate_without_corners_keeps_its_height():
+    """Protects centres of pressure on walkways, decks and stairs, whose points a file tells without corners:
+    a run lays the plate where the file does, with either axis up, and says nothing of plates at 0."""
+    trial = made()
+    session = force_channel(trial, 100.0, t_start=0).session
+    for field in trial.plates._fields:
+        laid = getattr(PlateIntake(session, by_time=True).plates, field)
+        np.testing.assert_array_equal(laid, getattr(trial.plates, field))
+    upright = session_of(2, up="Z", meta={"levels": [0.0, HEIGHT]})
+    np.testing.assert_array_equal(PlateIntake(upright, by_time=True).plates.centre[:, 1], [0.0, HEIGHT])
+    low = trial._replace(plates=trial.plates._replace(centre=np.zeros((2, 3))))
+    assert "levels" not in force_channel(low, 100.0, t_start=0).session.meta
+
+
+@pytest.mark.parametrize(
+    "levels", [5, "x", [0.1], [0.1, float("nan")], [1e300, 0.0], [[0.1], [0.2]], {"a": 1}]
+)
+def test_heights_that_are_none_are_told(levels):
+    """Protects from senders: one sentence, and the plates are used at height 0."""
+    said = describe(session_of(2, meta={"levels": levels}))
+    assert said.names == ("p0", "p1")
+    assert not said.level.any()
+    assert any("one number for each of the 2 plates" in fault for fault in said.faults)
+
+
 def test_a_recorded_stream_is_the_trial_again(tmp_path):
     """Protects recordings of forces: every sample, plate and corner comes back."""
     trial = made()
@@ -264,4 +292,5 @@ def test_a_recorded_stream_is_the_trial_again(tmp_path):
     assert found.names == trial.names
     for name in ("times", "force", "moment", "corners", "centre", "free_moment", "loaded"):
         np.testing.assert_array_equal(getattr(found, name), getattr(trial, name))
+    np.testing.assert_array_equal(found.plates.centre, trial.plates.centre)
     assert found.rate == trial.rate
