@@ -5,6 +5,7 @@ first and last frame, and whether the contact is complete.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from kernels.plates.plate_assignment import BEARS, TWO_FEET, UNSEEN
 from kernels.plates.plate_contact import EMPTY, LOADED, NOT_MEASURED
 from rtsim.errors import ConfigError
+from rtsim.files.forces.force_trial import MOST_DRIFT
+from rtsim.methods.gait_phase import STRIDE_S
 from rtsim.methods.plates.plate_check import GRAVITY
 from rtsim.methods.plates.plate_loads import PlateLoads
 from rtsim.subjects.subject import PERSON
@@ -26,6 +29,8 @@ WHOLE = 0.06
 which the step counts as complete."""
 MOST_SHARED = 0.05
 """Largest fraction of a step's frames in which the foot is not known, or a second foot is on the plate."""
+CONTACTS = 4
+"""Number of successive footsteps on plates that show a whole stride."""
 FEET = ("right", "left")
 
 
@@ -73,8 +78,7 @@ def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> Foot
     """Return the contact of a foot with plate p, called `name`, over the frames `run` of the markers; its
     `fault` describes in words everything that makes it unusable.
     """
-    borne = (loads.share[run, p] == BEARS).sum(axis=0)
-    foot = int(np.argmax(borne)) if borne.any() else -1
+    borne, foot = (loads.share[run, p] == BEARS).sum(axis=0), foot_of(loads, p, run)
     two = int(((loads.status[run, p] & TWO_FEET) != 0).sum())
     unseen = int(((loads.status[run, p] & UNSEEN) != 0).sum())
     most = MOST_SHARED * len(run)
@@ -92,6 +96,12 @@ def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> Foot
             f"the centre of pressure of {name} is not under the foot in {other} of {len(run)} frames"
         )
     return FootStep(p, foot, int(run[0]), int(run[-1]), "; ".join(faults))
+
+
+def foot_of(loads: PlateLoads, p: int, run: NDArray[np.int64]) -> int:
+    """Return the foot that loads plate p in most of the frames `run`: 0 = right, 1 = left, -1 = none does."""
+    borne = (loads.share[run, p] == BEARS).sum(axis=0)
+    return int(np.argmax(borne)) if borne.any() else -1
 
 
 def _cut(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> list[str]:
@@ -134,7 +144,8 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
 
     A stride lasts from the second to the fourth of four successive contacts, so that the foot that still
     stands at the beginning of the second contact is measured as well. Strides with unknown forces are left
-    out, as the unknown forces would count as zero. Raises ConfigError that names `source` if there is neither
+    out, as the unknown forces would count as zero, and so are four contacts that are not of one walk over the
+    plates. Raises ConfigError that names `source` if there is neither
     a mass nor such a stride.
     """
     if mass is not None:
@@ -142,15 +153,19 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
     missing = loads.loaded == NOT_MEASURED
     used = ~missing.all(axis=0)  # a plate that measured nothing does not count
     gaps = missing[:, used].any(axis=1)
-    onsets = sorted(int(run[0]) for p, run in contacts_of(loads) if run[0] > 0 and not missing[run[0] - 1, p])
-    spans = [(onsets[k + 1], onsets[k + 3]) for k in range(len(onsets) - 3)]
+    onsets = _onsets(loads)
+    spans = _strides(loads, onsets, gaps)
     whole = [(first, last) for first, last in spans if not gaps[first:last].any()]
     if not whole:
-        lacking = (
-            f"the forces are not known throughout any of the {len(spans)} strides"
-            if spans
-            else f"only {len(onsets)} foot contacts begin on plates, and a whole stride needs four"
-        )
+        if spans:
+            lacking = f"the forces are not known throughout any of the {len(spans)} strides"
+        elif len(onsets) < CONTACTS:
+            lacking = f"only {len(onsets)} footsteps begin on plates, and a whole stride needs four"
+        else:
+            lacking = (
+                f"of {len(onsets)} footsteps that begin on plates no four follow each other as in a walk, "
+                f"right and left in turn, always on a plate, and within {STRIDE_S[1]:g} s for a stride"
+            )
         raise ConfigError(f"the weight is not known: {lacking}", where=source, remedy="give --mass")
     total = np.nansum(loads.force[:, used, 1], axis=1)
     weight = float(np.mean([total[first:last].mean() for first, last in whole]))
@@ -161,9 +176,49 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
             where=source,
             allowed=f"{least:.0f} to {most:.0f} N", remedy="check the unit of the forces, or give --mass",
         )  # fmt: skip
-    n_left = len(spans) - len(whole)
+    n_left, n_other = len(spans) - len(whole), len(onsets) - CONTACTS + 1 - len(spans)
     left = f"; left out for unknown forces: {n_left}" if n_left else ""
+    left += f"; left out because the person turned or stepped off the plates: {n_other}" if n_other else ""
     return weight, f"from the forces of {len(whole)} whole stride{'s'[: len(whole) > 1]}{left}"
+
+
+def _onsets(loads: PlateLoads) -> list[tuple[int, int]]:
+    """Return the first frame and the foot (-1 = unknown) of each footstep that begins on a plate, in the
+    order of time; what is too short for a step, or loaded by no foot, such as noise of an empty plate, is
+    none, unless the trial ends during it and somebody stands on the plate.
+    """
+    found = []
+    for p, run in contacts_of(loads):
+        before, foot = run[0] - 1, foot_of(loads, p, run)
+        if before < 0 or loads.loaded[before, p] == NOT_MEASURED:
+            continue
+        lasts = foot >= 0 and loads.times[run[-1]] - loads.times[run[0]] >= SHORTEST
+        ends = run[-1] == len(loads.times) - 1 and float(np.nanmax(loads.force[run, p, 1])) > MOST_DRIFT
+        if lasts or ends:
+            found.append((int(run[0]), foot))
+    return sorted(found)
+
+
+def _strides(
+    loads: PlateLoads, onsets: Sequence[tuple[int, int]], gaps: NDArray[np.bool_]
+) -> list[tuple[int, int]]:
+    """Return the first and the last frame of each stride from the second to the fourth of four footsteps, if
+    right and left follow each other, the stride is not too long, and a plate bears the person all the time.
+    Otherwise the person turned round, or stepped beside the plates.
+
+    onsets : of `_onsets`; gaps : (n,) whether the force on a plate is unknown
+    """
+    away = ~gaps & ~(loads.loaded == LOADED).any(axis=1)
+    found = []
+    for k in range(len(onsets) - CONTACTS + 1):
+        rows, feet = zip(*onsets[k : k + CONTACTS], strict=True)
+        first, last = rows[1], rows[3]
+        alternate = all(a != b for a, b in pairwise(feet))
+        lasts = loads.times[last] - loads.times[first]
+        # a frame earlier as well, in which the first of the four still bears
+        if alternate and STRIDE_S[0] <= lasts <= STRIDE_S[1] and not away[first - 1 : last].any():
+            found.append((first, last))
+    return found
 
 
 def usable(steps: Sequence[FootStep]) -> list[FootStep]:

@@ -141,7 +141,7 @@ def test_weight_is_the_mean_of_a_stride():
     """Protects the scale of the normal force: from the second of four contacts to the fourth."""
     some = loads(300, 4)
     for k in range(4):
-        press(some, k, 20 + 60 * k, 20 + 60 * k + 59)
+        press(some, k, 20 + 60 * k, 20 + 60 * k + 59, foot=k % 2)
     assert body_weight(some, None, "a trial") == (pytest.approx(700.0), "from the forces of 1 whole stride")
     assert body_weight(some, 70.0, "a trial") == (pytest.approx(686.7), "from the mass given by --mass")
     some.force[:] *= 1e3
@@ -155,7 +155,7 @@ def test_a_stride_with_a_gap_tells_no_weight():
     """Protects the weight from frames without a known force, which would count as none."""
     some = loads(400, 5)
     for k in range(5):
-        press(some, k, 20 + 60 * k, 20 + 60 * k + 59)
+        press(some, k, 20 + 60 * k, 20 + 60 * k + 59, foot=k % 2)
     lose(some, 1, slice(90, 95))
     assert body_weight(some, None, "a trial") == (
         pytest.approx(700.0),
@@ -166,3 +166,63 @@ def test_a_stride_with_a_gap_tells_no_weight():
         ConfigError, match="the forces are not known throughout any of the 2 strides; give --mass"
     ):
         body_weight(some, None, "a trial")
+
+
+@pytest.mark.parametrize(
+    ("steps", "pause"),
+    [
+        ([(0, 0), (1, 1), (1, 1), (0, 0)], 100),  # turns on the foot that left the plates last
+        ([(0, 0), (1, 1), (0, 1), (1, 0)], 100),
+        ([(0, 0), (1, 1), (0, 0), (1, 1)], 80),  # comes back at once
+        ([(0, 0), (1, 1), (0, 0), (1, 1)], 400),  # comes back after a while
+    ],
+)
+def test_there_and_back_over_two_plates_tells_no_weight(steps, pause):
+    """Protects the weight from the time beside the plates, in which they bear nothing, between two walks."""
+    some, first = loads(900), 20
+    for k, (plate, foot) in enumerate(steps):
+        first += pause if k == 2 else 0
+        press(some, plate, first, first + 59, foot=foot)
+        first += 60
+    with pytest.raises(ConfigError, match="no four follow each other as in a walk"):
+        body_weight(some, None, "a trial")
+
+
+def test_an_empty_plate_that_is_noisy_tells_no_steps():
+    """Protects the weight from touches of an empty plate: they are no contacts of a foot."""
+    some = loads(400, 5)
+    for k in range(4):
+        press(some, k, 20 + 60 * k, 20 + 60 * k + 59, foot=k % 2)
+    expected = body_weight(some, None, "a trial")
+    for first in (5, 30, 90, 150, 300, 320, 340, 360):
+        some.force[first : first + 2, 4, 1], some.loaded[first : first + 2, 4] = 21.0, LOADED
+    some.force[370:399, 4, 1], some.loaded[370:399, 4] = 21.0, LOADED  # as long as a step, of no foot
+    weight, source = body_weight(some, None, "a trial")
+    assert weight == pytest.approx(expected[0], rel=2e-3)
+    assert source == expected[1]
+
+
+def test_the_trial_may_end_on_the_fourth_plate():
+    """Protects short trials: of the last of four contacts only the beginning counts, whichever foot it is."""
+    some = loads(210, 4)
+    for k in range(3):
+        press(some, k, 20 + 60 * k, 20 + 60 * k + 59, foot=k % 2)
+    press(some, 3, 200, 209, foot=1)
+    some.share[200:, 3] = NONE
+    assert body_weight(some, None, "a trial") == (pytest.approx(700.0), "from the forces of 1 whole stride")
+    some.force[200:, 3, 1] = 21.0
+    with pytest.raises(ConfigError, match="only 3 footsteps begin on plates"):
+        body_weight(some, None, "a trial")
+
+
+def test_strides_beside_walks_are_counted():
+    """Protects from silence: what is no stride of a walk over the plates is told beside those that are."""
+    some, first = loads(900, 4), 20
+    for k in range(8):
+        first += 150 if k == 4 else 0
+        press(some, k % 4, first, first + 59, foot=k % 2)
+        first += 60
+    assert body_weight(some, None, "a trial") == (
+        pytest.approx(700.0),
+        "from the forces of 2 whole strides; left out because the person turned or stepped off the plates: 3",
+    )
