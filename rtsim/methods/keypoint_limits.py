@@ -4,6 +4,8 @@ above which they count as faulty.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 
 from rtsim.config.runs.run_schema import MarkerCheck, RunConfig, Uncertainty
@@ -23,10 +25,22 @@ CHECK = MarkerCheck(
 )
 
 
+Limits = TypeVar("Limits", Uncertainty, MarkerCheck)
+
+
 def for_keypoints(run: RunConfig) -> RunConfig:
-    """Replace the default limits of a run by the limits for keypoints; values in a config have priority."""
-    usual = RunConfig(name="usual")
-    other = {"uncertainty": UNCERTAINTY, "markers": CHECK}
+    """Replace the default limits of a run by the limits for keypoints, each by itself: a value of a config
+    that differs from the default has priority, and leaves the other limits as they are for keypoints.
+    """
     return msgspec.structs.replace(
-        run, **{name: x for name, x in other.items() if getattr(run, name) == getattr(usual, name)}
+        run, uncertainty=_merged(run.uncertainty, UNCERTAINTY), markers=_merged(run.markers, CHECK)
     )
+
+
+def _merged(limits: Limits, of_keypoints: Limits) -> Limits:
+    """Return the limits for keypoints with those values of `limits` that differ from the defaults."""
+    usual = type(limits)()
+    own = {
+        name: value for name, value in msgspec.structs.asdict(limits).items() if value != getattr(usual, name)
+    }
+    return msgspec.structs.replace(of_keypoints, **own)
