@@ -107,12 +107,15 @@ def momentum_of(results: Results, mass: float) -> Momentum | None:
     """Compare the ground reactions that the motion requires with those that the plates measure, both filtered
     alike.
 
-    Returns None if the forces are known for too short a time, or if only one leg is modelled.
+    Returns None if the forces are known for too short a time, if only one leg is modelled, or if the run
+    filtered nothing, as at a frame rate that is too low for its filter.
     """
     fields, rate = results.fields, time_rate(results.session)
     names = labels_of(results, "plate_forces")
     filtered = results.session.meta.get("rates")
-    if not filtered or not rate > 0.0 or not names or "residual_force" not in fields:
+    if not filtered or "delay_s" not in filtered:  # a run without a filter states none of its delays
+        return None
+    if not rate > 0.0 or not names or "residual_force" not in fields:
         return None
     spec = filter_of(filtered)
     force = np.nan_to_num(fields["plate_forces"])

@@ -153,6 +153,20 @@ def test_nothing_is_said_without_enough_of_it() -> None:
     assert judge_residual(results, MASS) is None
 
 
+def test_a_run_too_slow_for_its_filter_is_not_judged() -> None:
+    """Protects results at few frames per second, whose filter of motion could not be made: the summary leaves
+    the momentum out, and does not fail."""
+    results = recorded(walk())
+    slow = msgspec.structs.replace(results.session, rate=10.0)
+    slow.meta["rates"].pop("delay_s")
+    results = results._replace(session=slow, times=np.arange(N) / 10.0)
+    assert judge_residual(results, MASS) is None
+    figures = kinetic_figures(results)
+    assert figures is not None
+    assert figures["momentum"] is None
+    assert in_sentences(figures)
+
+
 def test_who_sits_is_not_judged() -> None:
     """Protects from a chair that bears what no plate tells."""
     results = recorded(0.5 * walk())
