@@ -113,6 +113,20 @@ def test_a_foot_that_trembles_on_a_plate_comes_down_once() -> None:
     assert [(round(e.time, 1), e.kind) for e in by_plates(results)] == [(1.0, STRIKE), (1.6, OFF)]
 
 
+def test_plates_tell_nothing_of_what_is_missing() -> None:
+    """Protects from events at made-up times where frames are missing, in the course of a trial or between its
+    end and its next start; a few lost frames are interpolated."""
+    results = walk(loads=True)
+    results.fields["foot_forces"][:, :, 1] = 0.0
+    results.fields["foot_forces"][100:300, 0, 1] = 500.0
+    for lost, strikes in ((slice(80, 120), []), (slice(98, 103), [1.0])):
+        kept = np.delete(np.arange(600), lost)
+        fields = {name: rows[kept] for name, rows in results.fields.items()}
+        cut = results._replace(fields=fields, times=results.times[kept], status=results.status[kept])
+        found = [(round(e.time, 1), e.kind) for e in by_plates(cut)]
+        assert found == [*((time, STRIKE) for time in strikes), (3.0, OFF)]
+
+
 def test_plates_are_believed_before_markers() -> None:
     """Protects from the same event twice."""
     found = found_events(walk(loads=True))
