@@ -54,7 +54,8 @@ def at_frames(table: Table, where: str, names: Sequence[str], times: Array) -> d
         raise ConfigError(
             "the times of the table do not increase", where=where, allowed="a column time [s], 2 rows or more"
         )
-    slack = 1e-6 + float(np.diff(times).max(initial=0.0))
+    # not the longest step: frames that are not known are missing in a motion
+    slack = 1e-6 + (float(np.median(np.diff(times))) if len(times) > 1 else 0.0)
     if own[0] > times[0] + slack or own[-1] < times[-1] - slack:
         raise ConfigError(
             f"the table of EMG lasts from {own[0]:g} to {own[-1]:g} s, but the motion from {times[0]:g} to "
