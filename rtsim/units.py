@@ -28,6 +28,13 @@ ANGLES = {"rad": 1.0, "deg": 1.0 / DEGREES}
 """Radians in a unit of angle that a stream may declare."""
 PER_TIME = ("", "/s", "/s^2")
 """Endings of the units of values, speeds and accelerations."""
+SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3}
+NEWTON_METRES = {"nm": 1.0, "ncm": 1e-2, "ndm": 1e-1, "nmm": 1e-3, "knm": 1e3, "knmm": 1.0}
+"""Newton metres in a unit of moment, in lower case without what may stand between its parts."""
+BETWEEN = str.maketrans("", "", " .*·")
+"""Removes what may stand between the parts of a unit, as in `N m`."""
+SPELLINGS = {"°": "deg", "²": "^2", "degrees": "deg", "degree": "deg", "radians": "rad", "radian": "rad"}
+"""Other spellings of a part of a unit in the header of a table."""
 
 Faces = dict[str, tuple[str, float]]
 IN_FILES: Faces = {"rad": ("deg", DEGREES), "rad/s": ("deg/s", DEGREES), "rad/s^2": ("deg/s^2", DEGREES)}
@@ -53,12 +60,26 @@ def streamed_scale(unit: str, turns: bool, order: int) -> float:
     return next((usable[part] for part in unit.split(", ") if part in usable), 0.0)
 
 
-def si_scale(unit: str) -> float:
+def usual_spelling(unit: str) -> str:
+    """Return the unit that the header of a table states with `deg`, `rad` and `^2` for their other
+    spellings.
+    """
+    for spelling, plain in SPELLINGS.items():
+        unit = unit.replace(spelling, plain)
+    return unit
+
+
+def si_scale(unit: str) -> float | None:
     """Return the factor from the unit that the header of a table states to rad, m, s or N m, and to their
-    rates; 1 for any other unit.
+    rates; 1 if it states none, None for any other unit.
+
+    unit : one unit, or one for each kind of coordinate, such as "rad, m"
     """
     known = {name + per: scale for name, scale in {**ANGLES, **METRES}.items() for per in PER_TIME}
-    return {**known, "ms": 1e-3, "N mm": 1e-3}.get(unit, 1.0)
+    known |= {"": 1.0, **SECONDS}
+    parts = [usual_spelling(part) for part in unit.split(", ")]
+    scales = {known.get(part, NEWTON_METRES.get(part.translate(BETWEEN).lower())) for part in parts}
+    return scales.pop() if len(scales) == 1 else None
 
 
 def face_of(unit: str, faces: Faces) -> tuple[str, float]:

@@ -6,9 +6,9 @@ import re
 
 from rtsim.errors import ConfigError
 from rtsim.files.units import length_unit, metres_per_unit
+from rtsim.units import NEWTON_METRES
 
 NEWTONS = {"n": 1.0, "newton": 1.0, "newtons": 1.0, "kn": 1e3, "lbf": 4.4482216152605}
-NEWTON_METRES = {"nm": 1.0, "ncm": 1e-2, "ndm": 1e-1, "nmm": 1e-3, "knm": 1e3, "knmm": 1.0}
 
 
 def plain_unit(text: str) -> str:

@@ -45,6 +45,7 @@ class Table(NamedTuple):
     name : name of the table inside the file
     notes : sentences on irregularities and assumptions
     source : the file it came from, "" = none
+    unknown_units : columns whose unit, as their header states it, is not known, each with this unit
     """
 
     columns: tuple[str, ...]
@@ -55,16 +56,25 @@ class Table(NamedTuple):
     in_radians: tuple[str, ...] = ()
     source: str = ""
     states_unit: bool = True
+    unknown_units: tuple[tuple[str, str], ...] = ()
 
     def column(self, label: str) -> NDArray[np.float64]:
         """Return the column (n,) with a label, or with the path of a coordinate's value in an OpenSim
-        model (`/jointset/knee_r/knee_angle_r/value`); ConfigError lists the available labels.
+        model (`/jointset/knee_r/knee_angle_r/value`).
+
+        ConfigError lists the available labels; it is raised as well for a column whose unit is not known.
         """
+        where = self.source or self.name
         by_path = [name for name in self.columns if name.endswith(f"/{label}/value")]
         found = label if label in self.columns else by_path[0] if len(by_path) == 1 else ""
         if not found:
-            where = self.source or self.name
             raise ConfigError(f"no column {label!r}", where=where, allowed=", ".join(self.columns))
+        if (unit := dict(self.unknown_units).get(found)) is not None:
+            raise ConfigError(
+                f"the unit of the column {found}, [{unit}], is not known", where=where,
+                allowed="deg, rad, m, cm or mm, each also with /s or /s^2; s, ms; N m, N mm, kN m",
+                remedy="convert the column to one of these units, or remove it",
+            )  # fmt: skip
         values: NDArray[np.float64] = self.data[:, self.columns.index(found)]
         return values
 
@@ -108,7 +118,7 @@ def read_storage(path: str | Path) -> Table:
             f"the header states {announced} rows, but the file contains {len(rows)} rows; these were read"
         )
     in_degrees, states_unit, said = _in_degrees(header, path)
-    notes += [*said, *_slow_times(columns, data)]
+    notes += [*said, *slow_times(columns, data)]
     kept = next((text.removeprefix(IN_RADIANS) for text in header if text.startswith(IN_RADIANS)), "")
     name = _name(header, path)
     return Table(
@@ -268,7 +278,7 @@ def _in_degrees(header: Sequence[str], path: Path) -> tuple[bool, bool, list[str
     return False, False, ["the header does not state inDegrees; rotations were read as radians"]
 
 
-def _slow_times(columns: Sequence[str], data: NDArray[np.float64]) -> list[str]:
+def slow_times(columns: Sequence[str], data: NDArray[np.float64]) -> list[str]:
     """Return a note if the interval of the times is implausibly long for times in seconds."""
     if columns[0].lower() != "time" or len(data) < FEWEST:
         return []

@@ -21,8 +21,8 @@ from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import name_some, unique_names
 from rtsim.files.recording import read_results
 from rtsim.files.tables.grid import parse_rows, read_lines, table_lines
-from rtsim.files.tables.storage import STORAGE_SUFFIXES, Table, read_storage
-from rtsim.units import ANGLES, si_scale
+from rtsim.files.tables.storage import STORAGE_SUFFIXES, Table, read_storage, slow_times
+from rtsim.units import ANGLES, si_scale, usual_spelling
 
 Array = NDArray[np.float64]
 
@@ -137,7 +137,7 @@ def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
     """Read the motion of joints from a table with named columns. Columns that have only the name of a
     coordinate, as OpenSim writes angles, are in degrees if the table says so.
     """
-    times = table.column("time") if "time" in table.columns else table.data[:, 0]
+    times = table.column("time" if "time" in table.columns else table.columns[0])
     scale = np.pi / 180.0 if table.in_degrees else 1.0
     named = "time" in table.columns
     notes = table.notes if named else (*table.notes, f"the column {table.columns[0]} was read as time [s]")
@@ -306,25 +306,27 @@ def numbers_of(path: Path) -> Array:
 
 def read_csv(path: Path) -> Table:
     """Read a table of comma-separated values. Units in the header, as in `name [deg]`, are removed from the
-    names, and these columns are converted to rad, m, s and N m.
+    names, and these columns are converted to rad, m, s and N m. A column of another unit is not converted;
+    `column` of the table refuses it.
 
     Columns without a unit are in degrees if they are angles and another column is in degrees.
     """
     lines = read_lines(path, TABLE)
     heads = [head.partition("[") for head in next(csv.reader([lines[0]]))]
     names, renamed = unique_names([name.strip() for name, _, _ in heads])
-    units = [unit.partition("]")[0].strip() for _, _, unit in heads]
+    stated = [unit.partition("]")[0].strip() for _, _, unit in heads]
+    units, scales = [usual_spelling(unit) for unit in stated], [si_scale(unit) for unit in stated]
     if not any(names):
         raise ConfigError(
             "the first line of the table names no column", where=str(path), remedy="export the table again"
         )
     rows, notes = table_lines([line.replace(",", "\t") for line in lines], 1, len(names))
     data, told = parse_rows(rows, len(names), str(path), lambda k: names[k])
+    data = data * [1.0 if scale is None else scale for scale in scales]
+    unknown = [(name, unit) for name, unit, scale in zip(names, stated, scales, strict=True) if scale is None]
     return Table(
-        columns=names,
-        data=data * [si_scale(unit) for unit in units],
-        in_degrees="deg" in units,
-        name=path.stem,
-        notes=(*renamed, *notes, *told),
+        columns=names, data=data, in_degrees="deg" in units, name=path.stem, source=str(path),
+        notes=(*renamed, *notes, *told, *slow_times(names, data)),
         in_radians=tuple(name for name, unit in zip(names, units, strict=True) if unit in ANGLES),
-    )
+        unknown_units=tuple(unknown),
+    )  # fmt: skip

@@ -95,7 +95,7 @@ def column_of(table: Table, name: str, side: str, path: Path) -> Array:
             f"the file has no column {name}", where=str(path), allowed=", ".join((*ANGLES, *WAYS)),
             remedy=WRITTEN,
         )  # fmt: skip
-    values = table.data[:, table.columns.index(found)]
+    values = table.column(found)
     turned = name in ANGLES and table.in_degrees and found not in table.in_radians
     return np.radians(values) if turned else values
 
