@@ -172,12 +172,18 @@ def delay_of(session: Session, spec: FieldSpec) -> float:
     value = next((other for other in session.fields if other.name == spec.of), spec)
     late = value.name == COORDINATES or value.meaning.partition(";")[0].endswith(INSTANT)
     late = late or value.meaning.endswith((FILTERED, INSTANT))
+    return (filter_delay(session) or 0.0) if late else 0.0
+
+
+def filter_delay(session: Session) -> float | None:
+    """Return the delay of the filter of speeds that a session states [s]; None if it states none from 0 to
+    DELAY_MOST_S.
+    """
     rates = session.meta.get("rates")
     delays = rates.get("delay_s") if isinstance(rates, Mapping) else None
-    delay = delays[0] if isinstance(delays, (list, tuple)) and delays else 0.0
-    if not late or not isinstance(delay, (int, float)) or not 0.0 <= delay <= DELAY_MOST_S:
-        return 0.0
-    return float(delay)
+    delay = delays[0] if isinstance(delays, (list, tuple)) and delays else None
+    known = isinstance(delay, (int, float)) and 0.0 <= delay <= DELAY_MOST_S
+    return float(delay) if known and delay is not None else None
 
 
 def strides_of(

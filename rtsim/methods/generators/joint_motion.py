@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import name_some, unique_names
-from rtsim.files.recording import read_results
+from rtsim.files.recording import Results, read_results
 from rtsim.files.tables.grid import parse_rows, read_lines, table_lines
+from rtsim.files.tables.sound import BY_JOINT
 from rtsim.files.tables.storage import STORAGE_SUFFIXES, Table, read_storage, slow_times
+from rtsim.methods.gait.cycle_curves import filter_delay
 from rtsim.units import ANGLES, si_scale, usual_spelling
+from streams.messages import UNUSABLE, FieldSpec, Status
 
 Array = NDArray[np.float64]
 
@@ -31,7 +34,9 @@ SUFFIXES = (RECORDING, *STORAGE_SUFFIXES, TABLE)
 FIELDS = ("coordinates", "coordinate_speeds", "coordinate_moments")
 OF_PERSON = ("joint_angles", "joint_angle_speeds", "joint_moments")
 """The same fields for the results of a person, by anatomical angles. The angles are those of the frame;
-speeds and moments are earlier by the delay of the filter."""
+speeds and moments are earlier by the delay of the filter, as all three fields above are."""
+OF_JOINT = int(UNUSABLE | Status.DEGRADED | Status.SUSPECT | Status.IMPLAUSIBLE)
+"""Status bits of a joint whose values are not used. Of an uncertain one the mask says which angle it is."""
 MOMENT = "_moment"
 BARE = ("q", "qDot", "tau", "time")
 """Names of tables without a header, before _TRIAL."""
@@ -92,30 +97,80 @@ def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] =
 
 
 def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
-    """Read the motion of joints from the results of `rtsim analyse` (.mcap)."""
+    """Read the motion of joints from the results of `rtsim analyse` (.mcap), at the instants to which
+    filtered values belong: the times of the frames minus the delay of the filter.
+
+    Values that are masked, or of frames or joints that are flagged (OF_JOINT), are unknown.
+    """
     results = read_results(path)
-    labels = {spec.name: list(spec.labels) for spec in results.session.fields}
-    person = all(field in labels for field in OF_PERSON)
+    specs = {spec.name: spec for spec in results.session.fields}
+    person = all(field in specs for field in OF_PERSON)
     own = dict(zip(FIELDS, OF_PERSON if person else FIELDS, strict=True))
-    if lacking := [field for field in own.values() if field not in labels]:
+    if lacking := [field for field in own.values() if field not in specs]:
         raise ConfigError(
             f"the recording has no field {lacking[0]}, so it contains no joint moments",
             where=str(path),
             remedy="run `rtsim analyse` with --forces, and give its recording",
         )
-    delay = float(results.session.meta["rates"]["delay_s"][0]) if person else 0.0
+    delay = filter_delay(results.session)
+    if delay is None:
+        raise ConfigError(
+            "the recording does not state the delay of its filter, so the instants of its speeds and moments "
+            "are not known",
+            where=str(path),
+            remedy="run `rtsim analyse` again, with a filter that its frame rate permits",
+        )
+    instants = results.times - delay
+    out = {field: unused(results, specs[name]) for field, name in own.items()}
 
     def column(field: str, name: str) -> Array | None:
-        at = labels[own[field]]
-        if name not in at:
+        labels = specs[own[field]].labels
+        if name not in labels:
             return None
-        values = results.fields[own[field]][:, at.index(name)]
-        if field == FIELDS[0] and delay:
-            return np.interp(results.times - delay, results.times, values, left=np.nan)
+        gone = out[field][:, labels.index(name)]
+        if name in (angles := specs[own[FIELDS[0]]].labels):  # of an angle that is not used nothing else is
+            gone = gone | out[FIELDS[0]][:, angles.index(name)]
+        values = np.where(gone, np.nan, results.fields[own[field]][:, labels.index(name)])
+        if person and field == FIELDS[0]:
+            return np.interp(instants, results.times, values, left=np.nan)
         return values
 
-    left = [left_at_root(results.fields["residual_force"])] if "residual_force" in labels else []
-    return gathered(path, names, results.times, column, [*results.notes, *filter(None, left)])
+    told = [left_at_root(results.fields["residual_force"])] if "residual_force" in specs else []
+    told.append(left_out(names, specs[own[FIELDS[0]]], out[FIELDS[0]]))
+    return gathered(path, names, instants, column, [*results.notes, *filter(None, told)])
+
+
+def unused(results: Results, spec: FieldSpec) -> NDArray[np.bool_]:
+    """Return a mask (n_frame, n) of the values of a field (n_frame, n) that are masked, or flagged in the
+    status of their frame or of a joint on which they depend.
+    """
+    out = np.zeros(results.fields[spec.name].shape, np.bool_)
+    out[(results.status & int(UNUSABLE)) != 0] = True
+    if (mask := results.fields.get(f"{spec.name}_mask")) is not None:
+        out |= mask != 0.0
+    status = next((other for other in results.session.fields if other.name == BY_JOINT), None)
+    if status is None:
+        return out
+    flagged = (results.fields[BY_JOINT].astype(np.int64) & OF_JOINT) != 0
+    entries: Sequence[Sequence[str]] = spec.joints or [status.labels] * len(spec.labels)  # () = all joints
+    for column, joints in zip(out.T, entries, strict=False):
+        for joint in set(joints) & set(status.labels):
+            column |= flagged[:, status.labels.index(joint)]
+    return out
+
+
+def left_out(names: Sequence[str], spec: FieldSpec, out: NDArray[np.bool_]) -> str:
+    """Return a sentence on the frames in which angles are not used, "" if there are none.
+
+    names : joints that are asked for; spec, out : the field of the angles, and its mask of `unused`
+    """
+    n = [(name, int(out[:, spec.labels.index(name)].sum())) for name in names if name in spec.labels]
+    counted = ", ".join(f"{name} in {count}" for name, count in n if count)
+    if not counted:
+        return ""
+    return (
+        f"not used of {len(out)} frames, because the angle is masked or its joint or frame flagged: {counted}"
+    )
 
 
 def left_at_root(force: Array) -> str:
