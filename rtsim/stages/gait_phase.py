@@ -22,6 +22,7 @@ from rtsim.files.forces.force_trial import THRESHOLD
 from rtsim.files.gait.events import OFF, STRIKE, read_events
 from rtsim.files.markers.trial import count_of
 from rtsim.methods.frame_pace import FramePace, seconds_of
+from rtsim.methods.gait.whole_cycles import GAP_S, GAP_STEPS
 from rtsim.methods.gait_phase import HEEL_STRIKE, TOE_OFF, FootStride, GaitPhase, falling
 from rtsim.methods.person_motion import WalkDirection
 from rtsim.models.feet import find_feet, side_of_name
@@ -76,7 +77,7 @@ class GaitPhases(Stage):
         self._at_root = np.zeros(0, np.int64)  # angles of the joints there
         self._phases = GaitPhase(len(feet))
         self._bearers, self._bears = list(self._sides), [True] * len(feet)
-        self._time = math.nan
+        self._time, self._gap_s = math.nan, GAP_S
         self._pace, self._direction = FramePace(UNSEEN_S[0]), WalkDirection()
         self._seen = [-math.inf] * len(feet)  # when a frame that went on told of the foot [s]
         self._against = ""  # why nobody walks forwards
@@ -94,7 +95,9 @@ class GaitPhases(Stage):
         joints = np.flatnonzero(model.joints.proximal == self._root)
         self._at_root = (3 * joints[:, None] + np.arange(3)).ravel()
         self._begin_walk()
-        self._pace.begin(time_rate(session))
+        rate = time_rate(session)
+        self._pace.begin(rate)
+        self._gap_s = max(GAP_S, GAP_STEPS / rate if rate > 0.0 else 0.0)
         self._direction.begin()
         self._against = ""
         self._seen = [-math.inf] * len(self._bodies)
@@ -115,6 +118,8 @@ class GaitPhases(Stage):
             self._begin_walk()
             self._direction.begin()
             self._n_marked = bisect_left(self.marked, (frame.time, 0, 0))
+        if frame.time - self._time > self._gap_s:
+            self._bears = [True] * len(self._bodies)  # nor is one that came while frames were missing
         self._time = frame.time
         places = self._places(frame.time)
         if not self._against:

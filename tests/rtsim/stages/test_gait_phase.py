@@ -73,21 +73,39 @@ def test_a_pelvis_that_is_not_seen_has_nothing_before_it(spec, subject, walked, 
     assert any("gait phase is not known" in said for said in stages[1].collect()[1])
 
 
-def test_plates_tell_strikes(spec, subject, walked):
-    """Protects the use of plates: the phase is nought where the foot's plate begins to bear."""
+def on_plates(spec, subject, trial, forces):
+    """Results of a walk over plates, with the gait phase."""
     run, feed, kept = (
         RunConfig(name="test", method="zero", stages=("kinematics", "plates", "gait_phase")),
         ForceFeed(),
         KeptResults(),
     )
     stages = make_stages(run, spec, subject, feed, MASS_KG)
-    Loop(RecordingInput(walked, forces=walker_forces(walked), feed=feed), stages, kept).run()
-    fields = kept.results().fields
+    Loop(RecordingInput(trial, forces=forces, feed=feed), stages, kept).run()
+    return kept.results()
+
+
+def test_plates_tell_strikes(spec, subject, walked):
+    """Protects the use of plates: the phase is nought where the foot's plate begins to bear."""
+    fields = on_plates(spec, subject, walked, walker_forces(walked)).fields
     begins = 1 + np.flatnonzero(np.diff((fields["foot_loads"][:, 0] > THRESHOLD).astype(int)) == 1)
     phase = fields["gait_phase"][begins, 0]
     off = (phase[np.isfinite(phase)] + 0.5) % 1.0 - 0.5
     assert len(off) == 3
     assert np.abs(off[1:]).max() < 0.002
+
+
+@pytest.mark.parametrize("lasts", [0.15, 0.25])
+def test_a_strike_while_frames_are_missing_is_none_at_their_end(spec, subject, walked, lasts):
+    """Protects who wears a device from a phase that begins when frames come again: the plate bore before."""
+    strike = 3.0 * CYCLE_S
+    kept = (walked.times < strike - 0.03) | (walked.times > strike + lasts)
+    cut = walked._replace(times=walked.times[kept], positions=walked.positions[kept])
+    whole, results = (on_plates(spec, subject, trial, walker_forces(walked)) for trial in (walked, cut))
+    own, phase = results.times / CYCLE_S, results.fields["gait_phase"][:, 0]
+    off = (phase - own + 0.5) % 1.0 - 0.5
+    assert np.abs(off[results.times > strike + lasts]).max() <= 0.03
+    assert results.fields["heel_strikes"][-1, 0] == whole.fields["heel_strikes"][-1, 0]
 
 
 def test_a_clock_that_goes_back_begins_anew(spec, subject, walked, make_frame):
