@@ -108,7 +108,7 @@ class Outputs(NamedTuple):
     angles: Annotated[np.ndarray, Floats("n_joint", 3)]  # [rad]
     displacements: Annotated[np.ndarray, Floats("n_joint", 3)]  # [m]
     lengthening: Annotated[np.ndarray, Floats("n_ligament")]  # (d - d(0)) / d(0)
-    # in the frame of the body that carries the plane [m]
+    # in the frame of the body that carries the plane, or of ground [m]
     contact_points: Annotated[np.ndarray, Floats("n_contact", 3)]
     markers: Annotated[np.ndarray, Floats("n_marker", 3)]  # model markers in ground [m]
     residuals: Annotated[np.ndarray, Floats("n_marker")]  # |measured - model|, NaN when occluded [m]
@@ -354,7 +354,9 @@ def report_elements(model, pose, element, out):
         for i in range(3):
             height += (a[e, i] - b[e, i]) * n[e, i]
         for i in range(3):
-            s = 0.0
-            for j in range(3):
-                s += pose.rotation[body, j, i] * (a[e, j] - height * n[e, j] - pose.position[body, j])
+            s = a[e, i] - height * n[e, i]  # what it is where the plane is on ground
+            if body >= 0:
+                s = 0.0
+                for j in range(3):
+                    s += pose.rotation[body, j, i] * (a[e, j] - height * n[e, j] - pose.position[body, j])
             out.contact_points[k, i] = s

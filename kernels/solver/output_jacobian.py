@@ -200,7 +200,7 @@ def lengthening_row(model, pose, k, element, work, column, F_out):
 @njit
 def contact_rows(model, pose, e, element, work, column, F_out):
     """Write three columns: the derivatives of the contact point of element e, in the axes of the body that
-    carries its plane.
+    carries its plane, or of ground.
 
     model : Skeleton - geometry of the model: bodies, joints, elements, markers
     pose : Pose - positions and orientations of the bodies in ground, and twists of all dofs
@@ -213,13 +213,16 @@ def contact_rows(model, pose, e, element, work, column, F_out):
     """
     a, b = model.elements.body_a[e], model.elements.body_b[e]
     lever, slide, w = work.point[0], work.point[1], work.wrench
-    n, R = element.normal[e], pose.rotation[b]
+    n = element.normal[e]
     for i in range(3):
         lever[i] = element.end_a[e, i] - pose.position[0, i]
     for k in range(3):
-        along = R[0, k] * n[0] + R[1, k] * n[1] + R[2, k] * n[2]
+        along = 0.0
         for i in range(3):
-            slide[i] = R[i, k] - along * n[i]
+            slide[i] = float(int(i == k)) if b < 0 else pose.rotation[b, i, k]
+            along += slide[i] * n[i]
+        for i in range(3):
+            slide[i] -= along * n[i]
             w[3 + i] = slide[i]
         w[0], w[1], w[2] = vector_product(lever, slide)
         add_column(model.tree, pose, a, b, w, column + k, F_out)

@@ -34,7 +34,8 @@ def outputs(model: Skeleton, displaced: NDArray[np.int64], q: Array) -> Array:
     places = []
     for e in model.contacts:
         a, b, n = ends(at, model.elements, e)
-        body = at.body[model.elements.body_b[e]]
+        carrier = model.elements.body_b[e]
+        body = at.body[carrier] if carrier >= 0 else np.eye(4)
         places.append(body[:3, :3].T @ (a - ((a - b) @ n) * n - body[:3, 3]))
     return np.concatenate([np.ravel(part) for part in (turns, gaps, longer, places)])
 

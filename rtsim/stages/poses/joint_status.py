@@ -140,9 +140,15 @@ class JointStatus:
         return tuple((at[int(b)],) if int(b) in at else () for b in bodies)
 
     def joints_across(self, ends: Sequence[tuple[int, int]]) -> tuple[tuple[str, ...], ...]:
-        """Return for each pair of bodies, one of which carries the other, the name of the joint between them,
-        as a tuple."""
-        return self.joints_of([b if self._parent[b] == a else a for a, b in ends])
+        """Return for each pair of bodies the names of the joints between them, and all names where there is
+        none that has a status; body -1 is ground.
+        """
+        ways = [{*self._above(a)} ^ {*self._above(b)} for a, b in ends]
+        between = [
+            tuple(name for name, d in zip(self.names, self._distal, strict=True) if int(d) in way)
+            for way in ways
+        ]
+        return tuple(names or tuple(self.names) for names in between)
 
     def joints_below(self) -> tuple[tuple[str, ...], ...]:
         """Return for each joint the names of the joints from it to the distal ends of its limb."""
@@ -153,10 +159,11 @@ class JointStatus:
         return tuple(below)
 
     def _above(self, b: int) -> list[int]:
-        """Return a body and all bodies between it and the root, the root included."""
-        found = [b]
-        while self._parent[found[-1]] >= 0:
-            found.append(int(self._parent[found[-1]]))
+        """Return a body and all bodies between it and ground, the root included; of ground (-1) none."""
+        found = []
+        while b >= 0:
+            found.append(b)
+            b = int(self._parent[b])
         return found
 
     @property

@@ -18,12 +18,15 @@ from rtsim.stages.poses.angle_ranges import AngleRanges
 from rtsim.stages.poses.coordinates import CoordinateValues
 from rtsim.stages.poses.joint_status import JointStatus
 from rtsim.stages.poses.stick import centre_names, side_of
+from rtsim.subjects.subject import kind_of_segment
 from rtsim.units import DEGREES
 from streams.messages import Curves
 
 Array = NDArray[np.float64]
 
 WAYS = ("lateral", "anterior", "proximal")
+LONGEST_FRAME = 64
+"""Length up to which the descriptor of a stream takes the name of a frame (streams.messages.FieldSpec)."""
 
 
 class KinematicResults:
@@ -130,7 +133,10 @@ class KinematicResults:
         model, out = self._estimator.model, self._estimator.outputs
         ligaments = tuple(model.names.elements[e] for e in model.reported.ligaments)
         contacts = tuple(model.names.elements[e] for e in model.reported.contacts)
-        on_left = model.mirrored[model.elements.body_b[model.reported.contacts]]
+        planes = model.elements.body_b[model.reported.contacts]
+        frame = frame_of_planes(model.names.bodies, planes)
+        # a plane on ground has no side; its point is mirrored back with the field where all are on ground
+        on_left = np.where(planes >= 0, model.mirrored[planes], self._mirrors and frame != GROUND)
         ways, displaced = self._knees(model)
         angles, displacements, lengthening, contact, mask = self._of_deviations()
         across = self._by_joint.joints_across
@@ -164,8 +170,9 @@ class KinematicResults:
             Quantity(
                 name="contact_points", array=self._shown(out.contact_points, lateral_signs(on_left, 2)),
                 unit="m", labels=contacts,
-                parts=AXES, frame="tibia",
-                meaning="contact points in the tibial frame: X forward, Y up, Z lateral",
+                parts=AXES, frame=frame,
+                meaning="contact points in the axes of the segment that carries their plane: X forward, Y "
+                    "up, Z lateral; of a plane on ground in its axes",
                 deviation=contact, joints=across(touching),
             ),
         ]  # fmt: skip
@@ -326,6 +333,17 @@ def mirror(x: Array) -> None:
     else:
         x[:, 2, :2] *= -1.0
         x[:, :2, 2] *= -1.0
+
+
+def frame_of_planes(bodies: tuple[str, ...], planes: NDArray[np.int64]) -> str:
+    """Return the name of the frame in which contact points are published: the segment, without its side, or
+    ground, if all planes are on one of these.
+
+    bodies : names of all bodies; planes : (n_contact,) body of each plane, -1 = ground
+    """
+    kinds = {kind_of_segment(bodies[b]) if b >= 0 else GROUND for b in planes.tolist()}
+    name = kinds.pop() if len(kinds) == 1 else ""
+    return name if 0 < len(name) <= LONGEST_FRAME else "the segment that carries the plane"
 
 
 def lateral_signs(mirrored: NDArray[np.bool_], lateral: int) -> Array:

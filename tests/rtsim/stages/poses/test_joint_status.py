@@ -154,3 +154,15 @@ def test_moments_need_all_below(model: Model) -> None:
     assert set(below["knee_r"]) == {"knee_r", "ankle_r"}
     assert below["ankle_l"] == ("ankle_l",)
     assert below["trunk"] == ("trunk",)
+
+
+def test_what_lies_across_several_joints_regards_them_all(model: Model) -> None:
+    """Protects ligaments over two joints, and contacts on ground, from the status of one joint alone."""
+    by_joint, at = JointStatus(model), model.names.bodies.index
+    ends = [
+        (at("thigh_r"), at("shank_r")), (at("shank_r"), at("thigh_r")), (at("thigh_r"), at("foot_r")),
+        (at("foot_l"), -1), (at("pelvis"), -1),
+    ]  # fmt: skip
+    assert [{*names} for names in by_joint.joints_across(ends)] == [
+        {"knee_r"}, {"knee_r"}, {"knee_r", "ankle_r"}, {*LEG_L}, {*by_joint.names},
+    ]  # fmt: skip
