@@ -24,7 +24,7 @@ def neutral_places(model: Model) -> tuple[Array, Array]:
     tree = model.tree
     position, rotation = np.zeros((len(tree.parent), 3)), np.zeros((len(tree.parent), 3, 3))
     for b, p in enumerate(tree.parent.tolist()):
-        R, x = (rotation[p], position[p]) if p >= 0 else (np.eye(3), np.zeros(3))
+        x, R = frame_in_ground(p, position, rotation)
         x, R = x + R @ tree.position_in_parent[b], R @ tree.rotation_in_parent[b]
         x = x + R @ ROWS[tree.kind[b]].offset(tree.parameter[b])
         for rotates, axis, amount in motions(model, b):
@@ -35,6 +35,14 @@ def neutral_places(model: Model) -> tuple[Array, Array]:
         rotation[b] = R @ tree.rotation_in_child[b].T
         position[b] = x - rotation[b] @ tree.position_in_child[b]
     return position, rotation
+
+
+def frame_in_ground(body: int, position: Array, rotation: Array) -> tuple[Array, Array]:
+    """Return origin (3,) [m] and axes (3, 3) of a body in ground; body -1 is ground itself.
+
+    position, rotation : origins (n_body, 3) [m] and axes (n_body, 3, 3) of all bodies
+    """
+    return (position[body], rotation[body]) if body >= 0 else (np.zeros(3), np.eye(3))
 
 
 def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:

@@ -22,7 +22,7 @@ from kernels.joints.tree import new_pose
 from kernels.solver.constraints import DISTANCE, ELEVATION, HARD, PATH_LENGTH, SPHERE_ON_PLANE, Roles
 from rtsim.errors import ConfigError
 from rtsim.models.model import Model
-from rtsim.models.neutral import neutral_places, turned_about
+from rtsim.models.neutral import frame_in_ground, neutral_places, turned_about
 from rtsim.models.packing.joints import rotations
 
 Array = NDArray[np.float64]
@@ -222,10 +222,8 @@ def value(model: Model, e: int, position: Array, rotation: Array) -> float:
     position : (n_body, 3) [m]; rotation : (n_body, 3, 3) - of all bodies
     """
     elements, kind = model.elements, model.elements.kind[e]
-    (R_a, x_a), (R_b, x_b) = (
-        (rotation[b], position[b]) if b >= 0 else (np.eye(3), np.zeros(3))
-        for b in (elements.body_a[e], elements.body_b[e])
-    )
+    x_a, R_a = frame_in_ground(elements.body_a[e], position, rotation)
+    x_b, R_b = frame_in_ground(elements.body_b[e], position, rotation)
     a, b, n = R_a @ elements.point_a[e], R_b @ elements.point_b[e], R_b @ elements.normal_b[e]
     if kind in (SPHERE_ON_PLANE, DISTANCE):
         gap = a + x_a - b - x_b

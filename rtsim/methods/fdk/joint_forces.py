@@ -17,7 +17,7 @@ from rtsim.config.runs.fdk_schema import JointForceSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk.fdk import ForceDependentKinematics
 from rtsim.models.model import Model
-from rtsim.models.neutral import neutral_places
+from rtsim.models.neutral import frame_in_ground, neutral_places
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,8 @@ class _Of(NamedTuple):
     element: int
     contacts: tuple[tuple[int, float], ...]  # contact, sign of its force on the point's body
     pushes: tuple[int, ...]
-    shares: tuple[tuple[int, int, float], ...]  # held row, element, sign
+    # held row, element, sign, sign of its reaction on the point's body
+    shares: tuple[tuple[int, int, float, float], ...]
 
 
 class JointForces:
@@ -70,26 +71,28 @@ class JointForces:
         state = of.work.forces.contacts.state
         for k, joint in enumerate(self._joints):
             e = joint.element
-            b = elements.body_b[e]
+            _, R = frame_in_ground(elements.body_b[e], position, rotation)
             self.displacement[k] = self._place(e, position, rotation) - self._rest[k]
             force = self.force[k]
             force[:] = 0.0
             for c, sign in joint.contacts:
                 if state[c, PATCH] > 0.0:  # beyond that the force of the last touch stands there
-                    force += sign * rotation[b].T @ state[c, FORCE : FORCE + 3]
+                    force += sign * R.T @ state[c, FORCE : FORCE + 3]
             for r in joint.pushes:
                 force += of.pushes[r] * np.sign(of.joint.strength[r]) * elements.normal_b[e]
-            for row, element, sign in joint.shares:
+            for row, element, sign, side in joint.shares:
                 size = of.reactions[row]
                 if size * sign > 0.0:
-                    force += size * elements.normal_b[element]
+                    _, plane = frame_in_ground(elements.body_b[element], position, rotation)
+                    force += side * size * R.T @ plane @ elements.normal_b[element]
 
     def _place(self, e: int, position: Array, rotation: Array) -> Array:
         """Return the first point of the constraint with index e in model.elements, which lies on the
         constraint's first body, from the origin and in the axes of its second body, (3,) [m]."""
         elements = self._of.model.elements
-        a, b = elements.body_a[e], elements.body_b[e]
-        x: Array = rotation[b].T @ (rotation[a] @ elements.point_a[e] + position[a] - position[b])
+        origin_a, A = frame_in_ground(elements.body_a[e], position, rotation)
+        origin_b, B = frame_in_ground(elements.body_b[e], position, rotation)
+        x: Array = B.T @ (A @ elements.point_a[e] + origin_a - origin_b)
         return x
 
     def apart(self) -> tuple[str, ...]:
@@ -107,38 +110,38 @@ class JointForces:
         hard = [*of.hard]
         pushes = tuple(r for r, row in enumerate(of.joint.pushing) if hard[row] == spec.point)
         decided = [names.elements[e] for e in of.joint.element]
-        shares = tuple(
-            (of.held.index(other), names.elements.index(other), 1.0 if part == "positive" else -1.0)
-            for other, part in spec.takes.items()
-            if other not in decided
-        )
-        contacts = tuple(self._signed(name, contact, element) for contact in spec.contacts)
-        return _Of(element, contacts if decided else (), pushes, shares)
+        model, a, key = self._of.model, int(self._of.model.elements.body_a[element]), f"fdk.joints.{name}"
+        contacts, shares = [], []
+        for contact in spec.contacts:
+            c, pairs = names.contacts.index(contact), model.forces.pairs
+            pair = model.forces.contacts.pair[c]
+            ends = int(pairs.body_a[pair]), int(pairs.body_b[pair])
+            contacts.append((c, side_of_force(model, a, ends, f"contact {contact}", f"{key}.contacts")))
+        for other, part in spec.takes.items():
+            k, sign = names.elements.index(other), 1.0 if part == "positive" else -1.0
+            ends = int(model.elements.body_a[k]), int(model.elements.body_b[k])
+            side = side_of_force(model, a, ends, f"element {other}", f"{key}.takes")
+            if other not in decided:
+                shares.append((of.held.index(other), k, sign, side))
+        return _Of(element, tuple(contacts) if decided else (), pushes, tuple(shares))
 
-    def _signed(self, joint: str, contact: str, element: int) -> tuple[int, float]:
-        """Return the index of a contact, and the sign with which its force acts on the body that carries the
-        joint's point: 1 if this is the first body of the contact, -1 if the second.
 
-        joint, contact : their names; element : index of the constraint whose first point is the joint's point
+def side_of_force(model: Model, body: int, ends: tuple[int, int], what: str, where: str) -> float:
+    """Return the sign with which a force between two bodies acts on the body that carries a joint's point: 1
+    if this is the first of the two, -1 if it is the second.
 
-        ConfigError if the contact does not act on this body.
-        """
-        model = self._of.model
-        c, pairs, body = (
-            model.names.contacts.index(contact),
-            model.forces.pairs,
-            model.elements.body_a[element],
-        )
-        pair = model.forces.contacts.pair[c]
-        if body == pairs.body_a[pair]:
-            return c, 1.0
-        if body == pairs.body_b[pair]:
-            return c, -1.0
-        raise ConfigError(
-            f"the contact {contact} does not act on {model.names.bodies[body]}, the body of this point",
-            where=f"fdk.joints.{joint}.contacts",
-            remedy="name contacts that act on this body, or choose a point of another body",
-        )
+    body : index of that body, -1 = ground; ends : indices of the two bodies
+    what, where : name of the contact or constraint, and its key in the run config
+
+    ConfigError if the force does not act on this body.
+    """
+    if body in ends:
+        return 1.0 if body == ends[0] else -1.0
+    name = model.names.bodies[body] if body >= 0 else "ground"
+    raise ConfigError(
+        f"the {what} does not act on {name}, the body of this point", where=where,
+        remedy="name contacts and elements that act on this body, or choose a point of another body",
+    )  # fmt: skip
 
 
 def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[str, ...]) -> None:
