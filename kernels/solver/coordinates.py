@@ -104,6 +104,7 @@ def bind_bounds(limits, bound, slope, fixed_out, gap_out):
     for k in range(limits.dof.shape[0]):
         d = limits.dof[k]
         pressed = bound[d] != FREE_TO_MOVE and not bound[d] * slope[d] > 0.0
+        pressed = pressed or limits.lower[k] == limits.upper[k]  # both bounds are the same: none releases it
         fixed_out[d], gap_out[d] = int(pressed), 0.0
         if pressed:
             slope[d] = 0.0

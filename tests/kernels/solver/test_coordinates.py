@@ -125,6 +125,20 @@ def test_a_coordinate_that_starts_at_a_bound_is_released(seed: int) -> None:
     np.testing.assert_allclose(found.q, best.q, atol=1e-9)
 
 
+@pytest.mark.parametrize("off", [0.05, -0.05])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_range_without_width_holds_its_coordinate(seed: int, off: float) -> None:
+    """Protects a hinge that is clamped to one angle: it converges there, wherever the markers draw it."""
+    problem, q = random_problem(seed, noise=0.01)
+    best = solved(problem, q, OPTIONS)
+    at = [best.q[c] + off for c, _ in scalar_dofs(problem.tree)]
+    limits, start = limits_of(problem.tree, at, at), q.copy()
+    start[limits.coordinate] = at
+    found = solved(problem._replace(roles=problem.roles._replace(limits=limits)), start, OPTIONS)
+    assert found.status == CONVERGED
+    np.testing.assert_array_equal(found.q[limits.coordinate], at)
+
+
 def test_ranges_that_bind_nothing_change_nothing() -> None:
     """Protects the solver without ranges: wide ones give the same steps."""
     problem, q = random_problem(1)
