@@ -172,7 +172,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
         couplers=couplers,
         rolls=pack_rolls(spec, anatomy, index),
         elements=pack_elements(rows, anatomy, index, tree),
-        lengths=pack_lengths(rows),
+        lengths=pack_lengths(spec, rows, anatomy),
         reported=pack_reported(spec, rows),
         reactions=pack_reactions(spec, rows),
         forces=pack_forces(spec, anatomy, index, coordinates, tree, q_neutral),

@@ -27,7 +27,13 @@ from numpy.typing import NDArray
 from rtsim.config.models.joint_schema import Body
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.models.packing.elements import ScalarElement, neutral_length, row_of_ligament, scalar_elements
+from rtsim.models.packing.elements import (
+    ScalarElement,
+    neutral_length,
+    row_of_ligament,
+    scalar_elements,
+    straight_pose,
+)
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.subject import Subject
 
@@ -181,7 +187,7 @@ def misfits(parts: Sequence[Part], flexion: float, x: Array) -> tuple[Array, Arr
 def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) -> ModelSpec:
     """Return the model in which the elements between a body and its parent are placed on the body by the
     registration."""
-    pair = {body.name, body.parent}
+    pair, straight = {body.name, body.parent}, straight_pose(spec, anatomy)
 
     def lay(place: Any) -> Any:
         """Return a point of the body moved, with its plane normal rotated, by the registration."""
@@ -207,7 +213,8 @@ def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) 
             return record
         length = record.length
         if length is not None:  # eq. 1 is about the length of the specimen's straight knee
-            length = replace(length, neutral_mm=1e3 * neutral_length(row_of_ligament(record)))
+            neutral = neutral_length(row_of_ligament(record), straight, anatomy)
+            length = replace(length, neutral_mm=1e3 * neutral)
         return replace(record, a=lay(record.a), b=lay(record.b), length=length)
 
     def element(record: Any) -> Any:

@@ -20,7 +20,8 @@ class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # a1 to a7 of the length d(theta)/d(0) = 1 + a1 theta + ... + a7 theta^7 over the flexion angle theta, in
     # degrees, flexion negative
     polynomial: tuple[float, ...] = ()
-    # d(0); by default the distance of the ends in the pose in which the axes of both segments coincide
+    # d(0); by default the distance of the ends in the pose in which the axes of both segments coincide, which
+    # is not known across joints that translate by functions
     neutral_mm: Positive | None = None
 
 

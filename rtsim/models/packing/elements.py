@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,7 +16,7 @@ from rtsim.config.models.contact_schema import Contact
 from rtsim.config.models.force_schema import Length, Ligament
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.models.model_tables import Element
-from rtsim.config.models.place_schema import Place
+from rtsim.config.models.place_schema import GROUND, Place
 from rtsim.errors import ConfigError
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.calibration.natural import unit
@@ -204,10 +206,21 @@ class Lengths:
     polynomial: Array  # (n_element, 7) - a1..a7, angle in degrees; zero where a length does not follow eq. 1
 
 
-def pack_lengths(rows: list[ScalarElement]) -> Lengths:
+def pack_lengths(spec: ModelSpec, rows: list[ScalarElement], anatomy: Anatomy) -> Lengths:
+    """Pack the lengths of all constraint elements; ConfigError for a ligament whose neutral length is neither
+    given nor known from the joints that it crosses.
+    """
+    straight, ligaments = straight_pose(spec, anatomy), [ligament.name for ligament in spec.ligaments]
+    neutral = [neutral_length(row, straight, anatomy) for row in rows]
+    for row, length in zip(rows, neutral, strict=True):
+        if row.kind == DISTANCE and row.record in ligaments and np.isnan(length):
+            raise ConfigError(
+                f"the neutral length of {row.name} is not known, because it crosses a joint that moves the "
+                "origins of its bodies apart by a function of a coordinate",
+                where=f"model {spec.name}: {row.where}.length", remedy="add neutral_mm",
+            )  # fmt: skip
     return Lengths(
-        np.array([neutral_length(row) for row in rows]),
-        np.array([pad(row.length.polynomial) for row in rows]).reshape(-1, N_POLYNOMIAL),
+        np.array(neutral), np.array([pad(row.length.polynomial) for row in rows]).reshape(-1, N_POLYNOMIAL)
     )
 
 
@@ -238,14 +251,44 @@ def lengthens(spec: ModelSpec, ligament: str) -> bool:
     return any(ligament in how.soft for how in methods) or not any(ligament in how.hard for how in methods)
 
 
-def neutral_length(row: ScalarElement) -> float:
-    """Return the length of a distance element [m] when origins and axes of both segments coincide (d(0) of
-    Sancisi et al. 2017, eq. 1); NaN for planes."""
+class StraightPose(NamedTuple):
+    """The pose of a model in which the axes of all bodies coincide, and joints that can translate do not."""
+
+    origins: dict[str, Array]  # of each body and of ground, (3,) [m]
+    # of each body the joints towards ground that translate by functions: where it lies beyond is not known
+    unknown: dict[str, frozenset[str]]
+
+
+def straight_pose(spec: ModelSpec, anatomy: Anatomy) -> StraightPose:
+    """Return the pose of a model in which the axes of all bodies coincide."""
+    origins, unknown = {GROUND: np.zeros(3)}, {GROUND: frozenset[str]()}
+    for body in spec.bodies:
+        parent, where = body.parent or GROUND, f"bodies.{body.name}"
+        origins[body.name] = (
+            origins[parent]
+            + anatomy.place(body.in_parent, parent, f"{where}.in_parent")
+            - anatomy.place(body.in_child, body.name, f"{where}.in_child")
+        )
+        drawn = any(motion.translates is not None and not motion.is_identity for motion in body.motion)
+        own = {body.name} if drawn or body.joint == "ellipsoidal" else set[str]()
+        unknown[body.name] = unknown[parent] | own
+    return StraightPose(origins, unknown)
+
+
+def neutral_length(row: ScalarElement, straight: StraightPose, anatomy: Anatomy) -> float:
+    """Return the length of a distance element [m] when the axes of both segments coincide (d(0) of Sancisi et
+    al. 2017, eq. 1); NaN for planes, and across joints that translate by functions.
+
+    straight : the pose of the model in which the axes of its bodies coincide
+    """
     if row.kind != DISTANCE:
-        return float("nan")
+        return math.nan
     if row.length.neutral_mm is not None:
         return 1e-3 * row.length.neutral_mm
-    return float(1e-3 * np.linalg.norm(np.array(row.a.offset_mm) - np.array(row.b.offset_mm)))
+    if straight.unknown[row.a.segment] != straight.unknown[row.b.segment]:
+        return math.nan
+    a, b = (straight.origins[p.segment] + anatomy.place(p, p.segment, row.where) for p in (row.a, row.b))
+    return float(np.linalg.norm(a - b))
 
 
 def pad(coefficients: tuple[float, ...]) -> Array:
