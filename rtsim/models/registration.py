@@ -17,16 +17,20 @@ lengths stay the same, and with them the possible motion of the mechanism.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.models.force_schema import Ligament
 from rtsim.config.models.joint_schema import Body
 from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.place_schema import Frame
 from rtsim.errors import ConfigError
+from rtsim.files.osim.frames import angles_of
+from rtsim.models.packing import joints
 from rtsim.models.packing.elements import (
     ScalarElement,
     neutral_length,
@@ -46,6 +50,8 @@ joint."""
 N_NEWTON, SETTLED, REACHED_M = 30, 1e-10, 1e-9
 DIFFERENCE = 1e-6
 """Step of the slopes [rad, m]."""
+TURNED = ("normal", "velocity_mm_s")
+"""Keys of a surface that are directions in the axes of its body."""
 N_FREE = 5
 """Number of coordinates of a joint's pose that are left at a given flexion: two angles, three
 translations."""
@@ -189,18 +195,28 @@ def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) 
     registration."""
     pair, straight = {body.name, body.parent}, straight_pose(spec, anatomy)
 
+    def shifted(place: Any) -> dict[str, Any]:
+        """Return the keys of the position of a point of the body that is moved by the registration."""
+        x = 1e3 * (by.offset + by.rotation @ anatomy.place(place, body.name, body.name))
+        return {"origin": "proximal", "point": "", "scaled": None, "offset_mm": plain(x)}
+
     def lay(place: Any) -> Any:
-        """Return a point of the body moved, with its plane normal rotated, by the registration."""
+        """Return a point moved if it is one of the body, with its axes, its plane's normal and the velocity
+        of its surface turned."""
         if place.segment != body.name:
             return place
-        x = 1e3 * (by.offset + by.rotation @ anatomy.place(place, body.name, body.name))
-        keys: dict[str, Any] = {"origin": "proximal", "point": "", "scaled": None, "offset_mm": plain(x)}
-        if getattr(place, "normal", None) is not None:
-            keys["normal"] = plain(by.rotation @ np.array(place.normal))
+        keys = shifted(place)
+        for key in TURNED:
+            if getattr(place, key, None) is not None:
+                keys[key] = plain(by.rotation @ np.array(getattr(place, key)))
+        if isinstance(place, Frame):
+            keys["turned_deg"] = plain(np.degrees(angles_of(by.rotation @ joints.turned(place))))
         return replace(place, **keys)
 
     def between(record: Any) -> bool:
         return {record.a.segment, record.b.segment} == pair
+
+    check_paths(spec, body, between)
 
     def contact(record: Any) -> Any:
         if not between(record):
@@ -215,7 +231,8 @@ def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) 
         if length is not None:  # eq. 1 is about the length of the specimen's straight knee
             neutral = neutral_length(row_of_ligament(record), straight, anatomy)
             length = replace(length, neutral_mm=1e3 * neutral)
-        return replace(record, a=lay(record.a), b=lay(record.b), length=length)
+        path = tuple(station if station.over else lay(station) for station in record.through)
+        return replace(record, a=lay(record.a), b=lay(record.b), through=path, length=length)
 
     def element(record: Any) -> Any:
         if not between(record):
@@ -229,8 +246,7 @@ def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) 
 
     bodies = spec.bodies
     if body.joint == "ball":
-        centre = lay(replace(body.in_child, segment=body.name))
-        own = replace(body, in_child=replace(centre, segment=body.in_child.segment))
+        own = replace(body, in_child=replace(body.in_child, **shifted(body.in_child)))
         bodies = tuple(own if one.name == body.name else one for one in bodies)
     return replace(
         spec,
@@ -239,6 +255,25 @@ def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) 
         ligaments=tuple(map(ligament, spec.ligaments)),
         elements=tuple(map(element, spec.elements)),
     )
+
+
+def check_paths(spec: ModelSpec, body: Body, between: Callable[[Ligament], bool]) -> None:
+    """Raise ConfigError for a ligament of a registered joint that goes over a surface on its body: muscles
+    may go over it, too, so that it stays where it is, and the ligament cannot be moved as one piece with the
+    joint.
+
+    between : whether a ligament is one of the joint
+    """
+    surfaces = {surface.name for surface in spec.surfaces if surface.segment == body.name}
+    for record in filter(between, spec.ligaments):
+        over = [station.over for station in record.through if station.over in surfaces]
+        if over:
+            raise ConfigError(
+                f"{record.name} goes over the surface {over[0]}, which does not move with the parts of the "
+                f"joint when they are placed on the person's {body.name}",
+                where=f"ligaments.{record.name}.through",
+                remedy=f"lead it through points on {body.name}, or remove registered_by of {body.name}",
+            )
 
 
 def plain(x: Array) -> tuple[float, float, float]:

@@ -6,14 +6,18 @@ import msgspec
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.transform import Rotation
 
 from kernels.solver.constraints import DISTANCE
+from rtsim.config.models.force_schema import Ligament
+from rtsim.config.models.muscle_schema import Station, WrappingSurface
+from rtsim.config.models.place_schema import Frame, Place
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.models.packing.elements import scalar_elements
-from rtsim.models.registration import pose_at, turned
+from rtsim.models.registration import pose_at, registered, turned
 from rtsim.models.roles import roles_of
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.both_sides import one_side, symmetric
@@ -34,6 +38,11 @@ def who_stood(subject: Subject, angles: tuple[float, ...]) -> Subject:
     """The subject, its shank turned by these in the static trial."""
     shank = replace(subject.segments["shank"], in_parent_deg=angles)
     return replace(subject, segments={**subject.segments, "shank": shank})
+
+
+def frame_turned(frame: Frame) -> np.ndarray:
+    """The axes (3, 3) of a frame on its body."""
+    return np.asarray(Rotation.from_euler("XYZ", frame.turned_deg, degrees=True).as_matrix())
 
 
 def misfits(model: Model, target: np.ndarray, knee: np.ndarray, angles: np.ndarray, side: str) -> np.ndarray:
@@ -118,6 +127,53 @@ def test_the_mechanism_stays_what_it_is(walker: Subject) -> None:
         for model, x in ((printed, before), (laid, after))
     ]
     assert_allclose(*(x - x[:, :1] for x in at_normals), atol=1e-14)
+
+
+def test_the_parts_are_moved_as_one_piece(walker: Subject) -> None:
+    """Protects frames, moving surfaces and bent paths of a registered joint: what is fixed to one of its
+    parts stays where it is on the others."""
+    spec, person = load_model("lower_limb"), who_stood(walker, STOOD)
+    medial = spec.contacts[0]
+    belt = replace(medial, plane=replace(medial.b, velocity_mm_s=(30.0, 10.0, -20.0)))
+    egg = replace(medial.a, segment="shank", origin="proximal", radius_mm=None, radii_mm=(9.0, 8.0, 7.0),
+                  turned_deg=(20.0, -30.0, 40.0))  # fmt: skip
+    pressed = replace(medial, name="egg", stiffness=1e6, ellipsoid=egg,
+                      plane=replace(medial.b, segment="thigh", origin="distal"))  # fmt: skip
+    stations = (Station("shank", offset_mm=(5.0, -20.0, 8.0)), Station("thigh", offset_mm=(1.0, 2.0, 3.0)))
+    band = Ligament(
+        "band", Place("thigh", "distal"), Place("shank"), stations, stiffness_N=1e3, slack_length_mm=30.0
+    )
+    spec = replace(spec, contacts=(belt, spec.contacts[1], pressed), ligaments=(*spec.ligaments, band))
+    laid, on_bones = registered(spec, Anatomy(spec, person), person)
+    assert on_bones == ["shank"]
+    before, after = spec.contacts[0].b, laid.contacts[0].b
+    R, _ = Rotation.align_vectors([after.normal, after.velocity_mm_s], [before.normal, before.velocity_mm_s])
+    assert np.degrees(R.magnitude()) > 10.0
+    assert_allclose(R.apply(before.normal), after.normal, atol=1e-12)
+    assert_allclose(R.apply(before.velocity_mm_s), after.velocity_mm_s, atol=1e-12)
+    frame = R.as_matrix() @ frame_turned(egg)
+    assert_allclose(frame_turned(laid.contacts[2].a), frame, atol=1e-12)
+    path, end = laid.ligaments[-1].through, np.array(laid.ligaments[-1].b.offset_mm)
+    assert_allclose(np.array(path[0].offset_mm) - end, R.apply(stations[0].offset_mm), atol=1e-9)
+    assert path[1] == stations[1]
+
+
+def test_a_surface_of_muscles_is_not_moved_with_a_joint(walker: Subject) -> None:
+    """Protects from a ligament torn in two: over a surface of the moved bone it cannot be placed."""
+    spec, person = load_model("lower_limb"), who_stood(walker, STOOD)
+    surface = WrappingSurface(name="plateau", kind="sphere", segment="shank", radius_mm=10.0)
+    band = Ligament(
+        "band",
+        Place("thigh"),
+        Place("shank"),
+        (Station(over="plateau"),),
+        stiffness_N=1e3,
+        slack_length_mm=30.0,
+    )
+    spec = replace(spec, surfaces=(*spec.surfaces, surface), ligaments=(*spec.ligaments, band))
+    with pytest.raises(ConfigError, match=r"ligaments\.band\.through: band goes over the surface plateau"):
+        build(spec, person, "zero")
+    assert build(spec, walker, "zero").registered == ()
 
 
 def test_solutions_stay_in_the_assembly_of_the_straight_joint(walker: Subject) -> None:
