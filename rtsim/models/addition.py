@@ -25,8 +25,9 @@ INSTEAD = ("torque_generators", "simulation")
 def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
     """Append the tables of an addition to a model; ConfigError for an invalid result.
 
-    Invalid are a force law for an element that the model does not have, a method with the name of an existing
-    one, and any addition with which the model contradicts the rules for models.
+    Invalid are a force law for an element that the model does not have, or that the addition replaces; a
+    method with the name of an existing one; and any addition with which the model contradicts the rules for
+    models. A model that lists no methods holds all that has no force law, with the addition as without it.
 
     where : the file of the addition
     """
@@ -39,6 +40,11 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
                 f"there is a force law for {name!r}, but the model {spec.name} has no contact or ligament of "
                 "this name", where=f"{where}: laws",
                 allowed=", ".join(lawful) or "none, because the model has no contacts and ligaments",
+            )  # fmt: skip
+        if any(contact.name == name for contact in more.contacts):
+            raise ConfigError(
+                f"the contact {name} is given among the contacts, and a force law for that of {spec.name} as "
+                "well", where=f"{where}: laws.{name}", remedy="write the force law into the contact",
             )  # fmt: skip
         told = [key for key in law if key == "name" or isinstance(lawful[name].get(key), dict)]
         if told:
@@ -61,8 +67,14 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
         "name": more.name,
         "source": f"{more.source}; {spec.source}",
         "contacts": [*contacts.values()],
-        "methods": {**model["methods"], **added["methods"]},
         **{key: [*model[key], *added[key]] for key in BEHIND},
         **{key: added[key] or model[key] for key in INSTEAD},
     }
+    if not spec.lists_methods:  # anew: a law that is added frees its contact, an element that is added holds
+        record["methods"] = {}
+        whole = check_record(record, ModelSpec, where)
+        if not more.methods:
+            return whole
+        record["methods"] = msgspec.to_builtins(whole.methods)
+    record["methods"] = {**record["methods"], **added["methods"]}
     return check_record(record, ModelSpec, where)

@@ -15,7 +15,7 @@ from rtsim.config.models.model_tables import MethodSpec, ModelTables
 from rtsim.config.models.place_schema import Place
 
 DEFAULT_METHOD = "default"
-"""Name of the method of a model that lists none: every constraint without a force law holds exactly."""
+"""Name of the method of a model that lists none."""
 
 
 class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
@@ -23,12 +23,7 @@ class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if not self.methods:
-            hard = (
-                *(contact.name for contact in self.contacts if not contact.presses),
-                *(ligament.name for ligament in self.ligaments if not ligament.pulls),
-                *(element.name for element in self.elements),
-            )
-            msgspec.structs.force_setattr(self, "methods", {DEFAULT_METHOD: MethodSpec(hard=hard)})
+            msgspec.structs.force_setattr(self, "methods", {DEFAULT_METHOD: self.default_method})
         check_numbers(self)
         check_texts(msgspec.to_builtins(self))
         check_names(self)
@@ -36,6 +31,26 @@ class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
         check_forces(self)
         if self.optional:
             self.with_optional(tuple(body.name for body in self.optional))
+
+    @property
+    def default_method(self) -> MethodSpec:
+        """The method of a model that lists none: every constraint without a force law holds exactly."""
+        return MethodSpec(
+            hard=(
+                *(contact.name for contact in self.contacts if not contact.presses),
+                *(ligament.name for ligament in self.ligaments if not ligament.pulls),
+                *(element.name for element in self.elements),
+            )
+        )
+
+    @property
+    def lists_methods(self) -> bool:
+        """Whether the model has methods other than the one that a model without methods has."""
+        own = self.methods.get(DEFAULT_METHOD)
+        if own is None or len(self.methods) > 1:
+            return True
+        usual = self.default_method
+        return {*own.hard} != {*usual.hard} or own != msgspec.structs.replace(usual, hard=own.hard)
 
     def with_optional(self, names: Container[str]) -> ModelSpec:
         """Return the model with only the optional bodies that are in `names`."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rtsim.config.models.model_tables import MethodSpec
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
 
@@ -13,6 +14,10 @@ HEAD = 'name = "more"\nsource = "made up"\nadds_to = "lower_limb"\n'
 ELEMENT = (
     '[[elements]]\nname = "across"\nkind = "plane"\nnormal = [0.0, 0.0, 1.0]\n'
     'a = { segment = "thigh", origin = "distal" }\nb = { segment = "shank" }\n'
+)
+CONTACT = (
+    '[[contacts]]\nname = "medial"\nellipsoid = { segment = "thigh", radius_mm = 30.0 }\n'
+    'plane = { segment = "shank", normal = [0.0, 1.0, 0.0] }\n'
 )
 
 
@@ -62,9 +67,51 @@ def test_the_shipped_jaw_with_discs_is_the_mandible() -> None:
     assert len(more.springs) == 6
 
 
+BASE = """
+name = "base"
+source = "made up"
+[[bodies]]
+name = "thigh"
+joint = "free"
+[[bodies]]
+name = "shank"
+parent = "thigh"
+joint = "free"
+[[contacts]]
+name = "medial"
+ellipsoid = { segment = "thigh", radius_mm = 30.0 }
+plane = { segment = "shank", normal = [0.0, 1.0, 0.0] }
+[[elements]]
+name = "rod"
+kind = "distance"
+a = { segment = "thigh" }
+b = { segment = "shank" }
+target_mm = 40.0
+"""
+
+
+def test_a_model_without_methods_holds_what_is_added(tmp_path: Path) -> None:
+    """Protects from an element that is switched off, and from a contact that is held and presses, too."""
+    path = tmp_path / "base.toml"
+    path.write_text(BASE)
+    head = HEAD.replace("lower_limb", path.as_posix())
+    law, more = "[laws.medial]\nstiffness = 1e5\n", tmp_path / "more.toml"
+    more.write_text(head + ELEMENT.replace(', origin = "distal"', "") + law)
+    assert load_model(str(more)).methods == {"default": MethodSpec(hard=("rod", "across"))}
+    more.write_text(head + law + "[methods.loose]\nhard = []\n")
+    assert load_model(str(more)).methods == {"default": MethodSpec(hard=("rod",)), "loose": MethodSpec()}
+    path.write_text(BASE + '[methods.default]\nhard = ["rod"]\n')
+    more.write_text(head + ELEMENT.replace(', origin = "distal"', ""))
+    assert load_model(str(more)).methods == {"default": MethodSpec(hard=("rod",))}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (
+            "[laws.medial]\nstiffness = 1e5\n" + CONTACT,
+            r"laws\.medial: the contact medial is given among the contacts, and a force law",
+        ),
         (
             "[laws.knee]\nstiffness = 1.0\n",
             r"laws: there is a force law for 'knee', but the model lower_limb has no contact .*medial",
