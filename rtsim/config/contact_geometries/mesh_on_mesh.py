@@ -23,6 +23,8 @@ class ContactSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
     file : STL, OBJ or PLY, beside the model's file or in the working folder; unit : its unit
     flipped : whether the normals of the file's triangles point inwards
+    mirrored : whether the surface is replaced by its mirror image with z reversed in its own axes, as on the
+        left side of a model of both sides
     ball_radius_mm : radius of a sphere with its poles along z; plate_mm : side of a square that faces z
     lines : number of grid lines of the ball, or of each side of the plate
     grown_mm : distance by which the surface is moved outwards, such as a thickness of cartilage on bone
@@ -39,6 +41,7 @@ class ContactSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     file: str = ""
     unit: Literal["mm", "cm", "m"] = USUAL_UNIT
     flipped: bool = False
+    mirrored: bool = False
     ball_radius_mm: Positive | None = None
     plate_mm: Positive | None = None
     lines: Lines = USUAL_LINES

@@ -15,6 +15,7 @@ from rtsim.live.inputs.sources import load_trial, resolve_subject
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.both_sides import both_sides
 from rtsim.models.load import load_model
+from rtsim.models.model import build
 from rtsim.subjects.both_sides import join, one_side, symmetric
 from rtsim.subjects.calibration.calibration import legs_that_are_there, subject_for
 from rtsim.subjects.calibration.masses import load_inertia_table, person_of, with_masses
@@ -25,6 +26,7 @@ from rtsim.subjects.subject import load_subject, save_subject
 from streams.codec import FieldLayout
 from streams.messages import marker_session
 from streams.receiving.ring import ReceivedFrame
+from tests.rtsim.models.small_models import read
 from tests.rtsim.stages.solving import Solving
 
 METHODS = ("zero", "minimised", "prescribed")
@@ -34,6 +36,24 @@ TOLD = (
     "joint_angles", "knee_displacements", "ligament_lengthening", "contact_points", "muscle_lengths",
     "joint_centres", "segment_positions", "segment_rotations",
 )  # fmt: skip
+
+SCANNED = """
+[[bodies]]
+name = "pelvis"
+joint = "free"
+[[bodies]]
+name = "foot"
+parent = "pelvis"
+joint = "hinge"
+axis = "w"
+[[contacts]]
+name = "sole"
+stiffness = 1e6
+surface_a = {{ segment = "foot", offset_mm = [1.0, 2.0, 9.0], turned_deg = [10, 20, 30], file = "{file}" }}
+surface_b = {{ segment = "ground", turned_deg = [-90.0, 0.0, 0.0], plate_mm = 400.0, lines = 4 }}
+"""
+SCAN = "v 0 0 0\nv 40 0 0\nv 0 30 0\nv 5 5 20\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+"""A tetrahedron that is not its own mirror image."""
 
 
 @pytest.fixture(scope="module")
@@ -304,3 +324,27 @@ def test_names_of_joints_are_those_of_a_side(one):
     doubled = both_sides(msgspec.structs.replace(one, bodies=bodies), how)
     found = [body.joint_name for body in doubled.bodies if body.joint_name]
     assert found == ["root", "hip_r", "hip_l"]
+
+
+def test_surfaces_of_triangles_are_mirrored(tmp_path):
+    """Protects a left foot on the floor: its scan and the plate beneath are the right ones with z reversed,
+    with their outsides outwards."""
+    path = tmp_path / "scan.obj"
+    path.write_text(SCAN)
+    model = build(both_sides(
+        read(SCANNED.format(file=path.as_posix())), BothSides("both", "made up", "m", ("pelvis",))
+    ))  # fmt: skip
+    meshes = model.forces.contacts.meshes
+    assert len(meshes.table) == 4
+    surfaces = []
+    for row in meshes.table:
+        corner, normal, *sides = np.split(meshes.triangle[row[2] : row[2] + row[3], :12], 4, axis=1)
+        surfaces.append((corner + (sides[0] + sides[1]) / 3.0, normal))
+    mirror = np.array([1.0, 1.0, -1.0])
+    for right, left in zip(surfaces[:2], surfaces[2:], strict=True):
+        away = np.linalg.norm((mirror * right[0])[:, None] - left[0][None], axis=2)
+        assert away.min(axis=1).max() < 1e-12
+        np.testing.assert_allclose(left[1][away.argmin(axis=1)], mirror * right[1], atol=1e-12)
+    np.testing.assert_allclose(
+        surfaces[3][1], np.broadcast_to([0.0, 1.0, 0.0], surfaces[3][1].shape), atol=1e-12
+    )
