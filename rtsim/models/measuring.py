@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -34,13 +35,40 @@ ROUNDED = 0.05
 """Part of the time between two frames by which a time that a person wrote may be off."""
 
 
+def static_frames(times: Array, start: float, end: float, where: str, note: Note) -> slice:
+    """Return the slice of the frames of a static trial in the time range of a setup, as frames_between; with
+    a note if the trial has only a part of the range.
+
+    times : (n,) times of all frames [s]; start, end : in the same time [s], infinite where none is given
+    where : the tool of the setup, for messages
+
+    ConfigError if the trial has no part of the range.
+    """
+    off, first, last = rounded(times), float(times[0]), float(times[-1])
+    span, lasts = f"{start:g} to {end:g} s", f"which lasts from {first:g} to {last:g} s"
+    if start > last + off or end < first - off:
+        raise ConfigError(
+            f"the time_range {span} is outside the static trial, {lasts}", where=where,
+            remedy="correct time_range in the setup, or give the static trial that belongs to it",
+        )  # fmt: skip
+    if (math.isfinite(start) and start < first - off) or (math.isfinite(end) and end > last + off):
+        note(f"{where}: the time_range {span} is only in part inside the static trial, {lasts}; the part "
+             "inside is used")  # fmt: skip
+    return frames_between(times, start, end)
+
+
+def rounded(times: Array) -> float:
+    """Return the time by which a written time may be off from a frame, from the frames' times (n,) [s]."""
+    return ROUNDED * float(np.diff(times).min()) if len(times) > 1 else 0.0
+
+
 def frames_between(times: Array, start: float, end: float) -> slice:
     """Return the slice of the frames from the last one at or before the start to the first one at or after
     the end.
 
     times : (n,) times of all frames [s]; start, end : in the same time [s]
     """
-    off = ROUNDED * float(np.diff(times).min()) if len(times) > 1 else 0.0
+    off = rounded(times)
     before, after = np.flatnonzero(times <= start + off), np.flatnonzero(times >= end - off)
     first = int(before[-1]) if len(before) else 0
     last = int(after[0]) if len(after) else len(times) - 1
@@ -60,7 +88,8 @@ def body_factors(
     bodies : names of all bodies; places : positions of the model's markers in ground at the initial
         coordinates [m]
 
-    ConfigError if the trial has other markers than the setup: little or nothing would be scaled.
+    ConfigError if the trial has other markers than the setup, so that little or nothing would be scaled, or
+    no part of the setup's time range.
     """
     factors = {name: np.ones(3) for name in bodies}
     taken: list[SegmentMeasure] = []
@@ -69,9 +98,12 @@ def body_factors(
             if trial is None and scaler.measurements:
                 raise ConfigError("measurements need a static trial", where="scaling", remedy="add --static")
             check_markers(scaler, places, trial)
+            inside = slice(0)
+            if trial is not None and scaler.measurements:
+                inside = static_frames(trial.times, *scaler.times, where="ModelScaler", note=note)
             for measurement in scaler.measurements:
                 assert trial is not None
-                measured = measure(measurement, places, trial, scaler.times, note)
+                measured = measure(measurement, places, trial, inside, note)
                 if measured is not None:
                     taken.append(measured)
                     apply(measurement, measured.factor, factors, note)
@@ -114,15 +146,15 @@ def measure(
     measurement: Measurement,
     places: Mapping[str, Array],
     trial: MarkerTrial,
-    times: tuple[float, float],
+    inside: slice,
     note: Note,
 ) -> SegmentMeasure | None:
     """Compute a scale factor from a measurement: the mean over its marker pairs of the distance in the trial
     divided by that in the model. Return None, with a note, where a marker is missing.
 
-    places : positions of the model's markers [m]; times : first and last time used of the trial [s]
+    places : positions of the model's markers [m]; inside : frames of the trial that are used
     """
-    inside, pairs = frames_between(trial.times, *times), []
+    pairs = []
     for pair in measurement.pairs:
         missing = [name for name in pair if name not in places]
         absent = [name for name in pair if name not in trial.names]

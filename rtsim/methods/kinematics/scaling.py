@@ -24,7 +24,7 @@ from rtsim.files.osim.setup_scale import Placer, ScaleSetup
 from rtsim.files.tables.storage import read_storage
 from rtsim.methods.kinematics.static_pose import StaticPose, Wanted, fit_pose, mean_places, place_markers
 from rtsim.methods.muscles.moment_arms import MomentArms, arms_of
-from rtsim.models.measuring import SegmentMeasure, body_factors, frames_between
+from rtsim.models.measuring import SegmentMeasure, body_factors, static_frames
 from rtsim.models.scaling import scale_geometry, scale_masses, scale_muscles
 from rtsim.subjects.calibration.masses import notes_on_size
 from rtsim.subjects.markers.persons import read_one, share_of
@@ -147,7 +147,7 @@ def place(
             where="marker placement",
             remedy="give the static trial with --static",
         )
-    inside = frames_between(trial.times, *placer.times)
+    inside = static_frames(trial.times, *placer.times, where="MarkerPlacer", note=note)
     measured, moved = mean_places(trial.names, trial.positions[inside])
     if placer.most_movement > 0.0:
         far = [name for name, by in moved.items() if 1e3 * by > placer.most_movement]

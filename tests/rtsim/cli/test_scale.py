@@ -125,6 +125,29 @@ def test_what_cannot_be(here, files):
     assert not (files / "q.osim").exists()
 
 
+@pytest.mark.parametrize("tool", ["ModelScaler", "MarkerPlacer"])
+def test_a_time_range_beside_the_trial_is_refused(here, files, tool):
+    """Protects from a person scaled by one frame: a range of another trial has no frame in this one."""
+    ranged, setup = {"ModelScaler": "0 0.5", "MarkerPlacer": "0 0.5", tool: "5 6"}, files / "setup.xml"
+    text = setup.read_text().replace("<time_range>0 0.5", f"<time_range>{ranged['MarkerPlacer']}")
+    own = f"<ModelScaler><time_range>{ranged['ModelScaler']}</time_range>"
+    setup.write_text(text.replace("<ModelScaler>", own))
+    done = scale(here, files, "p.toml")
+    assert done.code == 1
+    said = "the time_range 5 to 6 s is outside the static trial, which lasts from 0 to 0.59 s"
+    assert f"{tool}: {said}" in done.err
+    assert not (files / "p.toml").exists()
+
+
+def test_a_time_range_that_is_in_part_beside_the_trial_is_told(here, files):
+    """Protects from a mean over other frames than asked for: the part that is there is used, and told."""
+    setup = files / "setup.xml"
+    setup.write_text(setup.read_text().replace("<time_range>0 0.5", "<time_range>0.3 2"))
+    done = scale(here, files, "p.toml")
+    assert done.code == 0, done.err
+    assert "MarkerPlacer: the time_range 0.3 to 2 s is only in part inside the static trial" in done.err
+
+
 def test_measurements_that_cannot_be_taken_are_told(here, files):
     """Protects from a model that is silently not scaled: the measurement and its reason are said."""
     setup = files / "setup.xml"
