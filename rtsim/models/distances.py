@@ -16,12 +16,16 @@ from kernels.joints.tree import new_pose, pose
 from rtsim.errors import ConfigError
 from rtsim.models.feet import find_feet
 from rtsim.models.model import Model
+from rtsim.models.neutral import function_at
+from rtsim.models.packing.couplers import drivers_first
+from rtsim.models.packing.functions import value
+from rtsim.models.packing.joints import rotations
 from rtsim.subjects.markers.distances import Ruler, SharedPoint
 
 Array = NDArray[np.float64]
 
 N_POSE, BENT = 6, 0.3
-"""Poses that are tried, their coordinates within BENT of the neutral ones [rad]."""
+"""Poses that are tried, their coordinates within BENT of the neutral ones [rad, m]."""
 STAYS = 0.01
 """A joint's point that moves less on the body beneath is shared [m]: markers on skin tell no more."""
 
@@ -72,9 +76,27 @@ def points_of_joints(model: Model) -> Array:
     bent[0] = 0.0
     places = np.full((N_POSE, n_body, 3), np.nan)
     for k in range(N_POSE):
-        pose(tree, model.q_neutral + bent[k], at)
+        pose(tree, coordinates_beside(model, bent[k]), at)
         for body, parent in enumerate(tree.parent):
             if parent >= 0:
                 centre = at.position[body] + at.rotation[body] @ tree.position_in_child[body]
                 places[k, body] = at.rotation[parent].T @ (centre - at.position[parent])
     return places
+
+
+def coordinates_beside(model: Model, bent: Array) -> Array:
+    """Return the coordinates (n_q,) of a pose beside the neutral one. Those that depend on others follow
+    them, and prescribed ones stay.
+
+    bent : (n_q,) changes of the coordinates [rad, m]; of the four of a quaternion, the last three are a small
+        rotation about x, y and z [rad]
+    """
+    tree, couplers = model.tree, drivers_first(model.couplers)
+    q = model.q_neutral + bent
+    for _, first, _ in rotations(tree):  # a quaternion is of unit size, and identity in the neutral pose
+        q[first : first + 4] = (1.0, *(0.5 * bent[first + 1 : first + 4]))
+        q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
+    for own, driver, f in zip(couplers.coordinate, couplers.driver, couplers.function, strict=True):
+        follows = own != driver
+        q[own] = value(function_at(tree.functions, int(f)), q[driver]) if follows else model.q_neutral[own]
+    return q

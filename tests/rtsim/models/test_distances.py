@@ -16,6 +16,7 @@ from rtsim.models.neutral import neutral_places
 from rtsim.subjects.markers.fit import MODELS, fault_of, fit_of_trial
 
 from . import legs
+from .small_models import built
 
 CHEST = """
 [[bodies]]
@@ -25,6 +26,41 @@ joint = "ball"
 in_parent = { offset_mm = [0.0, 200.0, 0.0] }
 """
 PLACES = {"neck": [-60.0, 300.0, 0.0], "shoulder_r": [0.0, 280.0, 180.0], "shoulder_l": [0.0, 280.0, -180.0]}
+
+BALLS = """
+[[bodies]]
+name = "trunk"
+joint = "free"
+[[bodies]]
+name = "arm"
+parent = "trunk"
+joint = "ball"
+in_parent = { offset_mm = [0.0, 400.0, 200.0] }
+[[bodies]]
+name = "forearm"
+parent = "arm"
+joint = "hinge"
+axis = "w"
+in_parent = { offset_mm = [0.0, -300.0, 0.0] }
+[[bodies]]
+name = "hand"
+parent = "forearm"
+joint = "custom"
+motion = [{ rotates = "w", of = "wrist" }, { translates = "v", of = "slip" }]
+coordinates = [{ name = "wrist" }, { name = "slip" }]
+[[bodies]]
+name = "tool"
+parent = "hand"
+joint = "slider"
+axis = "u"
+[[couplers]]
+coordinate = "slip"
+of = "wrist"
+linear = [0.01, 0.0]
+[[markers]]
+name = "acromion"
+segment = "trunk"
+"""
 
 
 @pytest.fixture
@@ -53,6 +89,13 @@ def test_what_no_foot_hangs_from_is_loose(model: Model, tmp_path: Path) -> None:
     without = ruler_of_model(build(legs.load(tmp_path)))
     assert not without.loose
     assert [(j.proximal, j.distal) for j in without.joints] == [(j.proximal, j.distal) for j in ruler.joints]
+
+
+def test_joints_below_a_ball_have_their_centres() -> None:
+    """Protects limbs that hang on free and ball joints, whose quaternions turn and stay unit, and joints
+    whose followers follow: their centres stay, and that of a slider does not."""
+    ruler = ruler_of_model(built(BALLS))
+    assert [joint.distal for joint in ruler.joints] == ["arm", "forearm", "hand"]
 
 
 def test_shoulders_that_rise_are_nobodys_fault(model: Model) -> None:
