@@ -8,7 +8,7 @@ back along the line from the centre of the foot's first joint to the farthest po
 in the direction from the heel to the mean of the points of the forefoot. Its distance from the heel is
 estimated from that of the joint of the toes or, if no joint is there, of the farthest point; it is at least
 that of the farthest point. Plate forces act on the body of the heel, because a plate does not show which part
-of the force acts on the toes.
+of the force acts on the toes. The side of a foot is that in the name of its body, else that of its place.
 """
 
 from __future__ import annotations
@@ -37,9 +37,18 @@ LEAST_FREEDOM = 3
 """Dofs of the root of a model that walks; one that ground holds has no feet."""
 SHORTEST = 0.02
 """Points that are all nearer to each other make no foot [m]."""
-RIGHT = re.compile(r"(^|[_.])(r|right)([_.]|$)", re.IGNORECASE)
-LEFT = re.compile(r"(^|[_.])(l|left)([_.]|$)", re.IGNORECASE)
-SIDED = {"right": RIGHT, "left": LEFT}
+BESIDE = 0.005
+"""Distance along Z up to which feet have the same place, and an only foot is on neither side [m]."""
+
+
+def stated(side: str) -> re.Pattern[str]:
+    """Return the pattern of names that state a side, such as foot_r, right.foot, LeftFoot and footLeft."""
+    letter, word = side[0], side.capitalize()
+    between = rf"(?i:(^|[_.])({letter}|{side})([_.]|$))"
+    return re.compile(rf"{between}|(?:(^|[_.])(?:{side}|{word})|(?<=[a-z0-9]){word})(?=[A-Z0-9_.]|$)")
+
+
+SIDED = {side: stated(side) for side in SIDES}
 FLAT = np.array([1.0, 0.0, 1.0])
 NAMED = "--feet, or the bodies of external loads"
 REMEDY = "name the bodies on which force plates act, with --feet or with feet in [plates] of the run config"
@@ -124,7 +133,9 @@ def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
     if named:
         check_named(model, roots)
         roots += other_foot(model, roots, points, spots)
-    sides = sides_of([model.names.bodies[b] for b in roots], [float(position[b, 2]) for b in roots])
+    above = [root_of(model.tree.parent, b) for b in roots]
+    lateral = [float(position[b, 2] - position[a, 2]) for b, a in zip(roots, above, strict=True)]
+    sides = sides_of([model.names.bodies[b] for b in roots], lateral)
     found = []
     for root, side in zip(roots, sides, strict=True):
         bodies = tuple(b for b in range(len(position)) if b in carried_by(model, root))
@@ -240,6 +251,16 @@ def carried_by(model: Model, root: int) -> set[int]:
     return found
 
 
+def root_of(parent: NDArray[np.int64], body: int) -> int:
+    """Return the root body, such as the pelvis, of the kinematic tree to which a body belongs.
+
+    parent : (n_body,) parent of each body, -1 = none
+    """
+    while parent[body] >= 0:
+        body = int(parent[body])
+    return body
+
+
 def body_named(model: Model, name: str) -> int:
     """Return the index of the body with this name."""
     if name not in model.names.bodies:
@@ -270,16 +291,26 @@ def check_named(model: Model, roots: Sequence[int]) -> None:
 
 
 def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:
-    """Return the side of each foot, 0 (right) or 1 (left), by its name, else by its position.
+    """Return the side of each foot, 0 (right) or 1 (left), by its name, else by its position; an only foot in
+    the middle counts as right.
 
-    lateral : position of each foot along Z, to the right [m]
+    lateral : position of each foot along Z, to the right, relative to the root of its model [m]
+
+    ConfigError for two feet whose sides neither names nor positions tell.
     """
-    told = [0 if RIGHT.search(name) else 1 if LEFT.search(name) else -1 for name in names]
+    told = [SIDES.index(side) if side else -1 for side in map(side_of_name, names)]
     if len(names) == 1:
-        return [max(told[0], 0)]
-    if len(names) == 2 and set(told) != {0, 1}:
-        return [0, 1] if lateral[0] >= lateral[1] else [1, 0]
-    return told
+        return told if told[0] >= 0 else [int(lateral[0] < -BESIDE)]
+    if sorted(told) in ([-1, 0], [-1, 1]):  # the other foot is on the other side
+        return [side if side >= 0 else 1 - max(told) for side in told]
+    if sorted(told) == [0, 1]:
+        return told
+    if abs(lateral[0] - lateral[1]) <= BESIDE:
+        raise ConfigError(
+            f"neither the names nor the places of {name_some(list(names))} tell which foot is the right one",
+            where="model", remedy="end the names of these bodies with _r and _l",
+        )  # fmt: skip
+    return [0, 1] if lateral[0] > lateral[1] else [1, 0]
 
 
 def in_words(model: Model, feet: Sequence[Foot]) -> str:
@@ -296,5 +327,5 @@ def in_words(model: Model, feet: Sequence[Foot]) -> str:
 def side_of_name(name: str) -> str:
     """Return the side, right or left, that the name of a body or coordinate states; "" if it states neither
     or both."""
-    found = [side for side, stated in SIDED.items() if stated.search(name)]
+    found = [side for side, pattern in SIDED.items() if pattern.search(name)]
     return found[0] if len(found) == 1 else ""

@@ -25,7 +25,7 @@ from rtsim.methods.frame_pace import FramePace, seconds_of
 from rtsim.methods.gait.whole_cycles import GAP_S, GAP_STEPS
 from rtsim.methods.gait_phase import HEEL_STRIKE, TOE_OFF, FootStride, GaitPhase, falling
 from rtsim.methods.person_motion import WalkDirection
-from rtsim.models.feet import find_feet, side_of_name
+from rtsim.models.feet import find_feet, root_of, side_of_name
 from rtsim.models.model import Model, build
 from rtsim.models.named_feet import feet_of
 from rtsim.models.neutral import neutral_places
@@ -52,8 +52,8 @@ class GaitPhases(Stage):
     """Phase, confidence, stride time and events of the right and the left foot; NaN if unknown.
 
     marked : foot strikes and foot offs marked in the file of a recording, in order: time [s], side and kind
-    sideless : most proximal body of the model's only foot, if neither a person nor its name states the side,
-        so that it counts as right; None for other feet
+    sideless : most proximal body of the model's only foot, if neither a person nor its name states the side;
+        None for other feet
     """
 
     def __init__(
@@ -254,16 +254,6 @@ def quantities_of(values: dict[str, np.ndarray], legs: tuple[str, ...]) -> list[
         Quantity(name, values[name], unit, legs, curves=curves, meaning=meaning)
         for name, (unit, curves, meaning) in MEANINGS.items()
     ]
-
-
-def root_of(parent: np.ndarray, body: int) -> int:
-    """Return the root body, such as the pelvis, of the kinematic tree to which a body belongs.
-
-    parent : (n_body,) parent of each body, -1 = none
-    """
-    while parent[body] >= 0:
-        body = int(parent[body])
-    return body
 
 
 def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]], np.ndarray, int | None]:

@@ -16,10 +16,10 @@ from rtsim.errors import ConfigError
 from rtsim.methods.frame_pace import FramePace, seconds_of
 from rtsim.methods.gait_phase import falling
 from rtsim.methods.person_motion import PersonLeap
-from rtsim.models.feet import side_of_name
+from rtsim.models.feet import root_of, side_of_name
 from rtsim.models.model import Model, build
 from rtsim.stages.device.device_element import with_device
-from rtsim.stages.gait_phase import GaitPhases, root_of
+from rtsim.stages.gait_phase import GaitPhases
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.subjects.markers.labs import SIDES
@@ -176,8 +176,8 @@ def check_leg(spec: HilSpec) -> None:
 def leg_of(spec: HilSpec, gait: GaitPhases | None) -> int | None:
     """Return the leg whose gait phase the controller of a person's device sees (0 right, 1 left): the one in
     the config, else the one in the name of the coordinate, else the only one whose gait phase is computed. An
-    only foot whose side nothing states counts as right, and is that of each coordinate of its own leg,
-    whatever side the name of the coordinate states.
+    only foot whose name states no side is that of each coordinate of its own leg, whatever side the name of
+    the coordinate states.
 
     Returns None if this is not known and the controller does not need it; if it does, raises ConfigError.
     """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.models.feet import PlacedFeet, find_feet, in_words
+from rtsim.models.feet import PlacedFeet, find_feet, in_words, side_of_name, sides_of
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.neutral import neutral_places
@@ -107,3 +107,41 @@ def test_a_model_that_ground_holds_has_no_feet(tmp_path: Path, shared: Path) -> 
         with pytest.raises(ConfigError, match=r"no foot for force plates.*--feet"):
             find_feet(model)
     assert len(find_feet(held, ("sole_r",))) == 1
+
+
+def test_names_state_sides() -> None:
+    """Protects feet and devices from the other leg: names of several customs, and words without a side."""
+    said = {
+        "right": ("foot_r", "R_Foot", "foot.right", "RightFoot", "rightFoot", "FootRight", "toe2Right"),
+        "left": ("foot_l", "L_Foot", "left", "LeftFoot", "leftFoot", "FootLeft", "LeftFoot_1"),
+        "": ("foot", "Leftover", "upright", "bright_foot", "calcn", "LeftRight", "foot_l_of_r"),
+    }
+    assert {name: side_of_name(name) for names in said.values() for name in names} == {
+        name: side for side, names in said.items() for name in names
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "lateral", "sides"),
+    [
+        (["LeftFoot"], [0.1], [1]),
+        (["foot"], [-0.1], [1]),
+        (["foot"], [0.1], [0]),
+        (["foot"], [0.0], [0]),
+        (["LeftFoot", "RightFoot"], [0.0, 0.0], [1, 0]),
+        (["one", "other_r"], [0.0, 0.0], [1, 0]),
+        (["one", "other"], [-0.1, 0.1], [1, 0]),
+        (["one_r", "other_r"], [-0.1, 0.1], [1, 0]),
+    ],
+)
+def test_sides_are_those_of_names_then_of_places(
+    names: list[str], lateral: list[float], sides: list[int]
+) -> None:
+    """Protects plates and gait phases from the wrong leg."""
+    assert sides_of(names, lateral) == sides
+
+
+def test_sides_that_nothing_tells_are_asked_for() -> None:
+    """Protects from a guess: two feet in one plane whose names state no side."""
+    with pytest.raises(ConfigError, match=r"foot_a, foot_b tell which foot is the right one.*_r and _l"):
+        sides_of(["foot_a", "foot_b"], [0.0, 0.0])

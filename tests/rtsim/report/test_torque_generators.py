@@ -30,7 +30,13 @@ def test_sides_of_a_muscle_group_share_a_row():
 
 
 @pytest.mark.parametrize(
-    "names", [("Hip_R", "Hip_L"), ("hip_right_flexion", "hip_left_flexion"), ("r_hip", "L_HIP")]
+    "names",
+    [
+        ("Hip_R", "Hip_L"),
+        ("hip_right_flexion", "hip_left_flexion"),
+        ("r_hip", "L_HIP"),
+        ("HipRight", "HipLeft"),
+    ],
 )
 def test_sides_are_told_by_names_of_other_sets(names):
     """Protects table B.4 of sets that name their joints otherwise, as the authors' do."""
@@ -40,9 +46,9 @@ def test_sides_are_told_by_names_of_other_sets(names):
 
 def test_joints_without_a_side_are_under_neither():
     """Protects readers of a set whose names tell no side: no number of neither is under right or left."""
-    head, *lines = bounds_table([hip("HipRight", 10.0), hip("HipLeft", 20.0)]).splitlines()
+    head, *lines = bounds_table([hip("HipFront", 10.0), hip("HipBack", 20.0)]).splitlines()
     assert head.split() == ["N", "m", "tau_o*", "least", "greatest"]
-    assert [line.split()[0] for line in lines] == ["HipRight_extensor", "HipLeft_extensor"]
+    assert [line.split()[0] for line in lines] == ["HipFront_extensor", "HipBack_extensor"]
     assert [line.split()[2] for line in lines] == ["10.0", "20.0"]
     head, first, second = bounds_table([hip("hip_l", 10.0), hip("trunk", 20.0)]).splitlines()
     assert " ".join(head.split()).startswith("N m tau_o* r tau_o* l tau_o* least r least l least")
