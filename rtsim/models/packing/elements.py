@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from kernels.joints.tree import Tree
 from kernels.solver.constraints import DISTANCE, SPHERE_ON_PLANE, Elements
+from rtsim.config.joint_kind import no_offset
+from rtsim.config.joint_kinds import KINDS
 from rtsim.config.models.contact_schema import Contact
 from rtsim.config.models.force_schema import Length, Ligament
 from rtsim.config.models.model_schema import ModelSpec
@@ -216,7 +218,7 @@ def pack_lengths(spec: ModelSpec, rows: list[ScalarElement], anatomy: Anatomy) -
         if row.kind == DISTANCE and row.record in ligaments and np.isnan(length):
             raise ConfigError(
                 f"the neutral length of {row.name} is not known, because it crosses a joint that moves the "
-                "origins of its bodies apart by a function of a coordinate",
+                "origins of its bodies apart",
                 where=f"model {spec.name}: {row.where}.length", remedy="add neutral_mm",
             )  # fmt: skip
     return Lengths(
@@ -255,7 +257,8 @@ class StraightPose(NamedTuple):
     """The pose of a model in which the axes of all bodies coincide, and joints that can translate do not."""
 
     origins: dict[str, Array]  # of each body and of ground, (3,) [m]
-    # of each body the joints towards ground that translate by functions: where it lies beyond is not known
+    # of each body the joints towards ground that move origins apart, by a function or along a surface: where
+    # it lies relative to what is before them is not known
     unknown: dict[str, frozenset[str]]
 
 
@@ -270,14 +273,15 @@ def straight_pose(spec: ModelSpec, anatomy: Anatomy) -> StraightPose:
             - anatomy.place(body.in_child, body.name, f"{where}.in_child")
         )
         drawn = any(motion.translates is not None and not motion.is_identity for motion in body.motion)
-        own = {body.name} if drawn or body.joint == "ellipsoidal" else set[str]()
+        apart = drawn or KINDS[body.joint].offset is not no_offset
+        own = {body.name} if apart else set[str]()
         unknown[body.name] = unknown[parent] | own
     return StraightPose(origins, unknown)
 
 
 def neutral_length(row: ScalarElement, straight: StraightPose, anatomy: Anatomy) -> float:
     """Return the length of a distance element [m] when the axes of both segments coincide (d(0) of Sancisi et
-    al. 2017, eq. 1); NaN for planes, and across joints that translate by functions.
+    al. 2017, eq. 1); NaN for planes, and across joints that move origins apart.
 
     straight : the pose of the model in which the axes of its bodies coincide
     """
