@@ -31,13 +31,8 @@ from rtsim.config.models.place_schema import Frame
 from rtsim.errors import ConfigError
 from rtsim.files.osim.frames import angles_of
 from rtsim.models.packing import joints
-from rtsim.models.packing.elements import (
-    ScalarElement,
-    neutral_length,
-    row_of_ligament,
-    scalar_elements,
-    straight_pose,
-)
+from rtsim.models.packing.elements import ScalarElement, neutral_length, row_of_ligament, scalar_elements
+from rtsim.models.packing.straight_pose import straight_pose
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.subject import Subject
 

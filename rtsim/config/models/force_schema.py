@@ -21,7 +21,7 @@ class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # degrees, flexion negative
     polynomial: tuple[float, ...] = ()
     # d(0); by default the distance of the ends in the pose in which the axes of both segments coincide, which
-    # is not known across joints that move origins apart, by functions or along a surface
+    # is not known across a joint that at zero coordinates moves origins apart and turns axes at once
     neutral_mm: Positive | None = None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,14 +11,13 @@ from numpy.typing import NDArray
 
 from kernels.joints.tree import Tree
 from kernels.solver.constraints import DISTANCE, SPHERE_ON_PLANE, Elements
-from rtsim.config.joint_kind import no_offset
-from rtsim.config.joint_kinds import KINDS
 from rtsim.config.models.contact_schema import Contact
 from rtsim.config.models.force_schema import Length, Ligament
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.models.model_tables import Element
-from rtsim.config.models.place_schema import GROUND, Place
+from rtsim.config.models.place_schema import Place
 from rtsim.errors import ConfigError
+from rtsim.models.packing.straight_pose import StraightPose, straight_pose
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.calibration.natural import unit
 
@@ -218,7 +216,7 @@ def pack_lengths(spec: ModelSpec, rows: list[ScalarElement], anatomy: Anatomy) -
         if row.kind == DISTANCE and row.record in ligaments and np.isnan(length):
             raise ConfigError(
                 f"the neutral length of {row.name} is not known, because it crosses a joint that moves the "
-                "origins of its bodies apart",
+                "origins of its bodies apart and turns them at once",
                 where=f"model {spec.name}: {row.where}.length", remedy="add neutral_mm",
             )  # fmt: skip
     return Lengths(
@@ -253,35 +251,9 @@ def lengthens(spec: ModelSpec, ligament: str) -> bool:
     return any(ligament in how.soft for how in methods) or not any(ligament in how.hard for how in methods)
 
 
-class StraightPose(NamedTuple):
-    """The pose of a model in which the axes of all bodies coincide, and joints that can translate do not."""
-
-    origins: dict[str, Array]  # of each body and of ground, (3,) [m]
-    # of each body the joints towards ground that move origins apart, by a function or along a surface: where
-    # it lies relative to what is before them is not known
-    unknown: dict[str, frozenset[str]]
-
-
-def straight_pose(spec: ModelSpec, anatomy: Anatomy) -> StraightPose:
-    """Return the pose of a model in which the axes of all bodies coincide."""
-    origins, unknown = {GROUND: np.zeros(3)}, {GROUND: frozenset[str]()}
-    for body in spec.bodies:
-        parent, where = body.parent or GROUND, f"bodies.{body.name}"
-        origins[body.name] = (
-            origins[parent]
-            + anatomy.place(body.in_parent, parent, f"{where}.in_parent")
-            - anatomy.place(body.in_child, body.name, f"{where}.in_child")
-        )
-        drawn = any(motion.translates is not None and not motion.is_identity for motion in body.motion)
-        apart = drawn or KINDS[body.joint].offset is not no_offset
-        own = {body.name} if apart else set[str]()
-        unknown[body.name] = unknown[parent] | own
-    return StraightPose(origins, unknown)
-
-
 def neutral_length(row: ScalarElement, straight: StraightPose, anatomy: Anatomy) -> float:
     """Return the length of a distance element [m] when the axes of both segments coincide (d(0) of Sancisi et
-    al. 2017, eq. 1); NaN for planes, and across joints that move origins apart.
+    al. 2017, eq. 1); NaN for planes, and where that pose is not known.
 
     straight : the pose of the model in which the axes of its bodies coincide
     """

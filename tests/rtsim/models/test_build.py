@@ -325,7 +325,11 @@ b = {{ segment = "shank", offset_mm = [12.8, {end}, -0.9] }}
 length = {{ target_mm = 40.53, mean_mm = 40.62{more} }}
 """
 HINGED = 'joint = "hinge"\naxis = "w"'
-DRAWN = 'joint = "custom"\nmotion = [{ rotates = "w" }, { translates = "v", polynomial = [0.0, 0.01] }]'
+DRAWN = """joint = "custom"
+motion = [
+  {{ rotates = "w", linear = [1.0, {turn}] }},
+  {{ translates = "v", polynomial = [0.002, 0.01] }},
+]"""
 
 
 @pytest.mark.parametrize("child", [0.0, 30.0])
@@ -335,9 +339,15 @@ def test_neutral_lengths_are_those_of_coinciding_axes(child):
     assert 1e3 * model.lengths.neutral[0] == pytest.approx(np.linalg.norm([-19.6, 18.6, 10.1]), abs=1e-9)
 
 
+def test_neutral_lengths_across_functions_are_those_at_zero():
+    """Protects custom knees, whose origins part by functions of the angle: by 2 mm where it is zero."""
+    model = built(ACL.format(joint=DRAWN.format(turn=0.0), child=0.0, end=-26.1, more=""))
+    assert 1e3 * model.lengths.neutral[0] == pytest.approx(np.linalg.norm([-19.6, 16.6, 10.1]), abs=1e-9)
+
+
 def test_a_neutral_length_that_no_joint_tells_is_asked_for():
-    """Protects from a guess: a knee whose origins part by a function of its angle needs neutral_mm."""
-    text = {"joint": DRAWN, "child": 0.0, "end": -26.1}
+    """Protects from a guess: a knee that at zero coordinates is bent and drawn apart needs neutral_mm."""
+    text = {"joint": DRAWN.format(turn=0.3), "child": 0.0, "end": -26.1}
     with pytest.raises(ConfigError, match=r"ligaments\.ACL\.length: the neutral length of ACL is not known"):
         built(ACL.format(more="", **text))
     model = built(ACL.format(more=", neutral_mm = 30.0", **text))
