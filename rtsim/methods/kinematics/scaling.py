@@ -212,5 +212,11 @@ def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial, tol
     seen = np.isfinite(values)
     if not seen.any():
         raise ConfigError(f"the column {name!r} contains no number", where=str(placer.coordinate_file))
-    value = float(np.interp(time, table.column("time")[seen], values[seen]))
+    times = table.column("time")[seen]
+    if len(times) > 1 and not times[0] <= time <= times[-1]:  # one row is a pose, whatever its time
+        told[
+            f"{placer.coordinate_file}: {name} has values from {times[0]:g} to {times[-1]:g} s, so the one "
+            f"nearest to {time:g} s is taken for the static pose"
+        ] = None
+    value = float(np.interp(time, times, values[seen]))
     return float(np.radians(value)) if in_degrees and table.in_degrees else value

@@ -29,6 +29,20 @@ def test_gaps_are_not_between_the_values(tmp_path: Path) -> None:
     assert of_file(found, "knee", True, TRIAL, {}) == pytest.approx(np.radians(20.0))
 
 
+def test_a_file_of_other_times_is_told(tmp_path: Path) -> None:
+    """Protects the static pose from a value of another time: the nearest is taken, and told; one row is a
+    pose."""
+    told: dict[str, None] = {}
+    found = placer(tmp_path / "pose.mot", "0\t10\t0\n0.4\t30\t0\n")
+    assert of_file(found, "knee", True, TRIAL, told) == pytest.approx(np.radians(30.0))
+    (note,) = told
+    assert "knee has values from 0 to 0.4 s, so the one nearest to 0.5 s is taken" in note
+    for rows in ("0\t10\t0\n", "0\t10\t0\n1\t10\t0\n"):
+        told.clear()
+        assert of_file(placer(tmp_path / "pose.mot", rows), "knee", True, TRIAL, told) > 0.0
+        assert not told
+
+
 @pytest.mark.parametrize("rows", ["", "0\tnan\t1\n1\t\t1\n"])
 def test_a_column_without_a_number_is_one_sentence(tmp_path: Path, rows: str) -> None:
     """Protects who gives a file that was cut, or whose column is empty: named, with the file."""
