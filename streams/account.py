@@ -7,7 +7,7 @@ is shortened and freed of control characters, and the number of texts in one tel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import TypeVar
 
@@ -92,13 +92,15 @@ def account(
 ) -> Telemetry:
     """Return a telemetry message, stamped now or at `t_ns`, that can always be encoded.
 
-    Counters stop at 2^63 - 1, and names and sentences are limited in length and number.
+    Counters stop at 2^63 - 1, and names and sentences are limited in length and number. Numbers of other
+    types, such as those of NumPy, are converted; what is no number is left out, and a sentence names it.
     """
+    counted, measured = _numbers(counters, int, sentences), _numbers(gauges, float, sentences)
     return Telemetry(
         session=session,
         t=now_ns() if t_ns is None else t_ns,
-        counters={name: max(-LARGEST, min(n, LARGEST)) for name, n in _named(counters)},
-        gauges=dict(_named(gauges)),
+        counters={name: max(-LARGEST, min(n, LARGEST)) for name, n in counted.items()},
+        gauges=measured,
         text=sentences.take(),
     )
 
@@ -110,7 +112,17 @@ def received(message: Telemetry) -> Telemetry:
     return account(message.session, message.counters, message.gauges, sentences, message.t)
 
 
-def _named(values: Mapping[str, Number]) -> list[tuple[str, Number]]:
-    """Return the first 256 entries of a map, with shortened names without control characters."""
-    entries = islice(values.items(), MOST_NAMES)
-    return [(plain(name, LONGEST_NAME), value) for name, value in entries]
+def _numbers(
+    values: Mapping[str, Number], kind: Callable[[Number], Number], sentences: Sentences
+) -> dict[str, Number]:
+    """Return the first 256 numbers of a map as numbers of one kind, with shortened names without control
+    characters; add a sentence for each value that is no such number.
+    """
+    found = {}
+    for name, value in islice(values.items(), MOST_NAMES):
+        told = plain(name, LONGEST_NAME)
+        try:
+            found[told] = kind(value)
+        except (TypeError, ValueError, OverflowError):
+            sentences.say(f"The value of {told} in the telemetry is not a number and is left out.")
+    return found

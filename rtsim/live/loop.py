@@ -10,8 +10,8 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import Any, Protocol
 
@@ -77,6 +77,7 @@ class Loop:
     granted : whether real-time priority was granted
     orders : commands that it accepts
     journal : records what it receives, if a journal is kept
+    release : function that is called first when the run ends, however it ends; it sends a device zero torque
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Loop:
         self.meta = {**(meta or {}), "commands": [*self.orders, "status", "stop"]}
         self.course: ResultSession | None = None
         self.journal: RunJournal | None = None
+        self.release: Callable[[], None] = nothing_to_release
         self._mailbox = Mailbox()
         self._of_stages = Sentences(MOST_OF_STAGES)
         self._memory = MemoryGrowth()
@@ -140,10 +142,7 @@ class Loop:
                     self._serve()
             finally:
                 self.counters["compiled"] = n_compiled() - before
-                self._report(final=True)
-                if self.journal is not None:
-                    self.journal.ended(self.reason or INTERRUPTED)
-                self.output.end(self.reason or INTERRUPTED)
+                self._finish(self.reason or INTERRUPTED)
         return self.reason
 
     def stop(self, reason: str = "stopped") -> None:
@@ -199,6 +198,17 @@ class Loop:
             if frame is not None:
                 self.times.stages["turn"].add(now_ns() - frame.t_received)
         self.reason = self.reason or self.source.over
+
+    def _finish(self, reason: str) -> None:
+        """Release a device, publish the last telemetry, and end journal and results. Each step is carried out
+        even if one before it fails; reason : why the run ends
+        """
+        with ExitStack() as steps:  # the last one pushed comes first
+            steps.callback(self.output.end, reason)
+            if self.journal is not None:
+                steps.callback(self.journal.ended, reason)
+            steps.callback(self._report, final=True)
+            steps.callback(self.release)
 
     def _turn(self, frame: ReceivedFrame) -> None:
         """Pass one frame through the stages and publish its result."""
@@ -316,6 +326,10 @@ class Loop:
         counted = [f"{self.counters[name]} {name}" for name in ("late", "degraded")]
         said = [*filter(None, words), f"{self.counters['published']} frames published", *counted]
         return f"{', '.join(said)}{p50}."
+
+
+def nothing_to_release() -> None:
+    """Do nothing: the run has no device."""
 
 
 def not_taken(command: Command, takes: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -36,7 +35,7 @@ from rtsim.stages.stage import Args, Stage
 from streams.account import Sentences, account
 from streams.addresses import is_stream
 from streams.clock import now_ns
-from streams.messages import AnyMessage, Command, FieldSpec, Session, new_session_id
+from streams.messages import Command, FieldSpec, Session, new_session_id
 from streams.receiving.ring import ReceivedFrame
 
 NOBODY = "no device has connected"
@@ -183,38 +182,6 @@ class DeviceClock(ClockInput):
         return frame
 
 
-class DeviceOutput:
-    """Passes results to the publisher. Before it ends the results, it sends zero torque and disarms the
-    device.
-    """
-
-    def __init__(self, publisher: ResultSink, command: TorqueCommand) -> None:
-        self._publisher, self._command = publisher, command
-        self.failure: Callable[[], str] = str
-
-    @property
-    def events(self) -> deque[str]:
-        """Messages of the publisher about its subscribers."""
-        return self._publisher.events
-
-    def announce(self, session: Session) -> None:
-        """Begin a session of results."""
-        self._publisher.announce(session)
-
-    def send(self, message: AnyMessage) -> None:
-        """Publish a result."""
-        self._publisher.send(message)
-
-    def service(self) -> None:
-        """Handle subscribers."""
-        self._publisher.service()
-
-    def end(self, reason: str) -> None:
-        """Disarm the device, then end the results."""
-        self._command.end(self.failure())
-        self._publisher.end(reason)
-
-
 def hil_loop(
     spec: HilSpec,
     simulator: Simulator,
@@ -316,9 +283,8 @@ def device_loop(
     urgently, first : whether the loop gets real-time priority, or priority over ordinary programs
     """
     torque, command = exchange
-    output = DeviceOutput(publisher, command)
-    loop = Loop(source, stages, output, meta, urgently, first=first)
-    output.failure = lambda: loop.failure
+    loop = Loop(source, stages, publisher, meta, urgently, first=first)
+    loop.release = lambda: command.end(loop.failure)
     torque.publish = command.publish = publisher.send
     command.say = teller(loop, torque)
     return loop
