@@ -39,6 +39,7 @@ class Quantity(NamedTuple):
     joints : for each label the joints on which its entry depends, by their labels in the field
         `joint_status`; () = every entry depends on all joints
     as_is : labels of entries that files state in the SI unit, while they convert the other entries
+    units : unit of each entry of the first axis, if they differ; `unit` then contains all of them
     """
 
     name: str
@@ -55,6 +56,7 @@ class Quantity(NamedTuple):
     image: Image | None = None
     joints: tuple[tuple[str, ...], ...] = ()
     as_is: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
 
     def fields(self) -> list[tuple[FieldSpec, Array]]:
         """Return the fields of the quantity in a frame: the values, then deviations and masks if it has
@@ -65,12 +67,14 @@ class Quantity(NamedTuple):
             name=self.name, shape=shape, unit=self.unit, labels=self.labels, parts=self.parts,
             frame=self.frame,
             curves=self.curves, image=self.image, meaning=self.meaning, joints=self.joints, as_is=self.as_is,
+            units=self.units,
         )  # fmt: skip
         found = [(own, self.array)]
         if self.deviation is not None:
             spec = FieldSpec(
                 f"{self.name}_deviation", shape, self.unit, self.labels, self.parts,
                 of=self.name, role="deviation", meaning=f"standard deviation of {self.name}",
+                units=self.units,
             )  # fmt: skip
             found.append((spec, self.deviation))
         if self.mask is not None:

@@ -6,6 +6,7 @@ Files use metres, like those of OpenSim; screens and reports show millimetres; a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +92,14 @@ def face_of(unit: str, faces: Faces) -> tuple[str, float]:
         as it is
     """
     return faces.get(unit, (unit, 1.0))
+
+
+def faces_of(units: Sequence[str], faces: Faces) -> tuple[list[str], Array]:
+    """Return the units in which several quantities are shown, and the factors by which their values are
+    multiplied, (n,), as `face_of` does for one.
+    """
+    shown = [face_of(unit, faces) for unit in units]
+    return [unit for unit, _ in shown], np.array([factor for _, factor in shown])
 
 
 def in_files(values: Array, unit: str) -> tuple[Array, str]:

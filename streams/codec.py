@@ -176,6 +176,11 @@ def check_session(session: Session) -> None:
                 f"field {spec.name!r} has {len(spec.labels)} labels for shape {list(spec.shape)}; "
                 "give one label for each entry of the first axis, or none"
             )
+        if spec.units and (not spec.shape or len(spec.units) != spec.shape[0]):
+            raise StreamError(
+                f"field {spec.name!r} has {len(spec.units)} units for shape {list(spec.shape)}; "
+                "give one for each entry of the first axis, or none"
+            )
         if spec.parts and (len(spec.shape) != 2 or len(spec.parts) != spec.shape[1]):
             raise StreamError(
                 f"field {spec.name!r} has {len(spec.parts)} parts for shape {list(spec.shape)}; "

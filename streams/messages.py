@@ -62,6 +62,7 @@ UNUSABLE = Status.STALE | Status.NOT_CONVERGED | Status.INVALID_INPUT
 """Status bits of a result that must not be used, as it does not describe its frame."""
 
 Label = Annotated[str, Meta(max_length=128)]
+Unit = Annotated[str, Meta(max_length=32)]
 Joints = Annotated[Sequence[Label], Meta(max_length=64)]
 Number = Annotated[float, Meta(ge=0.0)]
 Bounded = Annotated[float, Meta(ge=-1e9, le=1e9)]
@@ -112,11 +113,12 @@ class FieldSpec(Struct, frozen=True):
     as_is : labels of the entries that are not converted when files convert the field to another unit
     joints : for each entry of the first axis the joints that it depends on, by their labels in the field
         `joint_status`
+    units : unit of each entry of the first axis, if they differ; () = all have `unit`
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=64)]
     shape: Annotated[Sequence[Count], Meta(max_length=4)]
-    unit: Annotated[str, Meta(max_length=32)]
+    unit: Unit
     labels: Annotated[Sequence[Label], Meta(max_length=4096)] = ()
     parts: Annotated[Sequence[Label], Meta(max_length=4096)] = ()
     frame: Annotated[str, Meta(max_length=64)] = ""
@@ -127,12 +129,11 @@ class FieldSpec(Struct, frozen=True):
     meaning: Annotated[str, Meta(max_length=256)] = ""
     as_is: Annotated[Sequence[Label], Meta(max_length=4096)] = ()
     joints: Annotated[Sequence[Joints], Meta(max_length=4096)] = ()
+    units: Annotated[Sequence[Unit], Meta(max_length=4096)] = ()
 
     def __post_init__(self) -> None:
-        force_setattr(self, "shape", tuple(self.shape))
-        force_setattr(self, "as_is", tuple(self.as_is))
-        force_setattr(self, "labels", tuple(self.labels))
-        force_setattr(self, "parts", tuple(self.parts))
+        for name in ("shape", "labels", "parts", "as_is", "units"):
+            force_setattr(self, name, tuple(getattr(self, name)))
         force_setattr(self, "joints", tuple(map(tuple, self.joints)))
 
 
@@ -351,13 +352,12 @@ def marker_session(
     unit, up : unit of length, and axis that points up
     meta : further entries of the descriptor
     """
-    positions = FieldSpec(name="positions", shape=(len(names), 3), unit=unit, labels=tuple(names))
     return Session(
         session=new_session_id(),
         stream="markers",
         t_start=t_start,
         rate=rate,
-        fields=(positions,),
+        fields=(FieldSpec(name="positions", shape=(len(names), 3), unit=unit, labels=tuple(names)),),
         meta={**(meta or {}), "up": up},
     )
 

@@ -24,15 +24,15 @@ from rtsim.bridges.foxglove_schemas import (
 )
 from rtsim.bridges.gait_events import GaitEvents
 from rtsim.bridges.plot_numbers import PlotNumbers, distinct
-from rtsim.files.tables.tables import has_columns, labels_of
+from rtsim.files.tables.tables import has_columns, labels_of, units_of
 from rtsim.monitor.layout import FIGURE_FIELDS, WindowLayout, layout_of
-from rtsim.units import IN_FILES, face_of
+from rtsim.units import IN_FILES, faces_of
 from streams.account import bounded, plain
 from streams.messages import UNUSABLE, FieldSpec, Session, Status
 from streams.receiving.ring import ReceivedFrame
 
 STATUS = "status"
-STATUS_SCHEMA = numbers_schema(STATUS, ("time", "bits"), (), "")
+STATUS_SCHEMA = numbers_schema(STATUS, ("time", "bits"), (), ("s", ""))
 STATUS_SCHEMA["properties"] = {**STATUS_SCHEMA["properties"], "words": {"type": "string"}}
 
 
@@ -90,12 +90,12 @@ class FoxgloveFrames:
         fields = self._wanted or tuple(spec.name for spec in session.fields if is_sent(spec))
         self._numbers = PlotNumbers(fields, self._say)
         self._schemas = {}
-        for spec in session.fields:
-            if spec.name in fields and has_columns(spec) and 0 not in spec.shape:
+        for spec in self._numbers.begin(session):
+            if spec.name in fields:
                 labels = distinct(labels_of(spec))
                 labels = [spec.name] if labels == [""] and not spec.parts else labels
-                unit = face_of(spec.unit, IN_FILES)[0]
-                self._schemas[spec.name] = numbers_schema(spec.name, labels, tuple(spec.parts), unit)
+                units = faces_of(units_of(spec), IN_FILES)[0]
+                self._schemas[spec.name] = numbers_schema(spec.name, labels, tuple(spec.parts), units)
         return [log_message(note, INFO, t_ns) for note in bounded(session.meta.get("notes"))]
 
     def _log_of(self, frame: ReceivedFrame, t_ns: int) -> list[FoxgloveMessage]:

@@ -99,13 +99,17 @@ SCHEMAS: Mapping[str, Schema] = {
 }  # fmt: skip
 
 
-def numbers_schema(field: str, labels: Sequence[str], parts: Sequence[str], unit: str) -> Schema:
+def numbers_schema(field: str, labels: Sequence[str], parts: Sequence[str], units: Sequence[str]) -> Schema:
     """Return the schema of a field's numbers: a key for each label, and below it one for each part; numbers
     that a frame marks as not usable are left out, as JSON has no NaN.
+
+    units : unit of each label
     """
-    number = {**NUMBER, "description": unit}
-    of_label = record("", dict.fromkeys(parts, number), ()) if parts else number
-    return {"$schema": DRAFT, **record(f"{NUMBERS}{field}", dict.fromkeys(labels, of_label), ())}
+    of_labels = {}
+    for label, unit in zip(labels, units, strict=True):
+        number = {**NUMBER, "description": unit}
+        of_labels[label] = record("", dict.fromkeys(parts, number), ()) if parts else number
+    return {"$schema": DRAFT, **record(f"{NUMBERS}{field}", of_labels, ())}
 
 
 def stamp(t_ns: int) -> dict[str, int]:

@@ -13,11 +13,10 @@ from typing import Any
 import msgspec
 import numpy as np
 import zmq
-from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.tables.tables import has_columns, labels_of
-from rtsim.units import IN_FILES, face_of
+from rtsim.files.tables.tables import has_columns, labels_of, units_of
+from rtsim.units import IN_FILES, Array, faces_of
 from streams.access.security import Security
 from streams.errors import StreamError
 from streams.messages import UNUSABLE, FieldSpec, Session
@@ -43,7 +42,7 @@ class PlotNumbers:
     def __init__(self, fields: Sequence[str], say: Callable[[str], None]) -> None:
         self._wanted, self._say = tuple(fields), say
         self._session: Session | None = None
-        self._specs: list[tuple[FieldSpec, list[str], float]] = []
+        self._specs: list[tuple[FieldSpec, list[str], Array]] = []
         self._masks: dict[str, list[str]] = {}
 
     def of(self, frame: ReceivedFrame) -> dict[str, Any]:
@@ -51,11 +50,11 @@ class PlotNumbers:
         label and part to number; NaN for an invalid number.
         """
         if frame.session is not self._session:
-            self._begin(frame.session)
+            self.begin(frame.session)
         told: dict[str, Any] = {"time": frame.time, "status": int(frame.status)}
         unusable = bool(frame.status & UNUSABLE)
-        for spec, labels, scale in self._specs:
-            values: NDArray[np.float64] = scale * frame.data[spec.name]
+        for spec, labels, factors in self._specs:
+            values: Array = np.array(factors * frame.data[spec.name])  # of a single number an array, too
             for mask in self._masks.get(spec.name, ()):
                 values[frame.data[mask] != 0.0] = np.nan
             if unusable:
@@ -63,8 +62,8 @@ class PlotNumbers:
             told[spec.name] = named(values.reshape(len(labels), -1), labels, tuple(spec.parts))
         return told
 
-    def _begin(self, session: Session) -> None:
-        """Choose the fields of a session that are sent."""
+    def begin(self, session: Session) -> list[FieldSpec]:
+        """Choose the fields of a session that are sent, and return them."""
         self._session, self._specs, n = session, [], 0
         shapes = {spec.name: spec.shape for spec in session.fields}
         self._masks = {}
@@ -87,11 +86,15 @@ class PlotNumbers:
                     f"more than {MOST_NUMBERS} numbers per frame: {name} and the fields after it are left out"
                 )
                 break
-            self._specs.append((spec, distinct(labels_of(spec)), face_of(spec.unit, IN_FILES)[1]))
-        self._say(f"sending {', '.join(spec.name for spec, _, _ in self._specs) or 'only the status'}")
+            factors = faces_of(units_of(spec), IN_FILES)[1]
+            factors = factors.reshape((*spec.shape[:1], *(1,) * (len(spec.shape) - 1)))
+            self._specs.append((spec, distinct(labels_of(spec)), factors))
+        sent = [spec for spec, _, _ in self._specs]
+        self._say(f"sending {', '.join(spec.name for spec in sent) or 'only the status'}")
+        return sent
 
 
-def named(values: NDArray[np.float64], labels: Sequence[str], parts: tuple[str, ...]) -> Any:
+def named(values: Array, labels: Sequence[str], parts: tuple[str, ...]) -> Any:
     """Return a map from label to number, or, if there are parts, from label to a map from part to number; a
     single number without label and parts is returned itself.
 

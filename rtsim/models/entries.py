@@ -31,6 +31,18 @@ def coordinate_names(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
     )
 
 
+def coordinate_units(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the units of the entries of q, and those of v without "/s"; "1" for parts of quaternions."""
+    q_units, v_units = [""] * len(model.q_neutral), ["rad" if turns else "m" for turns in turning(model)]
+    for q, dof in zip(model.coordinates.q, model.coordinates.dof, strict=True):
+        q_units[q] = v_units[dof]
+    for _, q, _ in translations(model.tree):
+        q_units[q : q + 3] = ["m"] * 3
+    for _, q, _ in rotations(model.tree):
+        q_units[q : q + 4] = ["1"] * 4
+    return tuple(q_units), tuple(v_units)
+
+
 def turning(model: Model) -> NDArray[np.bool_]:
     """Return a mask (n_v,) of the speeds that are rates of angles."""
     turns = np.asarray(model.tree.dof_rotates != TRANSLATES)

@@ -13,7 +13,7 @@ from rtsim.config.runs.rate_schema import RateSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.kinematics.rate_errors import RateDeviations
 from rtsim.methods.kinematics.rates import FASTEST, RateEstimator, Response, response
-from rtsim.models.entries import coordinate_names
+from rtsim.models.entries import coordinate_names, coordinate_units
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
 from rtsim.stages.building.context import StageContext
@@ -24,6 +24,7 @@ from streams.messages import Session, time_rate
 from streams.receiving.ring import ReceivedFrame
 
 UNITS = ("rad, m", "rad/s, m/s", "rad/s^2, m/s^2")
+ENDINGS = ("/s", "/s^2")
 
 
 class FilteredMotion(Stage):
@@ -123,12 +124,14 @@ class FilteredMotion(Stage):
             "the axes of the kernels",
             "time derivatives of coordinate_speeds, at the same instant",
         )
+        of_places, of_motions = coordinate_units(self._model)
+        units = (of_places, *(tuple(unit + ending for unit in of_motions) for ending in ENDINGS))
         labels, of = (places, motions, motions), self.deviations
         deviations = (None, None, None) if of is None else (of.q, of.v, of.v_dot)
         return [
-            Quantity(name, row, unit, label, meaning=meaning, deviation=deviation)
-            for name, row, unit, label, meaning, deviation in zip(
-                names, self.rates, UNITS, labels, meanings, deviations, strict=True
+            Quantity(name, row, unit, label, meaning=meaning, deviation=deviation, units=of_entries)
+            for name, row, unit, label, meaning, deviation, of_entries in zip(
+                names, self.rates, UNITS, labels, meanings, deviations, units, strict=True
             )
         ]
 

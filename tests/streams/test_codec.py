@@ -278,6 +278,8 @@ def session_with(*fields, rate=100.0, meta=None) -> Session:
         session_with(rate=math.inf),
         session_with(rate=math.nan),
         session_with(meta={"a": [[[[[[[[[[1]]]]]]]]]]}),
+        session_with(FieldSpec("a", [2], "rad, m", units=["rad"])),
+        session_with(FieldSpec("a", [], "m", units=["m"])),
     ],
 )
 def test_contradictory_descriptors_are_refused_on_both_sides(session):

@@ -177,3 +177,8 @@ def labels_of(spec: FieldSpec) -> list[str]:
         return list(spec.labels)
     n = spec.shape[0] if spec.shape else 1
     return [""] if n == 1 else [str(index + 1) for index in range(n)]
+
+
+def units_of(spec: FieldSpec) -> tuple[str, ...]:
+    """Return the unit of each entry of the first axis of a field, or of its single value."""
+    return tuple(spec.units) or (spec.unit,) * (spec.shape[0] if spec.shape else 1)

@@ -12,7 +12,9 @@ from scipy.spatial.transform import Rotation
 from rtsim.bridges.foxglove_messages import FoxgloveFrames
 from rtsim.bridges.foxglove_scene import quaternion_of
 from rtsim.bridges.foxglove_schemas import stamp
-from streams.messages import Status
+from streams.codec import FieldLayout
+from streams.messages import FieldSpec, Session, Status, new_session_id
+from streams.receiving.ring import ReceivedFrame
 
 T_NS = 1_700_000_000_123_456_789
 
@@ -101,6 +103,27 @@ def test_fields_that_are_asked_for(walk_frames):
     assert {m.topic for m in messages if m.topic.startswith("/numbers")} == {"/numbers/markers_measured"}
     assert set(of_topic(messages, "/numbers/markers_measured")[0]) == {"RKNE", "LKNE"}
     assert any("'joint_angels'" in sentence and "joint_angles" in sentence for sentence in said)
+
+
+def test_fields_beyond_the_most_numbers_are_left_out_and_told():
+    """Protects viewers of large models: what is too much is named, and the rest is shown."""
+    fields = (
+        FieldSpec("coordinates", (2,), "rad, m", ("knee", "pelvis_x"), units=("rad", "m")),
+        FieldSpec("muscle_lengths", (4096,), "m"),
+        FieldSpec("last", (1,), "m"),
+    )
+    session = Session(
+        session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=fields, meta={}
+    )
+    frame, said = ReceivedFrame(session, FieldLayout(session)), []
+    frame.data["coordinates"][:] = 0.5, 0.25
+    messages = told([frame], said)
+    numbers = [m for m in messages if m.topic.startswith("/numbers")]
+    assert [m.topic for m in numbers] == ["/numbers/coordinates"]
+    assert numbers[0].payload == pytest.approx({"knee": np.degrees(0.5), "pelvis_x": 0.25})
+    described = numbers[0].schema["properties"]
+    assert [described[name]["description"] for name in ("knee", "pelvis_x")] == ["deg", "m"]
+    assert any("more than 4096 numbers" in text and "muscle_lengths" in text for text in said)
 
 
 def test_a_new_session_has_its_own_schemas(walk_frames, new_walk_session):

@@ -15,7 +15,8 @@ import zmq
 
 from rtsim.bridges.plot_numbers import PlotNumbers, distinct, serve_plot
 from rtsim.errors import ConfigError
-from streams.messages import Status
+from streams.codec import FieldLayout
+from streams.messages import FieldSpec, Session, Status, new_session_id
 from streams.receiving.ring import ReceivedFrame
 
 GUARD_S = 120.0
@@ -84,6 +85,37 @@ def test_fields_that_are_not_there_are_told(walk_frames: Callable[..., list[Rece
     assert set(PlotNumbers(("angles",), said.append).of(walk_frames(0, 1)[0])) == {"time", "status"}
     assert "no field 'angles'" in said[0]
     assert "joint_angles" in said[0]
+
+
+def test_a_single_number_is_masked_like_others() -> None:
+    """Protects curves of fields without axes: NaN where they are not to be used, by a mask or in a frame."""
+    fields = (FieldSpec("angle", (), "rad"), FieldSpec("unsure", (), "1", of="angle", role="mask"))
+    session = Session(
+        session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=fields, meta={}
+    )
+    frame = ReceivedFrame(session, FieldLayout(session))
+    frame.data["angle"][...], frame.data["unsure"][...] = 0.5, 0.0
+    numbers = PlotNumbers((), lambda text: None)
+    assert numbers.of(frame)["angle"] == pytest.approx(math.degrees(0.5))
+    frame.data["unsure"][...] = 1.0
+    assert math.isnan(numbers.of(frame)["angle"])
+    frame.data["unsure"][...], frame.status = 0.0, int(Status.NOT_CONVERGED)
+    assert math.isnan(numbers.of(frame)["angle"])
+    assert frame.data["angle"] == 0.5
+
+
+def test_angles_among_lengths_are_in_degrees() -> None:
+    """Protects coordinates of a model, where labels have units of their own: degrees for angles alone."""
+    spec = FieldSpec(
+        "coordinates", (3,), "rad, m", ("knee", "pelvis_x", "pelvis_qw"), units=("rad", "m", "1")
+    )
+    session = Session(
+        session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=(spec,), meta={}
+    )
+    frame = ReceivedFrame(session, FieldLayout(session))
+    frame.data["coordinates"][:] = 0.5, 0.25, 1.0
+    told = PlotNumbers((), lambda text: None).of(frame)["coordinates"]
+    assert told == pytest.approx({"knee": math.degrees(0.5), "pelvis_x": 0.25, "pelvis_qw": 1.0})
 
 
 def test_labels_that_are_alike_stay_two() -> None:
