@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
-from mcap.reader import make_reader
 from mcap.writer import Writer
 
 from rtsim.bridges.foxglove_messages import FoxgloveFrames, FoxgloveMessage, log_message
@@ -17,7 +16,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.output import whole
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError, StreamError
-from streams.messages import Result, Session, Telemetry
+from streams.messages import Result, Session, Status, Telemetry
 from streams.receiving.ring import ReceivedFrame
 from streams.recording.recorded import read_messages
 
@@ -25,6 +24,10 @@ LATEST_NS = 2**63 - 1
 """Latest time of a message [ns]."""
 STRAY_NS = 1_000_000_000
 """The clock of frames is not used if its offset from the recorder's clock changes by more [ns]."""
+UNDATED = (
+    "the recording states no date of its beginning, so its times count from the start of its machine's clock "
+    "and stand in the year 1970 in Foxglove"
+)
 
 
 def export_foxglove(recording: Path, out: Path) -> list[str]:
@@ -49,8 +52,9 @@ def foxglove_messages(recording: Path, notes: list[str]) -> Iterator[FoxgloveMes
     `notes`.
     """
     frames = FoxgloveFrames((), lambda sentence: None)
-    results, n_bad, n_frame = _ResultFrames(wall_offset_ns(recording)), 0, 0
+    n_bad = n_frame = 0
     try:
+        results = _ResultFrames(*clocks_of(recording))
         recorded = read_messages(recording)
         for t_ns, topic, payload in recorded:
             try:
@@ -80,6 +84,8 @@ def foxglove_messages(recording: Path, notes: list[str]) -> Iterator[FoxgloveMes
         )  # fmt: skip
     if recorded.note:
         notes.append(recorded.note)
+    if not results.offset_ns:
+        notes.append(UNDATED)
     if n_bad:
         notes.append(f"messages that could not be decoded, left out: {n_bad}")
     if results.n_left:
@@ -89,24 +95,27 @@ def foxglove_messages(recording: Path, notes: list[str]) -> Iterator[FoxgloveMes
 class _ResultFrames:
     """Results of a recording as frames, with times that follow the source's clock.
 
+    since_ns : for each session the least time from capture by the source's clock to receipt by the recorder's
+        clock [ns], as returned by `clocks_of`
+
     Attributes
     ----------
     offset_ns : Unix time minus the time of the recorder's clock [ns], 0 = not known
     n_left : number of frames that match no descriptor
     """
 
-    def __init__(self, offset_ns: int) -> None:
+    def __init__(self, offset_ns: int, since_ns: Mapping[str, int]) -> None:
         self.offset_ns, self.n_left = offset_ns, 0
+        self._since_ns = since_ns
         self._session: Session | None = None
         self._frame: ReceivedFrame | None = None
         self._layout: FieldLayout | None = None
-        self._since_ns: int | None = None
 
     def begin(self, session: Session) -> None:
         """Begin a session from its descriptor; a repetition of the same descriptor has no effect."""
         if self._session is not None and self._session.session == session.session:
             return
-        self._session, self._layout, self._frame, self._since_ns = session, None, None, None
+        self._session, self._layout, self._frame = session, None, None
         with contextlib.suppress(StreamError):  # one that contradicts itself: its frames fit nothing
             self._layout = FieldLayout(session)
 
@@ -123,12 +132,21 @@ class _ResultFrames:
         layout.unpack_into(message.data, frame.data)
         frame.seq, frame.time, frame.status = message.seq, message.time, message.status
         frame.t_capture = message.t_capture
-        if self._since_ns is None:
-            self._since_ns = t_ns - message.t_capture
-        captured_ns = self._since_ns + message.t_capture
-        if abs(captured_ns - t_ns) > STRAY_NS:
-            captured_ns = t_ns
-        return frame, self.offset_ns + captured_ns
+        return frame, self.offset_ns + self._captured_ns(message, t_ns)
+
+    def _captured_ns(self, message: Result, t_ns: int) -> int:
+        """Return when a frame was captured, by the recorder's clock [ns]; t_ns : when it was received
+
+        Where the source has the clock of the recorder, this is its own stamp. The stamps of another clock are
+        placed so that the quickest frame of the session was received at once. A stale frame, which repeats an
+        earlier one, has the time of its receipt.
+        """
+        if message.status & Status.STALE:
+            return t_ns
+        if 0 <= t_ns - message.t_capture < STRAY_NS:
+            return message.t_capture
+        captured_ns = self._since_ns.get(message.session, 0) + message.t_capture
+        return captured_ns if abs(captured_ns - t_ns) <= STRAY_NS else t_ns
 
 
 class _Written:
@@ -171,17 +189,23 @@ class _Written:
         self._file.close()
 
 
-def wall_offset_ns(recording: Path) -> int:
-    """Return the Unix time minus the time of the recorder's clock at the beginning of a recording [ns]; 0 if
-    unknown.
+def clocks_of(recording: Path) -> tuple[int, dict[str, int]]:
+    """Read a recording once for its clocks: return the Unix time minus the time of the recorder's clock at
+    its beginning [ns], 0 if it states none; and for each session of results the least time from capture, by
+    the source's clock, to receipt, by the recorder's clock [ns].
     """
+    recorded, since_ns = read_messages(recording), dict[str, int]()
+    for t_ns, topic, payload in recorded:
+        if topic != b"result":
+            continue
+        with contextlib.suppress(DecodeError):  # counted where the frames are read
+            message = decode([topic, payload])
+            if isinstance(message, Result) and not message.status & Status.STALE:
+                passed_ns = t_ns - message.t_capture
+                since_ns[message.session] = min(passed_ns, since_ns.get(message.session, passed_ns))
+    told = recorded.metadata.get("recording", {})
     try:
-        with recording.open("rb") as file:
-            for found in make_reader(file).iter_metadata():
-                told = found.metadata
-                if found.name == "recording":
-                    began = datetime.fromisoformat(told["started"])
-                    return round(1e9 * began.timestamp()) - int(told["started_log_time"])
-    except Exception:  # a cut or foreign file fails in many ways; what it holds is read and told elsewhere
-        return 0
-    return 0
+        began = datetime.fromisoformat(told["started"])
+        return round(1e9 * began.timestamp()) - int(told["started_log_time"]), since_ns
+    except (KeyError, ValueError, OverflowError):  # of another program, or made anonymous
+        return 0, since_ns

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 import msgspec
 
-from rtsim.bridges.capture_stamps import captured_ns
+from rtsim.bridges.capture_stamps import DayTime, captured_ns
 from rtsim.bridges.foxglove_messages import FoxgloveFrames, FoxgloveMessage, log_message
 from rtsim.bridges.foxglove_schemas import INFO, LOG, SCENE, SCHEMAS, TRANSFORMS, Schema
 from rtsim.bridges.viewer_gate import HOST, ViewerGate, hidden_host
@@ -133,16 +132,16 @@ def serve_foxglove(
         raise ConfigError(str(fault), where="bridge foxglove") from fault
     with subscriber:
         say(f"in Foxglove, open a connection of the kind Foxglove WebSocket to ws://{HOST}:{server.port}")
-        wall_ns = time.time_ns() - now_ns()
+        day = DayTime()
         while not stop.is_set():
             frame = subscriber.wait(LOOK_S)
             if frame is not None:
-                for message in frames.of(frame, wall_ns + captured_ns(frame)):
+                for message in frames.of(frame, day.of(captured_ns(frame))):
                     server.send(message)
                 n_frame += 1
             while subscriber.telemetry:
                 for sentence in subscriber.telemetry.popleft().text:
-                    server.send(log_message(sentence, INFO, wall_ns + now_ns()))
+                    server.send(log_message(sentence, INFO, day.of(now_ns())))
             while subscriber.events:
                 say(subscriber.events.popleft())
     server.close()

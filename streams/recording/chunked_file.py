@@ -359,7 +359,7 @@ def description(dated: bool = True) -> dict[str, str]:
     """Return the metadata of a recording; dated : include the date of its beginning, and the clock at that
     time."""
     began = {
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": datetime.now(UTC).isoformat(timespec="microseconds"),
         "started_log_time": str(now_ns()),
     }
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from mcap.reader import make_reader
 from rtsim.bridges.foxglove_file import export_foxglove
 from rtsim.errors import ConfigError
 from streams.codec import FieldLayout, encode
-from streams.messages import Result, Telemetry
+from streams.messages import Result, Status, Telemetry
 from streams.recording.recorded import read_messages
 from streams.recording.recorder import Recorder
 from tests.rtsim.bridges.conftest import walk_arrays, walk_session
@@ -78,6 +79,69 @@ def test_times_are_those_of_the_day_it_was_recorded(tmp_path):
     assert first["entities"][0]["timestamp"]["sec"] > 1_500_000_000
 
 
+def stamped(path, stamps, statuses=None):
+    """Write frames of the walk with these times of capture and of receipt [ns], and their status bits."""
+    session = walk_session()
+    layout = FieldLayout(session)
+    with Recorder(path) as recorder:
+        recorder.write(*encode(session), stamps[0][1])
+        for seq, (captured, received) in enumerate(stamps):
+            frame = Result(
+                session=session.session, seq=seq, t_capture=captured, time=0.01 * seq, t_received=received,
+                t_solved=received, t_published=received, status=statuses[seq] if statuses else 0,
+                iterations=1, residual=0.0, data=layout.pack(walk_arrays(seq)),
+            )  # fmt: skip
+            recorder.write(*encode(frame), received)
+    return path
+
+
+def began_ns(path):
+    """Return the Unix time at which the recorder's clock was 0 [ns], by the file's metadata."""
+    recorded = read_messages(path)
+    assert list(recorded)
+    told = recorded.metadata["recording"]
+    return round(1e9 * datetime.fromisoformat(told["started"]).timestamp()) - int(told["started_log_time"])
+
+
+def times_of(recording):
+    """Return the times of the frames in the file for Foxglove, by the clock of the recorder [ns]."""
+    out = recording.with_suffix(".foxglove.mcap")
+    export_foxglove(recording, out)
+    return [row[2] - began_ns(recording) for row in read(out) if row[0] == "/status"]
+
+
+def test_frames_of_this_clock_have_their_own_stamps(tmp_path):
+    """Protects who compares two recordings: the latency of one frame is put on none of the others."""
+    captured = [10**12 + k * STEP for k in range(6)]
+    late = [300_000_000, 4_000_000, 4_000_000, 9_000_000, 4_000_000, 4_000_000]
+    path = stamped(tmp_path / "run.mcap", [(c, c + more) for c, more in zip(captured, late, strict=True)])
+    assert times_of(path) == captured
+
+
+def test_frames_of_another_clock_follow_the_quickest(tmp_path):
+    """Protects a source on another machine: a slow first frame does not put all frames late."""
+    received = [10**12 + k * STEP for k in range(6)]
+    late = [300_000_000, 0, 4_000_000, 9_000_000, 4_000_000, 4_000_000]
+    stamps = [(777 + k * STEP, t + late[k]) for k, t in enumerate(received)]
+    assert times_of(stamped(tmp_path / "run.mcap", stamps)) == received
+
+
+def test_repetitions_stand_where_they_were_received(tmp_path):
+    """Protects curves: a stale frame says something about the time when it came, not about that before."""
+    t = 10**12
+    stamps = [(t, t), *((t, t + k * 250_000_000) for k in range(1, 7))]
+    path = stamped(tmp_path / "run.mcap", stamps, [0, *[int(Status.STALE)] * 6])
+    assert times_of(path) == [received for _, received in stamps]
+
+
+def test_a_recording_without_a_date_is_told(tmp_path):
+    """Protects who looks for a measurement by its date: without one times begin in 1970."""
+    undated = tmp_path / "undated.mcap"
+    undated.write_bytes(record(tmp_path / "run.mcap").read_bytes().replace(b"started", b"stopped"))
+    notes = export_foxglove(undated, tmp_path / "run.foxglove.mcap")
+    assert any("states no date of its beginning" in note for note in notes)
+
+
 def test_sessions_follow_each_other_and_a_clock_that_runs_away_is_not_used(tmp_path):
     """Protects runs with several sessions, and sources whose clock has another unit."""
     out = tmp_path / "run.foxglove.mcap"
@@ -93,7 +157,8 @@ def test_a_recording_that_was_cut_is_exported_as_far_as_it_goes(tmp_path, cut):
     path.write_bytes(path.read_bytes()[: round(cut * path.stat().st_size)])
     (note,) = export_foxglove(path, tmp_path / "run.foxglove.mcap")
     assert "tail is cut" in note
-    assert read(tmp_path / "run.foxglove.mcap")
+    found = read(tmp_path / "run.foxglove.mcap")
+    assert min(row[2] for row in found) > 1_500_000_000 * 10**9
 
 
 def test_what_holds_no_results_is_refused_and_leaves_nothing(tmp_path):
