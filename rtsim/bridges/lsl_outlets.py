@@ -8,16 +8,16 @@ status when it changes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rtsim.bridges.capture_stamps import captured_ns
 from rtsim.bridges.gait_events import GaitEvents
 from rtsim.errors import ConfigError
-from rtsim.units import IN_FILES, face_of
+from rtsim.files.tables.tables import units_of
+from rtsim.units import IN_FILES, Array, faces_of
 from streams.access.security import Security
 from streams.capture.lsl.library import lsl, to_ours_ns
 from streams.messages import UNUSABLE, FieldSpec, Session, Status
@@ -26,6 +26,10 @@ from streams.receiving.subscriber import Subscriber
 
 FIELDS = ("joint_angles", "coordinates", "joint_moments", "coordinate_moments")
 """Fields that are sent by default, as far as the results have them."""
+FILTERED = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
+"""Fields of the run's filter itself; the meaning of all others that have passed it ends with "; filtered"."""
+LONGEST_DELAY_S = 10.0
+"""A longer delay is not believed [s]."""
 MOST_CHANNELS = 1024
 BUFFER_S = 60
 """Samples that liblsl keeps for a reader that stalls [s]; older ones are dropped, and nobody waits."""
@@ -52,7 +56,7 @@ class LslOutlets:
         self._events = GaitEvents()
         self._n_event = 0
         self._status = -1
-        self._told: Any = self._opened("events", "Markers", ["event"], [""], 0.0, self._lsl.cf_string)
+        self._told: Any = self._opened("events", "Markers", ["event"], [""], 0.0, self._lsl.cf_string, 0.0)
         self.n_sample = 0
 
     @property
@@ -61,14 +65,18 @@ class LslOutlets:
         return ["rtsim_events", *(f"rtsim_{name}" for name in self._streams)]
 
     def send(self, frame: ReceivedFrame) -> None:
-        """Send the numbers of a frame of results to the streams, and its gait events as texts."""
+        """Send the numbers of a frame of results to the streams, and its gait events as texts.
+
+        The numbers of a stale frame are not sent, as it repeats an earlier one.
+        """
         if frame.session is not self._session:
             self._begin(frame.session)
         stamp = self._stamp(frame)
-        unusable = bool(frame.status & UNUSABLE)
-        for stream in self._streams.values():
-            stream.outlet.push_sample(stream.values(frame, unusable), stamp)
-        self.n_sample += 1
+        if not frame.status & Status.STALE:
+            unusable = bool(frame.status & UNUSABLE)
+            for stream in self._streams.values():
+                stream.outlet.push_sample(stream.values(frame, unusable), stamp)
+            self.n_sample += 1
         self._events.look(frame)
         n_new = min(self._events.n_event - self._n_event, len(self._events.kept))
         self._n_event = self._events.n_event
@@ -93,27 +101,44 @@ class LslOutlets:
             if len(columns) + 1 > MOST_CHANNELS:
                 self._say(f"{name} has {len(columns)} numbers; {MOST_CHANNELS - 1} are the most in a stream")
                 continue
-            unit, scale = face_of(specs[name].unit, IN_FILES)
+            entries, factors = faces_of(units_of(specs[name]), IN_FILES)
+            n_part = len(columns) // max(len(entries), 1)
+            shown = [unit for unit in entries for _ in range(n_part)]
+            late_s = delay_s(specs[name], session)
             former = self._streams.get(name)
-            key = (columns, unit, session.rate)
+            key = (columns, shown, late_s, session.rate)
             outlet = former.outlet if former is not None and former.key == key else None
             if outlet is None:
-                channels, units = [*columns, "status"], [unit] * len(columns) + ["bits"]
+                channels, units = [*columns, "status"], [*shown, "bits"]
                 outlet = self._opened(
-                    name, type_of(name), channels, units, session.rate, self._lsl.cf_float32
+                    name, type_of(name), channels, units, session.rate, self._lsl.cf_float32, late_s
                 )
-            streams[name] = _Stream(outlet, key, name, scale, [mask.name for mask in masks])
+            factors = np.repeat(factors, n_part)
+            streams[name] = _Stream(outlet, key, name, factors, [mask.name for mask in masks])
         self._streams = streams
         self._say(f"sending {', '.join(self.names)}")
 
     def _opened(
-        self, name: str, kind: str, channels: Sequence[str], units: Sequence[str], rate: float, form: Any
+        self,
+        name: str,
+        kind: str,
+        channels: Sequence[str],
+        units: Sequence[str],
+        rate: float,
+        form: Any,
+        late_s: float,
     ) -> Any:
+        """Open an outlet with the description of its channels; late_s : how much older than their stamps its
+        numbers are [s]
+        """
         info = self._lsl.StreamInfo(
             f"rtsim_{name}", kind, len(channels), rate, form, f"rtsim_{name} {self._place}"
         )
         acquisition = info.desc().append_child("acquisition")
         acquisition.append_child_value("manufacturer", "rtsim")
+        if late_s:  # by XDF's conventions what is to be subtracted from the stamps
+            synchronization = info.desc().append_child("synchronization")
+            synchronization.append_child_value("offset_mean", f"{late_s:.6f}")
         described = info.desc().append_child("channels")
         for label, unit in zip(channels, units, strict=True):
             channel = described.append_child("channel")
@@ -130,13 +155,13 @@ class LslOutlets:
 class _Stream:
     """An open outlet of Lab Streaming Layer for one field of the results."""
 
-    def __init__(self, outlet: Any, key: tuple, name: str, scale: float, masks: list[str]) -> None:
+    def __init__(self, outlet: Any, key: tuple, name: str, factors: Array, masks: list[str]) -> None:
         self.outlet, self.key = outlet, key
-        self._name, self._scale, self._masks = name, scale, masks
+        self._name, self._factors, self._masks = name, factors, masks
 
     def values(self, frame: ReceivedFrame, unusable: bool) -> list[float]:
         """Return the values of a frame followed by its status; NaN for values that are marked as unusable."""
-        numbers: NDArray[np.float64] = self._scale * frame.data[self._name].reshape(-1)
+        numbers: Array = self._factors * frame.data[self._name].reshape(-1)
         for mask in self._masks:
             masked = frame.data[mask].reshape(-1)
             if masked.shape == numbers.shape:
@@ -154,6 +179,23 @@ def flat_labels(spec: FieldSpec) -> tuple[str, ...]:
         ends = given if len(given) == n else [str(k + 1) for k in range(n)]
         names = [f"{name}_{end}" if name else str(end) for name in names for end in ends]
     return tuple(names) if names != [""] else (spec.name,)
+
+
+def delay_s(spec: FieldSpec, session: Session) -> float:
+    """Return by how much a field describes an earlier time than that of its frame, because a filter delays it
+    [s]; 0 if its session states no delay for it.
+    """
+    of_fields, rates = session.meta.get("delay"), session.meta.get("rates")
+    told = of_fields.get(spec.name) if isinstance(of_fields, Mapping) else None
+    if told is None and isinstance(rates, Mapping) and is_filtered(spec):
+        delays = rates.get("delay_s")
+        told = delays[0] if isinstance(delays, list) and delays else None
+    return float(told) if isinstance(told, int | float) and 0.0 < told < LONGEST_DELAY_S else 0.0
+
+
+def is_filtered(spec: FieldSpec) -> bool:
+    """Return whether a field has passed the filter of the run, as its meaning says."""
+    return spec.name in FILTERED or spec.meaning.endswith("; filtered")
 
 
 def type_of(name: str) -> str:

@@ -12,11 +12,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from streams.messages import FieldSpec, Status
+from streams.codec import FieldLayout
+from streams.messages import FieldSpec, Session, Status, new_session_id
+from streams.receiving.ring import ReceivedFrame
 
 pylsl = pytest.importorskip("pylsl")
 
-from rtsim.bridges.lsl_outlets import LslOutlets, flat_labels, serve_lsl, type_of  # noqa: E402
+from rtsim.bridges.lsl_outlets import LslOutlets, delay_s, flat_labels, serve_lsl, type_of  # noqa: E402
 
 GUARD_S = 120.0
 
@@ -88,6 +90,68 @@ def test_gait_events_and_changes_of_status_are_markers(walk_frames: Callable) ->
         "status: degraded",
         "status: ok",
     ]
+
+
+def test_repetitions_of_an_old_result_are_not_sent(walk_frames: Callable) -> None:
+    """Protects the times of samples: a stale frame adds none with the stamp of an earlier one; it is told."""
+    place = f"stale {os.getpid()}"
+    outlets = LslOutlets((), place, lambda _: None)
+    frames = walk_frames(10, 6)
+    outlets.send(frames[0])
+    angles, events = inlet_of("joint_angles", place), inlet_of("events", place)
+    began_ns = time.perf_counter_ns()
+    for k, frame in enumerate(frames[1:]):
+        frame.t_arrived = frame.t_received = frame.t_capture = began_ns + k * 250_000_000
+        if 1 <= k < 4:  # they repeat the frame before
+            frame.status, frame.t_received, frame.t_capture = int(Status.STALE), began_ns, began_ns
+        outlets.send(frame)
+    _, stamps = pulled(angles, 2)
+    assert stamps[1] - stamps[0] == pytest.approx(1.0, abs=1e-3)
+    texts, told_at = pulled(events, 2)
+    assert [text for (text,) in texts] == ["status: stale", "status: ok"]
+    assert told_at[0] - stamps[0] == pytest.approx(0.25, abs=1e-3)
+    assert outlets.n_sample == 3
+
+
+MIXED = (
+    FieldSpec("coordinates", (2,), "rad, m", ("knee", "pelvis_x"), units=("rad", "m")),
+    FieldSpec("coordinate_moments", (1,), "N m", ("knee",), meaning="generalized forces; filtered"),
+    FieldSpec("marker_rms", (1,), "m"),
+    FieldSpec("emg_envelope", (1,), "V", ("soleus",), meaning="electromyogram, low-pass filtered"),
+)
+META = {"rates": {"delay_s": [0.0375, 0.0375, 0.0375]}, "delay": {"emg_envelope": 0.038}}
+
+
+def mixed_session(meta: dict) -> Session:
+    """A result descriptor with angles and lengths in one field."""
+    return Session(session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=MIXED, meta=meta)
+
+
+def test_angles_among_lengths_are_in_degrees_and_a_delay_is_told() -> None:
+    """Protects readers of coordinates: a unit for each channel, and how much older than its stamp it is."""
+    place, session = f"mixed {os.getpid()}", mixed_session(META)
+    outlets, frame = LslOutlets((), place, lambda _: None), ReceivedFrame(session, FieldLayout(session))
+    outlets.send(frame)
+    inlet = inlet_of("coordinates", place)
+    frame.data["coordinates"][:] = 0.5, 0.25
+    outlets.send(frame)
+    ((knee, length, _),), _ = pulled(inlet, 1)
+    assert (knee, length) == pytest.approx((np.degrees(0.5), 0.25))
+    described = inlet.info(GUARD_S).desc()
+    channel, units = described.child("channels").child("channel"), []
+    while not channel.empty():
+        units.append(channel.child_value("unit"))
+        channel = channel.next_sibling("channel")
+    assert units == ["deg", "m", "bits"]
+    assert float(described.child("synchronization").child_value("offset_mean")) == 0.0375
+
+
+def test_only_what_was_filtered_is_late() -> None:
+    """Protects the other fields, which are of the frame itself, and readers of strangers' descriptors."""
+    session = mixed_session(META)
+    assert [delay_s(spec, session) for spec in MIXED] == [0.0375, 0.0375, 0.0, 0.038]
+    for rates in ({}, {"delay_s": []}, {"delay_s": ["late"]}, {"delay_s": [-1.0]}, {"delay_s": [1e9]}, 5, []):
+        assert delay_s(MIXED[0], mixed_session({"rates": rates, "delay": 3})) == 0.0
 
 
 def test_other_fields_are_sent_where_they_are_asked_for(walk_frames: Callable) -> None:
