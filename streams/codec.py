@@ -96,8 +96,8 @@ KEYS_ONCE = frozenset({b"output", b"device", b"command"})
 def encode(message: AnyMessage) -> list[bytes]:
     """Encode a message into its two parts, [topic, payload].
 
-    Raises StreamError when a value cannot be encoded, a descriptor is inconsistent, or the payload would be
-    larger than 1 MiB.
+    Raises StreamError when a value cannot be encoded, a descriptor is inconsistent or beyond a limit of
+    docs/protocol.md, so that no receiver would take it, or the payload would be larger than 1 MiB.
     """
     if isinstance(message, (Output, Device)):  # first, as they alone come a thousand times a second
         check_channels(message)
@@ -116,6 +116,8 @@ def encode(message: AnyMessage) -> list[bytes]:
             f"the {message.type} message has {len(payload)} bytes, the largest allowed is {MAX_PAYLOAD}; "
             "send fewer or smaller fields"
         )
+    if isinstance(message, Session):
+        _check_limits(payload)
     return [message.type.encode("ascii"), payload]
 
 
@@ -197,6 +199,16 @@ def check_session(session: Session) -> None:
     if not math.isfinite(session.rate):
         raise StreamError(f"the rate is {session.rate}; give frames per second, or 0 for irregular frames")
     _check_plain(session.meta, "meta")
+
+
+def _check_limits(payload: bytes) -> None:
+    """Raise StreamError for an encoded descriptor that is beyond a limit of the protocol, such as a unit of
+    33 characters: receivers would refuse it, and with it all frames. msgspec checks limits in decoding only.
+    """
+    try:
+        _DECODERS[b"session"].decode(payload)
+    except msgspec.ValidationError as fault:
+        raise StreamError(f"no receiver would accept the descriptor: {_brief(fault)}") from fault
 
 
 def _check_decoded(message: AnyMessage) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
+LONGEST_UNIT, MIXED = 32, "mixed"
 Pair = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
 
 
@@ -60,6 +61,15 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     def units(self) -> tuple[str, ...]:
         """Units of the controller's parameters, in the order of `UNITS`."""
         return tuple(self.UNITS.values())
+
+    @property
+    def unit_of_all(self) -> str:
+        """The unit that all parameters share, else all units joined by commas, or MIXED if that is longer
+        than a descriptor permits.
+        """
+        units = self.units
+        told = units[0] if len(set(units)) == 1 else ", ".join(units)
+        return told if len(told) <= LONGEST_UNIT else MIXED
 
     def is_signed(self, name: str) -> bool:
         """Return whether a parameter of the controller may be negative."""

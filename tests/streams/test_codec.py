@@ -291,6 +291,28 @@ def test_contradictory_descriptors_are_refused_on_both_sides(session):
     assert reason_of([b"session", msgspec.msgpack.encode(session)]) == "malformed"
 
 
+@pytest.mark.parametrize(
+    ("spec", "fits"),
+    [
+        (FieldSpec("a" * 64, [1], "m"), True),
+        (FieldSpec("a" * 65, [1], "m"), False),
+        (FieldSpec("a", [1], "u" * 32, ["b" * 128]), True),
+        (FieldSpec("a", [1], ", ".join(["1"] * 12)), False),
+        (FieldSpec("a", [1], "m", ["b" * 129]), False),
+        (FieldSpec("a", [1], "m", units=["u" * 33]), False),
+        (FieldSpec("a", [1] * 5, "m"), False),
+        (FieldSpec("a", [4097], "m", [str(k) for k in range(4097)]), False),
+    ],
+)
+def test_a_descriptor_beyond_a_limit_is_refused_at_the_sender(spec, fits):
+    """Protects senders: what every receiver would drop, and with it all frames, is told before it is sent."""
+    if fits:
+        assert decode(encode(session_with(spec))).fields == (spec,)
+        return
+    with pytest.raises(StreamError, match="no receiver would accept the descriptor"):
+        encode(session_with(spec))
+
+
 def test_session_id_must_be_16_hex_digits():
     """Protects the id from carriage returns, capitals and other lengths."""
     good = msgpack.unpackb(encode(session_with())[1])

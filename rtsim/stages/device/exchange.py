@@ -149,7 +149,7 @@ class DeviceTorque(Stage):
             for name, (unit, curves, meaning) in MEANINGS.items()
         ] + [
             Quantity(
-                "device_parameters", self._parameters, ", ".join(control.units), tuple(control.values),
+                "device_parameters", self._parameters, control.unit_of_all, tuple(control.values),
                 meaning="parameters of the controller that are in effect in this time step",
             ),
             Quantity("device_tracking", self._tracking, "N m", TRACKING, curves=DELIVERED,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pkgutil
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from msgspec import to_builtins
 
 import rtsim.device.controllers
+from rtsim.config.controller import MIXED, ControllerSpec
 from rtsim.config.controllers import KINDS
 from rtsim.config.load import check_record, load_toml
 from rtsim.config.paths import find_config
@@ -18,6 +20,8 @@ from rtsim.device.controller import AT_REST, Gait, law_of
 from rtsim.device.exchange import DeviceExchange
 from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
+from streams.codec import decode, encode
+from streams.messages import FieldSpec, Session
 from tests.rtsim.device.straight import StraightPort, plain_hil
 from tests.rtsim.device.test_stability import IDEAL
 
@@ -213,3 +217,24 @@ def test_a_stiff_function_is_refused_with_its_limit(tmp_path):
     with pytest.raises(ConfigError, match=r"controller.stiffness_most_N_m_rad of at most"):
         check_stable(spec, IDEAL, 0.05)
     assert check_stable(with_controller(SPLINE), IDEAL, 0.05) == 0.0
+
+
+class Kind(ControllerSpec, frozen=True, tag="of one's own"):
+    """A kind of controller whose parameters have units of many characters."""
+
+    UNITS: ClassVar[dict[str, str]] = {f"gain_{k}": f"N m s^{k}/rad^{k}" for k in range(6)}
+
+
+def test_parameters_have_a_unit_that_a_descriptor_takes():
+    """Protects recordings, monitor and tuning of controllers with many parameters: who receives the results
+    refuses a unit of more than 32 characters, and with it all frames."""
+    many = with_controller(OWN | {"function": "a:b", "parameters": {f"p{k}": 1.0 for k in range(12)}})
+    units = [spec.unit_of_all for spec in (many.controller, with_controller(SPLINE).controller, Kind())]
+    assert units == ["1", "N m, 1, 1, 1", MIXED]
+    assert with_controller({}).controller.unit_of_all.startswith("deg, N m/rad, ")
+    for unit in units:
+        spec = FieldSpec("device_parameters", (1,), unit)
+        session = Session(
+            session="0123456789abcdef", stream="result", t_start=0, rate=100.0, fields=(spec,), meta={}
+        )
+        assert decode(encode(session)) == session
