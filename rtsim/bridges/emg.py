@@ -33,7 +33,7 @@ FIND_S = 2.0
 LOOK_S = 0.02
 AGAIN_S = 0.5
 MOST_CHANNELS = 256
-LONGEST_LABEL = 128
+LONGEST_LABEL, LONGEST_UNIT = 128, 32
 
 
 class EmgRelay:
@@ -117,14 +117,14 @@ class EmgRelay:
     def _begin(self, inlet: LslInlet, envelope: EmgEnvelope, rate: float) -> None:
         """Begin a session for the stream of an inlet, unless the same stream has reappeared."""
         labels = told_apart([channel.label for channel in inlet.channels])
-        units = {channel.unit.strip() for channel in inlet.channels}
-        unit = plain(next(iter(units)), 32) if len(units) == 1 else ""
+        unit, unclear = shared_unit([channel.unit for channel in inlet.channels])
         former = self._session
-        if former is not None and former.rate == rate and former.fields[0].labels == labels:
+        of_former = (former.rate, former.fields[0].labels, former.fields[0].unit) if former else None
+        if of_former == (rate, labels, unit):
             self._say(f"stream {inlet.words} is available again")
             return
         spec = FieldSpec(
-            name=FIELD, shape=(len(labels),), unit=unit or "1", labels=labels,
+            name=FIELD, shape=(len(labels),), unit=unit, labels=labels,
             curves=Curves("EMG", "envelope", 1, 0.0, True),
             meaning="electromyogram: high-passed, rectified, low-passed; NaN until the filters have settled",
         )  # fmt: skip
@@ -141,6 +141,8 @@ class EmgRelay:
         self._seq, self._start_ns = 0, 0
         self._publisher.announce(self._session)
         self._say(f"stream {inlet.words}: {len(labels)} channels, envelopes on {self._publisher.address}")
+        if unclear:
+            self._say(f"stream {inlet.words}: {unclear}, so its envelopes have no unit")
 
     def _send(self, clock: SenderClock, sample: LslSample, row: np.ndarray) -> None:
         assert self._session is not None
@@ -170,3 +172,14 @@ def told_apart(names: Sequence[str]) -> tuple[str, ...]:
         (name if plain_names.count(name) == 1 else f"{name} ({number})") if name else number
         for name, number in zip(plain_names, numbered, strict=True)
     )
+
+
+def shared_unit(stated: Sequence[str]) -> tuple[str, str]:
+    """Return the unit that all channels state, and ""; or, if there is none, "" and the reason in words."""
+    units = {plain(unit.strip(), LONGEST_UNIT) for unit in stated}
+    if units == {""}:
+        return "", "its channels state no unit"
+    if len(units) > 1:
+        told = ", ".join(unit or "none" for unit in sorted(units))
+        return "", f"its channels are in different units ({told})"
+    return units.pop(), ""

@@ -37,7 +37,7 @@ class C3dEmg(NamedTuple):
     """Raw electromyograms of a C3D file.
 
     names : names of the channels, as in the file
-    unit : "V", or "1" if no channel states a unit
+    unit : "V", or "" if no channel states a unit
     samples : (n_sample, n_channel) float64; NaN = missing
     rate : sample rate [Hz]
     start : time of the first sample in the trial [s]
@@ -194,7 +194,7 @@ def scales_of(units: Sequence[str], names: Sequence[str], source: str) -> tuple[
         )  # fmt: skip
     return (
         np.ones(len(names)),
-        "1",
+        "",
         [f"{', '.join(names)}: no unit is stated; the numbers are used as they are in the file."],
     )
 

@@ -9,8 +9,9 @@ import time
 import numpy as np
 import pytest
 
-from rtsim.bridges.emg import EmgRelay
+from rtsim.bridges.emg import FIELD, EmgRelay, shared_unit
 from rtsim.errors import ConfigError
+from rtsim.units import ON_SCREEN, face_of
 from streams.capture.lsl import sender_clock
 from streams.clock import now_ns
 from streams.publisher import Publisher
@@ -100,6 +101,48 @@ def test_stamps_of_another_clock_are_mapped_by_arrivals(monkeypatch) -> None:
             subscriber.close()
     assert all(began < t_capture <= arrived for t_capture, arrived in captured)
     del sender
+
+
+@pytest.mark.parametrize(
+    ("stated", "unit", "words"),
+    [
+        (["uV", " uV "], "uV", ""),
+        (["", " "], "", "state no unit"),
+        (["uV", "mV"], "", "in different units (mV, uV)"),
+        (["", "mV"], "", "in different units (none, mV)"),
+    ],
+)
+def test_a_unit_that_is_not_known_is_none_and_told(stated: list[str], unit: str, words: str) -> None:
+    """Protects whoever reads the curves: without a unit they are no fractions, which are drawn as percent."""
+    found, why = shared_unit(stated)
+    assert found == unit
+    assert words in why
+    assert bool(why) == (not unit)
+    assert face_of(found, ON_SCREEN) == (unit, 1.0)
+
+
+def test_a_stream_without_units_is_relayed_without_one() -> None:
+    """Protects EMG of senders that state no unit: numbers as they come, and the lack is said once."""
+    name, told, stop = f"emg without units {os.getpid()}", [], threading.Event()
+    sender = pylsl.StreamOutlet(pylsl.StreamInfo(name, "EMG", 2, 1000.0, pylsl.cf_float32, name))
+    with (
+        Publisher("tcp://127.0.0.1:0") as publisher,
+        Subscriber(publisher.address, ("result",)) as subscriber,
+    ):
+        thread = threading.Thread(target=EmgRelay(name, publisher, 0.0, told.append).run, args=(stop,))
+        thread.start()
+        try:
+            due, frame = time.monotonic() + GUARD_S, None
+            while frame is None:
+                assert time.monotonic() < due, told
+                sender.push_sample([0.0, 0.0])
+                frame = subscriber.wait(0.01)
+            spec = frame.session.fields[0]
+        finally:
+            stop.set()
+            thread.join(GUARD_S)
+    assert (spec.name, spec.unit) == (FIELD, "")
+    assert sum("its channels state no unit, so its envelopes have no unit" in line for line in told) == 1
 
 
 def test_streams_that_are_no_electromyograms_are_refused() -> None:

@@ -92,7 +92,7 @@ def test_a_pattern_does_not_match_two_channels_of_one_name(c3d, wanted):
 def test_a_channel_without_a_unit_is_the_files_number(c3d):
     """Protects from invented volts: no unit is told as none."""
     emg = read_c3d_emg(c3d(), "Plain")
-    assert emg.unit == "1"
+    assert emg.unit == ""
     assert "no unit is stated" in emg.notes[0]
 
 
