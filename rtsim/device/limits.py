@@ -156,7 +156,9 @@ def too_weak(message: Device, limits: DeviceLimits) -> str:
 
 
 def check_fit(spec: HilSpec, device: DeviceSpec) -> None:
-    """Raise ConfigError for a torque limit beyond what the device's actuator applies."""
+    """Raise ConfigError for a torque limit beyond what the device's actuator applies, and for torques that
+    are valid for less than a time step.
+    """
     limit, most = spec.limits.torque_max_Nm, device.actuator.torque_max_Nm
     if limit > most:
         raise ConfigError(
@@ -164,3 +166,10 @@ def check_fit(spec: HilSpec, device: DeviceSpec) -> None:
             where=f"{spec.name}: limits.torque_max_Nm", allowed=f"at most {most:g}",
             remedy="lower the limit, or name a stronger device",
         )  # fmt: skip
+    tick_ms = 1e3 / spec.exchange.rate_hz
+    if spec.exchange.valid_for_ms < tick_ms:
+        raise ConfigError(
+            f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next command",
+            where=f"{spec.name}: exchange.valid_for_ms",
+            allowed=f"a time of {tick_ms:g} ms (one time step) or more",
+        )

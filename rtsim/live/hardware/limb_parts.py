@@ -81,12 +81,6 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
     springs = [spring for spring in model.springs if spring.coordinate == spec.coordinate]
     damping = sum(spring.damping or 0.0 for spring in springs)
     check_stable(spec, device, damping, joint_of(model, spec))
-    if spec.exchange.valid_for_ms < 1e3 / spec.exchange.rate_hz:
-        raise ConfigError(
-            f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next command",
-            where=f"{spec.name}: exchange.valid_for_ms",
-            allowed=f"a time of {1e3 / spec.exchange.rate_hz:g} ms (one time step) or more",
-        )
     return with_device(with_straps(model, spec), spec.coordinate), device
 
 

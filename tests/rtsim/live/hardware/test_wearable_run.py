@@ -175,6 +175,8 @@ def test_what_does_not_fit_is_told(tmp_path, walker):
         followed(replace(spec, exchange=replace(spec.exchange, rate_hz=500.0)))
     with pytest.raises(ConfigError, match="the loop may generate energy"):
         run_of(replace(spec, device="ankle_orthosis", markers=replace(spec.markers, damping_N_m_s_rad=0.01)))
+    with pytest.raises(ConfigError, match=r"valid for 5 ms ends before the next command.*10 ms"):
+        run_of(worn(tmp_path, valid_for_ms=5.0))
     path = Path(spec.markers.run)
     path.write_text(RUN.replace("SOURCE", "walker").replace(', "gait_phase"', ""), encoding="utf-8")
     with pytest.raises(ConfigError, match="set `gait` to a run whose stages contain gait_phase"):
