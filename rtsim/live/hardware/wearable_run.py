@@ -49,7 +49,9 @@ from streams.clock import now_ns
 from streams.messages import Session, new_session_id
 from streams.receiving.ring import ReceivedFrame
 
-MOMENTS = "joint_moments"
+MOMENTS = ("joint_moments", "coordinate_moments")
+"""Fields of the results with the moment of a joint: of a person, and of a model with its own markers."""
+NO_MOMENT = "The run computes moments, but none of {}: the controller's moment of the joint is not known."
 SILENT = "no markers have come for {:.0f} ms"
 WAIT_S = 0.005
 """Interval at which a wait for markers checks whether torque is to end [s]."""
@@ -301,7 +303,7 @@ def wearable_loop(
             source.hurries = ticks.ends
     else:
         exchange.clocked = [lambda: ticks.watched]
-    joint.moment = lambda: moment_of(loop, spec.coordinate)
+    joint.moment = JointMoment(loop, spec.coordinate, lambda text: joint.sentences.append(text))
     return loop
 
 
@@ -323,16 +325,39 @@ def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand,
     command.between()
 
 
-def moment_of(loop: Loop, angle: str) -> float:
-    """Return the joint moment that belongs to a joint angle in the newest result [N m]; NaN if the run
-    computes none.
+class JointMoment:
+    """The moment of a device's joint in the newest result of a run.
+
+    say : function called with a message for the user if the run computes moments of other joints alone
     """
-    if loop.course is None or MOMENTS not in loop.course.fields.arrays:
-        return math.nan
-    field = next(field for field in loop.course.fields.session.fields if field.name == MOMENTS)
-    if angle not in field.labels:
-        return math.nan
-    return float(loop.course.fields.arrays[MOMENTS][field.labels.index(angle)])
+
+    def __init__(self, loop: Loop, coordinate: str, say: Callable[[str], None]) -> None:
+        self._loop, self._coordinate, self._say = loop, coordinate, say
+        self._session: Session | None = None
+        self._at: tuple[str, int] | None = None
+
+    def __call__(self) -> float:
+        """Return the moment [N m]; NaN if the run computes none."""
+        course = self._loop.course
+        if course is None:
+            return math.nan
+        if course.fields.session is not self._session:
+            self._find(course.fields.session)
+        if self._at is None:
+            return math.nan
+        name, index = self._at
+        return float(course.fields.arrays[name][index])
+
+    def _find(self, session: Session) -> None:
+        """Find the moment in the fields of a session of results."""
+        labels = {spec.name: spec.labels for spec in session.fields if spec.name in MOMENTS}
+        self._session, self._at = session, None
+        for name in MOMENTS:
+            if self._coordinate in labels.get(name, ()):
+                self._at = name, labels[name].index(self._coordinate)
+                return
+        if labels:
+            self._say(NO_MOMENT.format(self._coordinate))
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
