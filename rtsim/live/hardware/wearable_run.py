@@ -45,7 +45,7 @@ from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.device.wearable import RATE_OFF, WornJoint, check_leg
 from rtsim.stages.stage import Args, Stage, StageCommand
 from streams.addresses import is_stream
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 from streams.messages import Session, new_session_id
 from streams.receiving.ring import ReceivedFrame
 
@@ -95,7 +95,8 @@ class WearableTicks:
     Parameters
     ----------
     source : source of the markers
-    recorded : whether the source is a recording; its first frame then waits until a device is connected
+    recorded : whether the source is a recording; its first frame then waits until a device is connected, and
+        the duration of the run is that of its frames, not of the clock
     again : port that replays a recording to its end; None for a new run
 
     Attributes
@@ -117,8 +118,11 @@ class WearableTicks:
         self.exchange, self._source, self._recorded = exchange, source, recorded
         self._lost_s = 1e-3 * spec.markers.lost_ms
         self._commands = again.commands if again else {}
-        self._n_last = again.n_output - 1 if again else round(spec.duration_s * spec.exchange.rate_hz)
-        self._heard_ns = self._until_ns = self._hushed_ns = 0
+        # live, outputs do not tell the time: while no markers come, they go out at a rate of their own
+        by_frames = round(spec.duration_s * spec.exchange.rate_hz) if recorded else 0
+        self._n_last = again.n_output - 1 if again else by_frames
+        self._lasts_ns = 0 if recorded or again else round(1e9 * spec.duration_s)
+        self._heard_ns = self._began_ns = self._until_ns = self._hushed_ns = 0
         self.watched = ""
         self.ends: Callable[[], bool] = never
         self.hush: Callable[[str], None] = lambda text: None
@@ -136,12 +140,14 @@ class WearableTicks:
     def over(self) -> str:
         if self._n_last and self.exchange.seq >= self._n_last:
             return TIME_UP
+        if self._lasts_ns and is_over(self._began_ns, self._lasts_ns, now_ns()):
+            return TIME_UP
         late = self._recorded and not self.exchange.is_there and now_ns() > self._until_ns
         return NOBODY if late else self._source.over
 
     def __enter__(self) -> WearableTicks:
         self._source.__enter__()
-        self._heard_ns = now_ns()
+        self._heard_ns = self._began_ns = now_ns()
         self._until_ns = self._heard_ns + round(1e9 * self.exchange.spec.exchange.connect_s)
         return self
 
