@@ -7,16 +7,16 @@ the quantities of the package's stage are NaN in that frame, and the frame is fl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
 import numpy as np
 
 from rtsim.errors import ConfigError, RtsimError
-from rtsim.quantity import Quantity
+from rtsim.quantity import Fields, Quantity
 from rtsim.stages.stage import Args, Stage, StageCommand, StageOutcome
 from streams.clock import now_ns
+from streams.codec import encode
 from streams.messages import Session, Status
 from streams.receiving.ring import ReceivedFrame
 
@@ -106,20 +106,13 @@ class PackageStage(Stage):
             self._ask(self.stage.report, None, self._clear)
 
     def quantities(self) -> list[Quantity]:
-        """Return the quantities of the stage; an empty list if they cannot be read, or are not arrays of
-        float64."""
+        """Return the quantities of the stage; an empty list if they cannot be read, are not arrays of
+        float64, or cannot be described to receivers."""
         nothing: list[Quantity] = []
         found = nothing if self._left_out else self._ask(lambda: list(self.stage.quantities()), nothing)
-        wrong = [quantity for quantity in found if not is_usable(quantity)]
-        if wrong:
-            name = getattr(wrong[0], "name", wrong[0])
-            self.count(
-                FAILED,
-                self._sentence(
-                    f"the quantity {name!r} is not an array of float64; all quantities "
-                    "of this stage are left out"
-                ),
-            )
+        why = objection(found)
+        if why:
+            self.count(FAILED, self._sentence(f"{why}; all quantities of this stage are left out"))
             found = nothing
         self._arrays = [array for quantity in found for _, array in quantity.fields()]
         return found
@@ -129,9 +122,9 @@ class PackageStage(Stage):
         of the result stream."""
 
         def meta() -> dict[str, Any]:
-            found = self.stage.meta()
-            msgspec.msgpack.encode(found)
-            return dict(found)
+            found = dict(self.stage.meta())
+            check_description([], found)
+            return found
 
         return {} if self._left_out else self._ask(meta, {})
 
@@ -220,6 +213,23 @@ def made_by_package(name: str, declared: StageDeclaration, setting: StageContext
 def describe(fault: BaseException) -> str:
     """Describe an exception in a few words."""
     return f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+
+
+def objection(quantities: Sequence[object]) -> str:
+    """Return why quantities of a package cannot be published, as text; "" if they can."""
+    for quantity in quantities:
+        if not is_usable(quantity):
+            return f"the quantity {getattr(quantity, 'name', quantity)!r} is not an array of float64"
+    try:
+        check_description([quantity for quantity in quantities if isinstance(quantity, Quantity)], {})
+    except FAULTS as fault:
+        return str(fault)
+    return ""
+
+
+def check_description(quantities: Sequence[Quantity], meta: Mapping[str, Any]) -> None:
+    """Raise an exception if quantities, or entries of the metadata, are beyond what a descriptor permits."""
+    encode(Fields(quantities, 0.0, 0, meta).session)
 
 
 def is_usable(quantity: object) -> bool:

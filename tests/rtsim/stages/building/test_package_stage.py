@@ -12,6 +12,7 @@ from rtsim.stages.building import package_stage
 from rtsim.stages.building.declaration import StageDeclaration
 from rtsim.stages.building.package_stage import PackageStage, made_by_package
 from rtsim.stages.stage import FINE, Stage, StageCommand
+from streams.codec import decode, encode
 from streams.messages import Status
 
 GOOD_FRAMES = 2
@@ -171,6 +172,42 @@ def test_arrays_that_cannot_be_published_are_left_out(array, session):
     guarded.begin(session, True)
     assert guarded.quantities() == []
     assert "the quantity 'height' is not an array of float64" in guarded.collect()[1][0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"unit": "m" * 33}, "no receiver would accept the descriptor"),
+        ({"labels": ("x" * 129,)}, "no receiver would accept the descriptor"),
+        ({"labels": ("a", "b")}, "has 2 labels for shape [1]"),
+        ({"labels": 5}, "not iterable"),
+    ],
+)
+def test_quantities_that_cannot_be_described_are_left_out(changed, words, session):
+    """Protects the results of all stages from a descriptor that no receiver takes, or that ends the run."""
+
+    class Indescribable(FaultyStage):
+        def quantities(self):
+            return [Quantity("height", self.height, "m", ("knee",))._replace(**changed)]
+
+    guarded = PackageStage("lab", Indescribable())
+    course = ResultSession([Steady(), guarded], session, {})
+    assert [spec.name for spec in decode(encode(course.fields.session)).fields] == ["angle"]
+    assert words in guarded.collect()[1][0]
+
+
+@pytest.mark.parametrize("meta", [{"weight": None}, {"weight": b"70"}, {5: "weight"}, [("weight",)]])
+def test_metadata_that_cannot_be_sent_are_left_out(meta, session):
+    """Protects the descriptor from values that no message may hold: the rest is sent, and it is told."""
+
+    class OddMeta(FaultyStage):
+        def meta(self):
+            return meta
+
+    guarded = PackageStage("lab", OddMeta())
+    course = ResultSession([Steady(), guarded], session, {"model": "knee"})
+    assert decode(encode(course.fields.session)).meta["model"] == "knee"
+    assert guarded.collect()[0]["stage_failed"] == 1
 
 
 def test_a_command_that_fails_is_answered() -> None:
