@@ -20,8 +20,8 @@ Array = NDArray[np.float64]
 Buffers = Mapping[str, bytes | NDArray[np.float64]]
 
 MISSING = 2.5
-"""Ratio of the time between two frames to the usual one above which frames are missing, so that the cycle
-does not count."""
+"""Ratio of the time between two frames, or two values of the event that begins cycles, to the usual one
+between frames, above which some are missing, so that the cycle does not count."""
 LEAST_FRAMES = 4
 """Least number of frames of a cycle."""
 N_USUAL = 64
@@ -115,7 +115,7 @@ class CycleCost:
     Attributes
     ----------
     costs : costs of the complete cycles so far; n_broken : number of cycles that have no cost because frames
-        or values are missing, those included whose beginning is missing
+        or values are missing, those included whose beginning or end was not seen
     n_frame : number of frames so far, including those before the first cycle
     """
 
@@ -129,6 +129,7 @@ class CycleCost:
         self._before = math.nan
         self._below = False
         self._last = self._seen = math.nan  # newest frame, and newest one that could begin a cycle [s]
+        self._unseen = 0.0  # longest time in this cycle between frames that could begin the next one [s]
         self._steps: deque[float] = deque(maxlen=N_USUAL)  # between frames [s]
 
     @property
@@ -144,19 +145,28 @@ class CycleCost:
     def add(self, time: float, data: Buffers) -> None:
         """Add a frame; time : model time [s]; data : values of its fields"""
         self.n_frame += 1
+        if time >= self.t_settled and not self.done:
+            self._use(time, data)
         if not math.isnan(self._last):
             self._steps.append(time - self._last)
         self._last = time
-        if time < self.t_settled or self.done:
-            return
+
+    def _use(self, time: float, data: Buffers) -> None:
+        """Add a frame to its cycle, which may begin with it; time : model time [s]; data : values"""
         seen = self._seen
         if self._begins(time, data):
             self._close(time)
-            late = time - seen > MISSING * float(np.median(list(self._steps)))
+            late = self._lacks(time - seen)
             self.n_broken += late
-            self._rows, self._from = [], math.nan if late else time
+            self._rows, self._from, self._unseen = [], math.nan if late else time, 0.0
         if not math.isnan(self._from):
             self._rows.append((time, *(place.read(data) for place in self._places)))
+
+    def _lacks(self, gap_s: float) -> bool:
+        """Return whether something is missing in a gap between two frames [s], by the usual step of the
+        frames before. Without an earlier step this is not known, and counts as missing.
+        """
+        return not self._steps or gap_s > MISSING * float(np.median(list(self._steps)))
 
     def _begins(self, time: float, data: Buffers) -> bool:
         """Return whether a movement cycle begins with this frame, or has begun since the last frame that
@@ -169,26 +179,29 @@ class CycleCost:
             value = self._event.read(data)
             if math.isnan(value):
                 return False
-            self._seen = time
+            self._see(time)
             rises, self._below = self._below and value > cycle.above, value <= cycle.above
             return rises
         assert cycle.period_s is not None
-        self._seen = time
+        self._see(time)
         number = math.floor(time / cycle.period_s + 1e-6)
         rises = not math.isnan(self._before) and number > self._before
         self._before = number
         return rises
+
+    def _see(self, time: float) -> None:
+        """Note that a frame could tell whether a cycle begins; time : model time [s]"""
+        if not math.isnan(self._seen):
+            self._unseen = max(self._unseen, time - self._seen)
+        self._seen = time
 
     def _close(self, time: float) -> None:
         """Finish the cycle that ends at a time [s], and store its cost."""
         if math.isnan(self._from):
             return
         rows = np.array(self._rows)
-        if len(rows) < LEAST_FRAMES or not np.isfinite(rows).all():
-            self.n_broken += 1
-            return
-        steps = np.diff(np.append(rows[:, 0], time))
-        if steps.max() > MISSING * float(np.median(steps)):
+        # in a gap the event may have come and gone, and at the end of the cycle it came at an unknown time
+        if len(rows) < LEAST_FRAMES or not np.isfinite(rows).all() or self._lacks(self._unseen):
             self.n_broken += 1
             return
         phases = (rows[:, 0] - rows[0, 0]) / (time - rows[0, 0])

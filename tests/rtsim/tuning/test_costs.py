@@ -134,3 +134,32 @@ def test_an_event_is_seen_beside_values_that_are_none() -> None:
         heel = 50.0 if n % 50 < 20 else 0.0
         cost.add(0.01 * n, data(math.nan if n in (99, 149) else heel, 1.0 + n // 100))
     assert cost.costs == pytest.approx([1.0, 2.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("first", "beyond", "costs", "n_broken"),
+    [(195, 226, [3.0, 4.0], 2), (155, 206, [3.0, 4.0], 1), (130, 133, [2.0, 3.0, 4.0], 1), (120, 121, [], 0)],
+    ids=["end", "whole swing", "inside", "one frame"],
+)
+def test_a_cycle_in_which_its_event_was_not_seen_does_not_count(
+    first: int, beyond: int, costs: list[float], n_broken: int
+) -> None:
+    """Protects gait: while the force under the heel is none, a heel strike may come and go unseen, so that
+    a stride ends late or two strides are taken as one; a single such frame is harmless."""
+    cost = CycleCost(spec(BEGINS, cycles=9), FIELDS, 0.0)
+    for n in range(1, 520):
+        heel = 50.0 if n % 100 < 60 else 0.0
+        cost.add(0.01 * n, data(math.nan if first <= n < beyond else heel, float(n // 100)))
+    assert cost.costs == pytest.approx(costs or [1.0, 2.0, 3.0, 4.0])
+    assert cost.n_broken == n_broken
+
+
+@pytest.mark.parametrize("n_before", [1, 2])
+def test_a_gap_among_the_first_frames_is_none_of_the_usual_steps(n_before: int) -> None:
+    """Protects the first cycle: lost frames at its beginning are noticed from the frames before them."""
+    cost = CycleCost(spec(PERIOD, {**BALL, "reduction": "mean"}, cycles=9), FIELDS, 0.0)
+    times = [*range(50 - n_before, 50), *range(75, 160)]
+    for n in times:
+        cost.add(0.01 * n, data(0.0, float(n % 50)))
+    assert cost.costs == pytest.approx([24.5])
+    assert cost.n_broken == 1
