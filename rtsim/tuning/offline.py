@@ -28,7 +28,7 @@ from rtsim.device.tuning import OVER_S
 from rtsim.errors import ConfigError
 from rtsim.live.hardware.device_loop import DeviceClock, hil_loop
 from rtsim.live.hardware.in_process import InProcessPort
-from rtsim.live.hardware.limb_parts import simulator_for
+from rtsim.live.hardware.limb_parts import moved, simulator_for
 from rtsim.live.loop import Loop
 from rtsim.live.processes.gc_control import gc_paused
 from rtsim.live.processes.signals import REQUESTS
@@ -98,6 +98,10 @@ class OfflineRuns:
     spec : config with a table [tuning]; seed : added to the seed of the device's noise
     control : function that applies a setting to a run; by default it sets the controller's parameters in the
         first tick, without a ramp
+
+    Attributes
+    ----------
+    motion_s : duration of the motion that moves the limb [s], beyond which no run lasts; infinite without one
     """
 
     def __init__(self, spec: HilSpec, seed: int = 0, control: Controlled = set_at_once) -> None:
@@ -109,7 +113,10 @@ class OfflineRuns:
         n_cycle = self.tuning.cycles + 2
         longest = self.tuning.cycle.period_s or LONGEST_CYCLE_S
         self._t_settled = spec.limits.ramp_s + self.tuning.settle_s
-        self.spec = replace(spec, exchange=exchange, duration_s=self._t_settled + n_cycle * longest)
+        whole, _ = moved(replace(spec, duration_s=0.0))
+        self.motion_s = whole.duration_s or math.inf
+        duration_s = min(self._t_settled + n_cycle * longest, self.motion_s)
+        self.spec = replace(spec, exchange=exchange, duration_s=duration_s)
         self.seed, self._control = seed, control
         self._device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
         self._simulator = simulator_for(self.spec)
@@ -144,7 +151,8 @@ class OfflineRuns:
             return RunCost(
                 math.nan,
                 f"the run contains fewer than {self.tuning.cycles} whole cycles in "
-                f"{self.spec.duration_s:g} s",
+                f"{self.spec.duration_s:g} s"
+                + (", as long as its motion" if self.spec.duration_s >= self.motion_s else ""),
             )
         return RunCost(output.cost.cost)
 
@@ -207,7 +215,7 @@ class Measuring:
 
 class Pool:
     """Executes simulated runs of one config in several worker processes; with n_process = 1 in the present
-    process.
+    process. ConfigError for a config of which no run can be simulated.
 
     Parameters
     ----------
@@ -222,12 +230,10 @@ class Pool:
         self, spec: HilSpec, seed: int = 0, n_process: int = 1, control: Controlled = set_at_once
     ) -> None:
         self._executor: ProcessPoolExecutor | None = None
-        self._runs: OfflineRuns | None = None
+        self._runs = OfflineRuns(spec, seed, control)  # an impossible config is told before processes start
         if n_process > 1:
             apart = multiprocessing.get_context("spawn")
             self._executor = ProcessPoolExecutor(n_process, apart, begin_work, (spec, seed, control))
-        else:
-            self._runs = OfflineRuns(spec, seed, control)
 
     def __enter__(self) -> Pool:
         return self
@@ -250,7 +256,7 @@ class Pool:
         """
         if self._executor is not None:
             yield from self._executor.map(work, [task] * len(items), items)
-        elif self._runs is not None:
+        else:
             with gc_paused():
                 for item in items:
                     yield task(self._runs, item)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.errors import ConfigError
 from rtsim.live.loop import Loop
 from rtsim.tuning.costs import CycleCost
-from rtsim.tuning.offline import OfflineRuns, RunRequest, set_at_once
+from rtsim.tuning.offline import OfflineRuns, Pool, RunRequest, set_at_once
 from rtsim.tuning.problem import parameters_of, tuning_of
 from streams.codec import decode
 from streams.messages import Result, Session
@@ -141,3 +142,26 @@ def test_a_limb_that_a_stream_moves_is_refused(spec: HilSpec) -> None:
     """Protects a search: without the stream no setting is armed, and all cost the same."""
     with pytest.raises(ConfigError, match="moved by the stream tcp:"):
         OfflineRuns(replace(spec, motion="tcp://127.0.0.1:5561"))
+
+
+def test_a_motion_shorter_than_the_longest_search_for_cycles_is_enough(tmp_path: Path) -> None:
+    """Protects a limb that a file moves: a run ends with its motion, and has its cost if cycles fit in."""
+    motion = tmp_path / "walk.mot"
+    rows = [
+        f"{0.01 * k:.2f} {0.3 * np.sin(0.03 * k):.6f} 0.9 {5.0 * np.sin(0.03 * k):.6f}" for k in range(801)
+    ]
+    header = "walk\nversion=1\nnRows=801\nnColumns=4\ninDegrees=yes\nendheader\n"
+    motion.write_text(f"{header}time pelvis_x pelvis_y pelvis_tilt\n" + "\n".join(rows), encoding="utf-8")
+    tables = msgspec.to_builtins(load_toml(find_config("leg_swing", "hil"), HilSpec))
+    tuning = {"costs": [{"field": "device_commands"}], "cycle": {"period_s": 3.0}, "settle_s": 0.2}
+    swing = msgspec.convert(tables | {"motion": str(motion), "tuning": tuning}, HilSpec)
+    runs = OfflineRuns(swing)
+    assert runs.spec.duration_s == pytest.approx(8.0)
+    assert runs.cost(RunRequest({"neutral_deg": 20.0})).value > 0.0
+
+
+def test_a_config_that_cannot_be_run_is_told_before_processes_start(spec: HilSpec) -> None:
+    """Protects whoever searches on all processors: the mistake is one sentence, not a pool that broke."""
+    moved = replace(spec, motion="tcp://127.0.0.1:5561")
+    with pytest.raises(ConfigError, match="moved by the stream tcp:"), Pool(moved, 0, 2):
+        pass
