@@ -145,14 +145,14 @@ class OfflineRuns:
             return RunCost(math.nan, loop.failure)
         if x.arming.n_fault:
             return RunCost(math.nan, output.fault or "the device reported a fault")
-        if not output.began:
+        if not output.began and math.isnan(output.armed_s):
             return RunCost(math.nan, f"the device was never armed: {x.refusal or x.arming.reason}")
         if output.cost is None or not output.cost.done:
             return RunCost(
                 math.nan,
-                f"the run contains fewer than {self.tuning.cycles} whole cycles in "
-                f"{self.spec.duration_s:g} s"
-                + (", as long as its motion" if self.spec.duration_s >= self.motion_s else ""),
+                f"the run contains fewer than {self.tuning.cycles} whole cycles in {output.duration_s:g} s"
+                + (", as long as its motion" if output.duration_s >= self.motion_s else "")
+                + (f"; the device was armed only after {output.armed_s:g} s" if output.is_late else ""),
             )
         return RunCost(output.cost.cost)
 
@@ -172,11 +172,14 @@ class Measuring:
     Attributes
     ----------
     cost : the cost of the run; began : whether the device has had this state; fault : why it had a fault
+    armed_s : when the device was armed [s], NaN = not yet; is_late : whether this was after the first tick in
+        which a run can be armed; duration_s : duration of the run [s], longer if armed late
     """
 
     def __init__(self, runs: OfflineRuns, state: ArmState = "armed") -> None:
         self._runs, self._state, self.fault = runs, state, ""
-        self.began = False
+        self.began = self.is_late = False
+        self.armed_s, self.duration_s = math.nan, runs.spec.duration_s
         self.events: deque[str] = deque()
         self.loop: Loop | None = None
         self.cost: CycleCost | None = None
@@ -195,16 +198,27 @@ class Measuring:
         if x.arming.state == "fault":
             self.fault = x.arming.reason
             self.loop.stop(self.fault)
+        if x.arming.on and math.isnan(self.armed_s):
+            self.armed_s = message.time - x.arming.armed_s
+            self._put_off(self.armed_s - x.period_s, clock)
         if x.arming.state != self._state:
             return
-        if not self.began:
-            self.began = True
-            late_s = message.time - x.arming.armed_s
-            if x.arming.on and late_s > 0.5 * x.period_s:  # armed later than in the first tick
-                self.cost.t_settled += late_s
+        self.began = True
         self.cost.add(message.time, message.data)
         if self.cost.done:
             self.loop.stop(MEASURED)
+
+    def _put_off(self, late_s: float, clock: DeviceClock) -> None:
+        """Put off the cycles that count, and the end of the run, by the time that the device was armed late.
+
+        late_s : time from the first tick in which a run can be armed, the second one, to the arming [s]
+        clock : clock of the run, which does not end after the motion of the limb
+        """
+        self.is_late = late_s > 0.5 * clock.exchange.period_s
+        if self.is_late and self.cost is not None:
+            self.cost.t_settled += late_s
+            self.duration_s = min(self.duration_s + late_s, self._runs.motion_s)
+            clock.end_at(self.duration_s)
 
     def service(self) -> None:
         """Do nothing: the loop of a run calls this for new subscribers, and here are none."""

@@ -103,6 +103,10 @@ class DeviceClock(ClockInput):
             return TIME_UP
         return NOBODY if self._ticks is None and self._n == 0 and now_ns() > self._until_ns else ""
 
+    def end_at(self, duration_s: float) -> None:
+        """Change the duration of a run that has an end [s]."""
+        self._n_last = round(duration_s * self.rate)
+
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         x = self.exchange
         if not x.is_there:

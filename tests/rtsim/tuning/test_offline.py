@@ -18,7 +18,7 @@ from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.errors import ConfigError
 from rtsim.live.loop import Loop
 from rtsim.tuning.costs import CycleCost
-from rtsim.tuning.offline import OfflineRuns, Pool, RunRequest, set_at_once
+from rtsim.tuning.offline import Controlled, OfflineRuns, Pool, RunRequest, set_at_once
 from rtsim.tuning.problem import parameters_of, tuning_of
 from streams.codec import decode
 from streams.messages import Result, Session
@@ -106,21 +106,48 @@ def test_a_setting_that_cannot_be_set_has_no_cost(spec: HilSpec) -> None:
     assert "stiffness_N_m_rad = 45.0 cannot be set; allowed: 0 to 40" in cost.why
 
 
-@pytest.mark.parametrize("arm_s", [None, 1.0], ids=["never", "late"])
-def test_costs_are_those_of_an_armed_device(spec: HilSpec, arm_s: float | None) -> None:
-    """Protects a search: without full torque there is no cost, and of a limb that is armed late one after its
-    ramp."""
+def armed_at(arm_s: float | None) -> Controlled:
+    """Return how a setting is applied to a run whose device is armed at a time [s], None = never."""
 
     def control(loop: Loop, setting: Mapping[str, float]) -> str:
         loop.stages[0].arm_s = arm_s  # type: ignore[attr-defined]
         return set_at_once(loop, setting)
 
-    cost = OfflineRuns(spec, control=control).cost(RunRequest(SETTING))
-    if arm_s is None:
-        assert np.isnan(cost.value)
-        assert cost.why.startswith("the device was never armed")
-    else:
-        assert cost.value == pytest.approx(OfflineRuns(spec).cost(RunRequest(SETTING)).value, rel=1e-3)
+    return control
+
+
+@pytest.mark.parametrize("arm_s", [1.0, 1.3, 4.5])
+def test_a_limb_that_is_armed_late_has_its_whole_cycles(spec: HilSpec, arm_s: float) -> None:
+    """Protects a search: whenever the device was armed, costs count after its ramp, and the run lasts for
+    them."""
+    cost = OfflineRuns(spec, control=armed_at(arm_s)).cost(RunRequest(SETTING))
+    assert cost.value == pytest.approx(OfflineRuns(spec).cost(RunRequest(SETTING)).value, rel=1e-3)
+
+
+def test_a_device_that_is_never_armed_has_no_cost(spec: HilSpec) -> None:
+    """Protects a search: the cost of no torque is not that of a setting."""
+    cost = OfflineRuns(spec, control=armed_at(None)).cost(RunRequest(SETTING))
+    assert np.isnan(cost.value)
+    assert cost.why.startswith("the device was never armed")
+
+
+def test_cycles_count_from_the_same_time_as_in_a_run_of_the_command(
+    spec: HilSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects costs that are equal to the last bit: the tick in which every run arms is not a late one."""
+    settled = []
+    close = CycleCost._close
+    monkeypatch.setattr(CycleCost, "_close", lambda c, t: (settled.append(c.t_settled), close(c, t))[1])
+    OfflineRuns(spec).cost(RunRequest(SETTING))
+    assert set(settled) == {spec.limits.ramp_s + tuning_of(spec).settle_s}
+
+
+def test_a_late_arming_is_told_where_the_motion_leaves_no_whole_cycle(tmp_path: Path) -> None:
+    """Protects whoever searches: what is short is the rest of the motion after the late arming."""
+    cost = OfflineRuns(swing_of(tmp_path), control=armed_at(4.0)).cost(RunRequest({"neutral_deg": 20.0}))
+    assert np.isnan(cost.value)
+    assert "fewer than 1 whole cycles in 8 s, as long as its motion" in cost.why
+    assert "the device was armed only after 4 s" in cost.why
 
 
 def test_a_run_starts_without_the_torque_of_the_one_before(
@@ -144,18 +171,20 @@ def test_a_limb_that_a_stream_moves_is_refused(spec: HilSpec) -> None:
         OfflineRuns(replace(spec, motion="tcp://127.0.0.1:5561"))
 
 
-def test_a_motion_shorter_than_the_longest_search_for_cycles_is_enough(tmp_path: Path) -> None:
-    """Protects a limb that a file moves: a run ends with its motion, and has its cost if cycles fit in."""
-    motion = tmp_path / "walk.mot"
-    rows = [
-        f"{0.01 * k:.2f} {0.3 * np.sin(0.03 * k):.6f} 0.9 {5.0 * np.sin(0.03 * k):.6f}" for k in range(801)
-    ]
+def swing_of(folder: Path) -> HilSpec:
+    """Return the shipped leg that swings, moved by a file of 8 s, with cycles of 3 s."""
+    motion, k = folder / "walk.mot", np.arange(801)
+    rows = np.column_stack([0.01 * k, 0.3 * np.sin(0.03 * k), 0.9 + 0.0 * k, 5.0 * np.sin(0.03 * k)])
     header = "walk\nversion=1\nnRows=801\nnColumns=4\ninDegrees=yes\nendheader\n"
-    motion.write_text(f"{header}time pelvis_x pelvis_y pelvis_tilt\n" + "\n".join(rows), encoding="utf-8")
+    np.savetxt(motion, rows, "%.6f", header=f"{header}time pelvis_x pelvis_y pelvis_tilt", comments="")
     tables = msgspec.to_builtins(load_toml(find_config("leg_swing", "hil"), HilSpec))
     tuning = {"costs": [{"field": "device_commands"}], "cycle": {"period_s": 3.0}, "settle_s": 0.2}
-    swing = msgspec.convert(tables | {"motion": str(motion), "tuning": tuning}, HilSpec)
-    runs = OfflineRuns(swing)
+    return msgspec.convert(tables | {"motion": str(motion), "tuning": tuning}, HilSpec)
+
+
+def test_a_motion_shorter_than_the_longest_search_for_cycles_is_enough(tmp_path: Path) -> None:
+    """Protects a limb that a file moves: a run ends with its motion, and has its cost if cycles fit in."""
+    runs = OfflineRuns(swing_of(tmp_path))
     assert runs.spec.duration_s == pytest.approx(8.0)
     assert runs.cost(RunRequest({"neutral_deg": 20.0})).value > 0.0
 
