@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rtsim.cli.runs.tune_options import Asking, check
+from rtsim.cli.runs.tune_settings import check_settings, settings_of
 from rtsim.cli.terminal.compiling import compile_first
 from rtsim.cli.terminal.console import LastingConsole
 from rtsim.cli.terminal.lines import tell
@@ -25,12 +25,11 @@ from rtsim.cli.terminal.security import connect_security
 from rtsim.cli.terminal.types import NumberWithin
 from rtsim.config.load import check_record, load_toml
 from rtsim.config.paths import find_config
-from rtsim.config.runs.hil_schema import HilSpec, given
+from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.config.runs.tuning_schema import CostTerm
 from rtsim.errors import ConfigError
 from rtsim.live.compiled.group_table import groups_of_limb
 from rtsim.live.hardware.device_loop import fields_of
-from rtsim.live.hardware.device_replay import flat
 from rtsim.live.hardware.limb_parts import parts_of
 from rtsim.live.processes.signals import exit_code
 from rtsim.tuning.bayesian import Bayesian
@@ -45,12 +44,9 @@ from rtsim.tuning.preference import Preference
 from rtsim.tuning.problem import Parameters, Setting, parameters_of, tuning_of
 from rtsim.tuning.search import TuningSearch
 from rtsim.tuning.validation import CONDITIONS, TUNED, ZERO, effects, order
-from streams.account import plain
 from streams.messages import FieldSpec
 
 N_BLOCK, TOGETHER = 6, 2
-SHOWN, NOTHING = 80, "nothing"
-"""Longest text of a setting in a message, and the text of one that is not there."""
 Pair = tuple[Any, Any]
 
 
@@ -233,7 +229,7 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
         parameters=ranges,
         cost=cost,
         together=together,
-        settings=settings_of(spec, asking),
+        settings=settings_of(spec, parameters.names, asking),
     )
     if asking.file is None or not asking.file.exists():
         return new
@@ -249,41 +245,6 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
     check_settings(kept.settings, new.settings, str(asking.file))
     tell(f"continuing after {kept.n_tried} settings of {asking.file}")
     return kept
-
-
-def settings_of(spec: HilSpec, asking: Asking) -> dict[str, Any]:
-    """Return everything on which the cost of a setting depends besides the setting itself, by its keys in the
-    config, joined with dots, with values as they are read from a JSON file.
-    """
-    of_search = ("budget", "parameters", *(["costs"] if asking.operator else []))
-    tuning = {k: v for k, v in msgspec.to_builtins(tuning_of(spec)).items() if k not in of_search}
-    if "costs" in tuning:
-        tuning["costs"] = {str(k): term for k, term in enumerate(tuning["costs"])}
-    measured = {"device": spec.device} if asking.offline else {}
-    tables = {**spec.settings, "tuning": given(tuning), "offline": asking.offline, **measured}
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(flat(tables)))
-    return found
-
-
-def check_settings(was: dict[str, Any], now: dict[str, Any], where: str) -> None:
-    """Raise ConfigError if a search in a file was made with other settings than those of the config; note it
-    if the file does not state them.
-
-    was, now : both as of `settings_of`; where : the file
-    """
-    if not was:
-        tell(
-            f"note: {where} does not state the settings of its runs (an earlier version of rtsim wrote it), "
-            "so they are not compared with those of the config"
-        )
-        return
-    for key in sorted({*was, *now}):
-        if was.get(key) != now.get(key):
-            before, after = (plain(str(one.get(key, NOTHING)), SHOWN) for one in (was, now))
-            raise ConfigError(
-                f"the search in the file has {plain(key, SHOWN)} = {before}, but now it is {after}",
-                where=where, remedy="give the config with which the file began, or the name of a new file",
-            )  # fmt: skip
 
 
 def searches(parameters: Parameters, asking: Asking, kept: KeptTuning) -> TuningSearch:

@@ -195,6 +195,35 @@ def test_a_search_is_not_gone_on_with_under_another_cost(
         again()
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"neutral_deg": 6.0}, ""),
+        ({"change_s": 0.3}, ""),
+        ({"ranges": {"neutral_deg": [-10.0, 20.0], "stiffness_N_m_rad": [0.0, 40.0]}}, ""),
+        ({"damping_N_m_s_rad": 0.12}, "controller.damping_N_m_s_rad = 0.1, but now it is 0.12"),
+    ],
+    ids=["default", "ramp", "ranges", "not tuned"],
+)
+def test_a_search_is_gone_on_with_from_other_defaults_of_what_is_tuned(
+    tmp_path: Path, changes: dict, words: str
+) -> None:
+    """Protects an engineer who writes the best so far into the config: costs do not depend on it."""
+    asking = Asking("cma", True, False, 10, 0, tmp_path / "tuning.json", 6)
+    tables = msgspec.to_builtins(load_toml(find_config("ankle", "hil"), HilSpec))
+    tables["tuning"]["parameters"] = {"neutral_deg": [-5.0, 15.0], "stiffness_N_m_rad": [0.0, 40.0]}
+    spec = msgspec.convert(tables, HilSpec)
+    kept = tuned.begun(spec, parameters_of(spec), asking, 2)
+    write_kept(asking.file, kept)
+    tables["controller"] = msgspec.to_builtins(spec.controller) | changes
+    now = msgspec.convert(tables, HilSpec)
+    if words:
+        with pytest.raises(ConfigError, match=words):
+            tuned.begun(now, parameters_of(now), asking, 2)
+    else:
+        assert tuned.begun(now, parameters_of(now), asking, 2) == kept
+
+
 def test_a_file_without_settings_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Protects whoever goes on with a file of an earlier version: what is not compared is said."""
     spec = load_toml(find_config("ankle", "hil"), HilSpec)
