@@ -9,6 +9,7 @@ import click
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from rtsim.cli.main import cli
 from rtsim.cli.runs import tuned
@@ -222,6 +223,45 @@ def test_a_search_is_gone_on_with_from_other_defaults_of_what_is_tuned(
             tuned.begun(now, parameters_of(now), asking, 2)
     else:
         assert tuned.begun(now, parameters_of(now), asking, 2) == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("model", "mass_kg = 25.0", "mass_kg = 26.0"),
+        ("motion", "0.1 2.0", "0.1 2.5"),
+        ("device", "tick_hz = 500.0", "tick_hz = 400.0"),
+    ],
+)
+def test_a_search_is_not_gone_on_with_under_other_content_of_a_file(
+    tmp_path: Path, name: str, before: str, after: str
+) -> None:
+    """Protects a search in simulations: the limb, its motion or the device may change under the same name of
+    a file; a comment may change."""
+    asking = Asking("cma", True, False, 10, 0, tmp_path / "tuning.json", 6)
+    spec = load_toml(find_config("ankle", "hil"), HilSpec)
+    files = {key: tmp_path / f"{key}.toml" for key in ("model", "motion", "device")}
+    texts = {
+        "model": find_config(spec.model, "models").read_text(encoding="utf-8"),
+        "motion": "time knee\n0.0 1.0\n0.1 2.0\n",
+        "device": find_config(spec.device, "devices").read_text(encoding="utf-8"),
+    }
+    for key, text in texts.items():
+        files[key].write_text(text, encoding="utf-8")
+    spec = replace(spec, **{key: str(file) for key, file in files.items()})
+
+    def again() -> KeptTuning:
+        return tuned.begun(spec, parameters_of(spec), asking, 2)
+
+    kept = again()
+    write_kept(asking.file, kept)
+    if name != "motion":
+        files[name].write_text(f"{texts[name]}# no number\n", encoding="utf-8")
+    assert again() == kept
+    assert before in texts[name]
+    files[name].write_text(texts[name].replace(before, after, 1), encoding="utf-8")
+    with pytest.raises(ConfigError, match=f"the search in the file has content.{name} = "):
+        again()
 
 
 def test_a_file_without_settings_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
