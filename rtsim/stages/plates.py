@@ -36,6 +36,7 @@ from rtsim.stages.loads.belt import Belt
 from rtsim.stages.loads.stated_loads import StatedLoads
 from rtsim.subjects.feet.foot_markers import FootMarkers
 from rtsim.subjects.markers.labs import SIDES, lab_of
+from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.subject import segments_of
 from rtsim.units import METRES
 from streams.codec import FieldLayout
@@ -98,6 +99,7 @@ class FootLoads(AppliedLoads):
         self._belt = Belt()
         self._named = True  # which markers are on the feet, or which bodies are
         self._labelled: FootMarkers | None = None
+        self._rows = np.zeros(0, np.int64)  # of the markers of the model among these labels, -1 = none
         for name in (*(name for name, _ in FAULTY.values()), "foot_elsewhere"):
             self.counters[name] = 0
         self.size()
@@ -191,6 +193,9 @@ class FootLoads(AppliedLoads):
             labels, scale, z_up = marker_input.names, 1.0, False
         self._labelled = FootMarkers(labels, lab, scale, z_up, whose)
         self._named = lab is not None
+        names = marker_input.names if marker_input is not None else ()
+        index = find_markers(names, labels)
+        self._rows = np.array([index.get(name, -1) for name in names], np.int64)
 
     def _lines(self, frame: ReceivedFrame) -> np.ndarray:
         """Return heel and tip of the toes of both feet in a frame, (2, 2, 3) [m]; NaN = not seen."""
@@ -203,7 +208,30 @@ class FootLoads(AppliedLoads):
         if marker_input is None or not marker_input.usable:
             return self._labelled.lines
         named = marker_input.gives_names
-        return self._labelled.take(marker_input.in_ground() if named else frame.data["positions"])
+        return self._labelled.take(
+            self._as_used(marker_input.in_ground() if named else frame.data["positions"])
+        )
+
+    def _as_used(self, positions: np.ndarray) -> np.ndarray:
+        """Return the markers of a frame as the kinematics uses them: exchanged labels are put right, and
+        markers that it leaves out are NaN. So a plate loads the foot that stands on it in the pose.
+
+        positions : (n_label, 3) markers by the labels of the stream; not changed
+        """
+        kinematics, rows = self.kinematics, self._rows
+        if not kinematics.admitted or kinematics.marker_input is None:
+            return positions
+        health, labelled = kinematics.estimator.health, kinematics.measured
+        left_out = (health.weight == 0.0) & np.isfinite(labelled[:, 0]) & (rows >= 0)
+        at = np.flatnonzero((health.swap_with >= 0) & (rows >= 0))  # markers at the place of another one
+        other = health.swap_with[at]
+        put_right = (labelled[other] == kinematics.marker_input.measured[at]).all(axis=1) & (rows[other] >= 0)
+        if not (left_out.any() or put_right.any()):
+            return positions
+        used = positions.copy()
+        used[rows[other[put_right]]] = positions[rows[at[put_right]]]
+        used[rows[left_out]] = math.nan
+        return used
 
     def _tell_unknown(self) -> None:
         for side, known in zip(SIDES, self._known, strict=True):

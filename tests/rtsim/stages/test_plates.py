@@ -1,0 +1,94 @@
+"""Plates under feet whose labels are exchanged: the foot that the kinematics found bears the load."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rtsim.config.runs.run_schema import RunConfig
+from rtsim.live.forces import forces_of
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
+from rtsim.live.loop import Loop
+from rtsim.live.processes.serve import prepare
+from rtsim.live.recorded_run import trial_of
+from rtsim.live.subjects.persons import with_person
+from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.models.load import load_model
+from rtsim.subjects.both_sides import symmetric
+from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import walker_forces
+from tests.rtsim.live.test_with_forces import RUN, Analysed, analysed
+
+Array = NDArray[np.float64]
+STANCE = slice(45, 55)
+"""Frames in which the right foot bears its plate."""
+LEGS = msgspec.structs.replace(RUN, side="both")
+
+
+@pytest.fixture(scope="module")
+def two(subject):
+    """The walker on both legs: model, person, markers, and forces of the plate under the right foot."""
+    person, model = symmetric(subject), load_model("both_legs")
+    trial = walk(model, person, 1.2)
+    return model, person, trial, walker_forces(walk(load_model("lower_limb"), subject, 1.2))
+
+
+@pytest.fixture(scope="module")
+def whole(two) -> Analysed:
+    """Every label at its own marker."""
+    return analysed(*two, LEGS)
+
+
+def exchanged(positions: Array, right: list[int], left: list[int], frames: slice) -> Array:
+    """The same positions, with the labels of these markers of both feet exchanged in some frames."""
+    found = positions.copy()
+    found[frames, right], found[frames, left] = positions[frames, left], positions[frames, right]
+    return found
+
+
+def test_labels_that_are_left_out_give_no_foot_the_load_of_the_other(two, whole) -> None:
+    """Protects a leg from the load of the other one, where labels of both feet are exchanged and left out."""
+    model, person, trial, forces = two
+    right = [trial.names.index(name) for name in person.segments["foot_r"].markers_mm]
+    left = [trial.names.index("L" + trial.names[k][1:]) for k in right]
+    positions = exchanged(trial.positions, right, left, STANCE)
+    seen = analysed(model, person, trial._replace(positions=positions), forces, LEGS)
+    assert seen.counters["labels_exchanged"] >= 10
+    assert whole.fields["foot_loads"][STANCE, 0].min() > 100.0
+    loads, own = seen.fields["foot_loads"], whole.fields["foot_loads"]
+    assert (np.isnan(loads) | (np.abs(loads - own) < 1e-9)).all()
+
+
+@pytest.mark.parametrize("pairs", [1, 4])
+def test_labels_that_are_put_right_leave_the_loads_of_feet_as_they_are(shared, pairs: int) -> None:
+    """Protects a recorded walk with exchanged labels of heels, and of all of both feet: under status ok each
+    foot bears what it bears without."""
+    data = shared / "data" / "gait_mcgill"
+    if not data.is_dir():
+        pytest.skip("the recording is not there")
+    run, _ = with_person(
+        RunConfig(
+            name="test", method="minimised", stages=("kinematics", "plates"),
+            source=str(data / "HC030A_straight.c3d"), static=str(data / "HC030A_static.c3d"),
+        )
+    )  # fmt: skip
+    trial, feed = trial_of(run), ForceFeed()
+    forces, stages = forces_of(run, trial), prepare(run, feed)
+    subject, found = stages[0].subject, []
+    right, left = (
+        [trial.names.index(name) for name in subject.segments[foot].markers_mm][:pairs]
+        for foot in ("foot_r", "foot_l")
+    )
+    for positions in (trial.positions, exchanged(trial.positions, right, left, slice(60, 80))):
+        kept = KeptResults()
+        moved = RecordingInput(trial._replace(positions=positions), forces=forces, feed=feed)
+        for stage in stages:
+            stage.reset()
+        Loop(moved, stages, kept).run()
+        found.append(kept.results())
+    own, seen = found
+    assert own.fields["foot_loads"][60:80].max() > 300.0
+    assert (seen.status == own.status).all()
+    np.testing.assert_array_equal(seen.fields["foot_loads"], own.fields["foot_loads"])
