@@ -7,20 +7,34 @@ from __future__ import annotations
 from kernels.compiler.jit import njit
 from kernels.rates.manifold import IGNORED, OK, RESTARTED, is_usable
 
+SET_BACK = 2
+"""Number of frames on end, earlier than the last one that was used, that show a clock set back."""
+
 
 @njit
-def arrival(t, q, started, before, longest_gap):
+def arrival(t, q, started, before, longest_gap, n_earlier):
     """Classify a new frame for a filter; return OK, RESTARTED or IGNORED.
 
-    RESTARTED is the first frame, or the first after too long a gap; IGNORED is a frame that is not finite,
-    or not later than the frame before.
+    RESTARTED is the first frame, the first after too long a gap, or the second on end that is earlier than
+    the last frame that was used: then the clock was set back, or that frame was stamped too far ahead.
+    IGNORED is a frame that is not finite, of the same time as the frame before, or a single one that is
+    earlier.
 
     t : float - time of the frame [s]
     q : (n_q,) - coordinates of the frame [rad, m]
     started : bool - whether there was a frame before
     before : float - time of the frame before [s]
     longest_gap : float - longest interval without a restart [s]
+    n_earlier : (1,) int64 - frames on end that were earlier than the frame before, updated
     """
-    if not is_usable(t, q) or (started and not t - before > 0.0):
+    if not is_usable(t, q):
         return IGNORED
+    if started and t < before:
+        n_earlier[0] += 1
+        if n_earlier[0] < SET_BACK:
+            return IGNORED
+        started = False
+    elif started and t == before:
+        return IGNORED
+    n_earlier[0] = 0
     return RESTARTED if not started or t - before > longest_gap else OK

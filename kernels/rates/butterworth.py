@@ -39,6 +39,7 @@ class ButterworthState(NamedTuple):
 
     time: Annotated[np.ndarray, Floats(2)]  # of the last frame, of the start [s]
     started: Annotated[np.ndarray, Integers(1)]
+    n_earlier: Annotated[np.ndarray, Integers(1)]  # frames on end that were earlier than the last one
     q: Annotated[np.ndarray, Floats("n_section", "n_q")]  # output of each section
     v: Annotated[np.ndarray, Floats("n_section", "n_v")]
     v_dot: Annotated[np.ndarray, Floats("n_section", "n_v")]
@@ -72,7 +73,7 @@ def butterworth(manifold, options, t, q, state, rates_out):
     rates_out : Rates - filtered coordinates with speeds and accelerations
     """
     h = t - state.time[0]
-    said = arrival(t, q, state.started[0] != 0, state.time[0], options.longest_gap)
+    said = arrival(t, q, state.started[0] != 0, state.time[0], options.longest_gap, state.n_earlier)
     if said == IGNORED:
         return IGNORED
     state.time[0] = t

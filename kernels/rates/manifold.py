@@ -18,8 +18,8 @@ from kernels.joints.tree import Tree, difference, integrate
 
 OK, SETTLING, RESTARTED, IGNORED = 0, 1, 2, 3
 """Status of a frame. OK; SETTLING: too soon after a start for the stated delay; RESTARTED: the first frame,
-or the first after too long a gap, which is taken as at rest; IGNORED: not finite, or not later than the last
-frame, and nothing is changed."""
+or the first after too long a gap or after the clock was set back, which is taken as at rest; IGNORED: not
+finite, or not later than the last frame, and no result is changed."""
 
 
 class Manifold(NamedTuple):

@@ -39,6 +39,7 @@ class SavitzkyGolayState(NamedTuple):
     time: Annotated[np.ndarray, Floats("n_ring")]  # [s]
     q: Annotated[np.ndarray, Floats("n_ring", "n_q")]
     at: Annotated[np.ndarray, Integers(2)]  # row of the newest frame; frames since the start, at most n_ring
+    n_earlier: Annotated[np.ndarray, Integers(1)]  # frames on end that were earlier than the newest one
     start: Annotated[np.ndarray, Floats(1)]  # time of the first frame since the start [s]
     # of value, speed, acceleration; the newest frame first
     weight: Annotated[np.ndarray, Floats(3, "n_ring")]
@@ -69,7 +70,8 @@ def savitzky_golay(manifold, options, t, q, state, rates_out):
     state : SavitzkyGolayState - updated
     rates_out : Rates - filtered coordinates with speeds and accelerations
     """
-    said = arrival(t, q, state.at[1] > 0, state.time[state.at[0]], options.longest_gap)
+    before = state.time[state.at[0]]
+    said = arrival(t, q, state.at[1] > 0, before, options.longest_gap, state.n_earlier)
     if said == IGNORED:
         return IGNORED
     remember(t, q, said == RESTARTED, state)

@@ -273,6 +273,31 @@ def test_bad_frames_change_nothing(spec: RateSpec) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@every_spec
+@pytest.mark.parametrize("back_s", [0.03, 0.3, 3600.0])
+def test_a_clock_that_is_set_back_starts_anew(spec: RateSpec, back_s: float) -> None:
+    """Protects a run from results that stand still until the time of before has come again: after the first
+    earlier frame everything is as if the stream had begun with the second."""
+    x = np.random.default_rng(11).normal(size=(140, 1))
+    t = times(140)
+    t[60:] -= back_s
+    whole, alone = track(spec, plain(1), RATE, t, x), track(spec, plain(1), RATE, t[61:], x[61:])
+    for one, other in zip(whole, alone, strict=True):
+        np.testing.assert_array_equal(one[61:], other)
+
+
+@every_spec
+def test_one_stamp_too_far_ahead_costs_no_more_than_a_start(spec: RateSpec) -> None:
+    """Protects all that comes after a damaged stamp: it would wait for an hour for a time like it."""
+    x = np.random.default_rng(12).normal(size=(240, 1))
+    t = times(240)
+    t[60] += 3600.0
+    whole, alone = track(spec, plain(1), RATE, t, x), track(spec, plain(1), RATE, t[62:], x[62:])
+    assert whole.settled[-1]
+    for one, other in zip(whole, alone, strict=True):
+        np.testing.assert_array_equal(one[62:], other)
+
+
 @pytest.mark.parametrize("spec", BUTTERWORTHS, ids=str)
 def test_butterworth_outlives_other_steps(spec: ButterworthSpec) -> None:
     """Protects uneven frames: on a straight line that has settled, speed and delay stay through any steps."""
