@@ -18,6 +18,7 @@ from rtsim.quantity import Quantity
 from rtsim.stages.building.context import StageContext
 from rtsim.stages.building.declaration import PERSON, StageDeclaration
 from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.markers.missing_root import angles_at_root
 from rtsim.stages.poses.kinematic_results import mirror
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.units import DEGREES
@@ -52,9 +53,7 @@ class Progression(Stage):
 
     def begin(self, session: Session, anew: bool) -> None:
         """In a new session of the input stream (anew), forget the direction of walking found so far."""
-        model = self.kinematics.estimator.model
-        joints = np.flatnonzero(model.joints.proximal == 0)
-        self._at_root = (3 * joints[:, None] + np.arange(3)).ravel()
+        self._at_root = angles_at_root(self.kinematics.estimator.model)
         if anew:
             self._axis.begin()
 

@@ -52,3 +52,12 @@ def is_trunk_apart(model: Model) -> bool:
     """
     carries = any(p >= 0 and model.names.bodies[p] == TRUNK for p in model.tree.parent)
     return bool(model.names.joint_angles) and bool(angles_of_trunk(model).any()) and not carries
+
+
+def angles_at_root(model: Model, root: int = 0) -> NDArray[np.int64]:
+    """Return the indices of the angles of the joints at a root body, such as the pelvis, apart from those of
+    a trunk. Where `Kinematics.unknown` has one of them, no marker determines the root, while an unknown trunk
+    alone says nothing of it.
+    """
+    at_root = np.repeat(model.joints.proximal == root, 3)
+    return np.flatnonzero(at_root & ~angles_of_trunk(model))

@@ -17,7 +17,8 @@ def stage_of(*sides: str, mirrors: bool = False) -> Progression:
     """Of a pelvis and feet that stand straight."""
     found, names = Kinematics.__new__(Kinematics), ["pelvis", *(f"foot_{side[0]}" for side in sides)]
     model = SimpleNamespace(
-        names=SimpleNamespace(bodies=names), joints=SimpleNamespace(proximal=np.array([0, 1]))
+        names=SimpleNamespace(bodies=[*names, "trunk"]),
+        joints=SimpleNamespace(proximal=np.array([0, 0]), distal=np.array([1, len(names)])),
     )
     rotation = np.repeat(np.eye(3)[None], len(names), axis=0)
     found.estimator = SimpleNamespace(model=model, pose=(np.zeros((len(names), 3)), rotation))
@@ -88,3 +89,11 @@ def test_without_a_pelvis_nothing_is_told(lost: str) -> None:
     else:
         stage.kinematics.unknown[1] = True
     assert all(math.isnan(value) for value in told(stage, 0.01).values())
+
+
+def test_a_trunk_that_is_not_known_says_nothing_of_the_pelvis() -> None:
+    """Protects persons whose trunk is hidden, or not marked: pelvis and feet have their own markers."""
+    stage = stage_of("right")
+    place(stage, 0, "ZXY", -12.0, -5.0, 20.0)
+    stage.kinematics.unknown[3:] = True
+    assert told(stage)["pelvis_anterior_tilt"] == pytest.approx(12.0)
