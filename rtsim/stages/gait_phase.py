@@ -33,6 +33,7 @@ from rtsim.quantity import Quantity
 from rtsim.stages.building.context import StageContext
 from rtsim.stages.building.declaration import GAIT, StageDeclaration
 from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.markers.missing_root import angles_at_root
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from rtsim.subjects.markers.labs import SIDES
@@ -91,9 +92,7 @@ class GaitPhases(Stage):
         so far."""
         if not anew:
             return
-        model = self.kinematics.estimator.model
-        joints = np.flatnonzero(model.joints.proximal == self._root)
-        self._at_root = (3 * joints[:, None] + np.arange(3)).ravel()
+        self._at_root = angles_at_root(self.kinematics.estimator.model, self._root)
         self._begin_walk()
         rate = time_rate(session)
         self._pace.begin(rate)
@@ -114,8 +113,9 @@ class GaitPhases(Stage):
         """Update the gait phase from the feet of this frame."""
         self.n_frame += 1
         goes_on = self._pace.take(frame)
-        if frame.time < self._time or self._pace.leapt:
-            self._begin_walk()
+        played_again = frame.time < self._time
+        if played_again or self._pace.leapt:
+            self._begin_walk(counting_on=not played_again)
             self._direction.begin()
             self._n_marked = bisect_left(self.marked, (frame.time, 0, 0))
         if frame.time - self._time > self._gap_s:
@@ -166,14 +166,15 @@ class GaitPhases(Stage):
         against : sentence on why the person does not walk forwards, "" = walks forwards
         """
         if bool(against) != bool(self._against):
-            counted = [(stride.n_strike, stride.n_off) for stride in self._phases.strides]
-            self._begin_walk()
-            for stride, (n_strike, n_off) in zip(self._phases.strides, counted, strict=True):
-                stride.n_strike, stride.n_off = n_strike, n_off
+            self._begin_walk(counting_on=True)
         self._against = against
 
-    def _begin_walk(self) -> None:
-        self._phases = GaitPhase(len(self._bodies))
+    def _begin_walk(self, counting_on: bool = False) -> None:
+        """Forget the strides so far; counting_on : whether the counts of strikes and toe-offs go on"""
+        former, self._phases = self._phases, GaitPhase(len(self._bodies))
+        for old, new in zip(former.strides, self._phases.strides, strict=True):
+            if counting_on:
+                new.n_strike, new.n_off = old.n_strike, old.n_off
         self._time = math.nan
         self._bears = [True] * len(self._bodies)  # a load that is there from the beginning is no strike
 

@@ -119,6 +119,20 @@ def test_a_clock_that_goes_back_begins_anew(spec, subject, walked, make_frame):
     assert stages[1].stride(1) is None
 
 
+def test_a_stream_that_stalls_keeps_the_counts_of_strikes(spec, subject, walked, make_frame):
+    """Protects what is told as so far: after a stall the phase is found anew, and the counts go on."""
+    stages = make_stages(RUN, spec, subject)
+    session = marker_session(walked.names, rate=walked.rate, t_start=0)
+    course, counts = ResultSession(stages, session, {}), []
+    for k in range(400):
+        frame = make_frame(session, walked.positions[k], k)
+        frame.t_arrived = round(1e9 * (10.0 + 0.01 * k + (0.5 if k >= 300 else 0.0)))
+        course.run(frame)
+        counts.append((stages[1].stride(0).n_strike, stages[1].stride(0).n_off))
+    assert min(counts[299]) >= 1
+    assert (np.diff(counts, axis=0) >= 0).all()
+
+
 def test_its_table_is_in_the_documents():
     """Protects readers of docs/gait_phase.md: name, unit and meaning of every field."""
     text = DOCS.read_text(encoding="utf-8")
