@@ -82,7 +82,7 @@ class InverseDynamics:
                 remedy="give masses and gravity in the model, or remove --forces",
             )
         n_body, n_v, n_joint = len(system.tree.parent), len(system.tree.dof_body), len(joints.distal)
-        self._system = system
+        self._system, self._distal = system, joints.distal
         if on_proximal is None:
             on_proximal = np.zeros(n_joint, np.int64)
         cuts = Cuts(joints, np.ascontiguousarray(sign, float), on_proximal, root, float(weight))
@@ -141,6 +141,16 @@ class InverseDynamics:
                 array[...] = np.nan
         else:
             self._run_errors()
+
+    def leave_out(self, bodies: NDArray[np.bool_]) -> None:
+        """Set the loads of the joints at the proximal end of some bodies, and the residual, to NaN until the
+        next `compute`; bodies : (n_body,) whether the load depends on a motion that is unknown
+        """
+        results, at = self.results, bodies[self._distal]
+        for array in (results.moment, results.force, results.angle_rate, results.power):
+            array[at] = np.nan
+        results.residual[:] = results.residual_share[:] = np.nan
+        self.tau[bodies[self._system.tree.dof_body]] = np.nan
 
     def clear(self) -> None:
         """Set all external wrenches to zero."""

@@ -7,6 +7,8 @@ segments is published. It is that of the whole body only if the model contains t
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from rtsim.config.models.model_schema import ModelSpec
@@ -41,7 +43,7 @@ class CentreOfMass(Stage):
         self.share, self.centre = mass / self.total, centre
         self.point, self.shown = np.full(3, np.nan), np.full((1, 3), np.nan)
         self._place, self._covariance_version = mean_place(self.share, centre), -1
-        self.deviation = np.full((1, 3), np.nan)
+        self.deviation, self._newest = np.full((1, 3), np.nan), np.full((1, 3), np.nan)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Compute the centre of mass in the newest pose."""
@@ -62,7 +64,8 @@ class CentreOfMass(Stage):
             mirror(self.shown)
         if found is not None and found.covariance_version != self._covariance_version:
             self._covariance_version = found.covariance_version
-            found.write_places(self._place, self.deviation)
+            found.write_places(self._place, self._newest)
+        self.deviation[:] = math.nan if math.isnan(self.point[0]) else self._newest
 
     def quantities(self) -> list[Quantity]:
         """Return the centre of mass as a quantity."""

@@ -35,7 +35,10 @@ from streams.receiving.ring import ReceivedFrame
 Array = NDArray[np.float64]
 
 LOST = "whole_body_unseen"
-NOT_SEEN = "A part of the body is not visible, so the ground reaction of the whole body is unknown (NaN)."
+NOT_SEEN = (
+    "A part of the body is not visible, or was not just now, so the ground reaction of the whole body is "
+    "unknown (NaN)."
+)
 LEAST_N = 1.0
 """Least vertical force for which a centre of pressure is computed [N]."""
 
@@ -106,7 +109,7 @@ class GroundReaction(Stage):
             self._plates.take(frame.time)
         if not self.motion.settled:
             return FINE
-        if kinematics.unknown.any():
+        if kinematics.unknown.any() or self.motion.unsettled.any():
             self.count(LOST, NOT_SEEN)
             return FINE
         dynamics = self._of[kinematics.estimator.method]

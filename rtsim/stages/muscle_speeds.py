@@ -41,8 +41,11 @@ class MuscleSpeeds(Stage):
         """
         self.n_frame += 1
         if self.motion.settled:
-            rates = self.motion.rates
-            self._of[self._estimator.method].speeds(rates.q, rates.v, self._speeds)
+            rates, arms = self.motion.rates, self._of[self._estimator.method]
+            arms.speeds(rates.q, rates.v, self._speeds)
+            if self.motion.unsettled.any():
+                moved = arms.slopes(rates.q)[:, self.motion.unsettled[arms.model.tree.dof_body]] != 0.0
+                self._speeds[moved.any(axis=1)] = math.nan
         else:
             self._speeds[:] = math.nan
         return FINE

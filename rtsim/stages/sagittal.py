@@ -20,6 +20,7 @@ from rtsim.models.packing.joints import rotations, translations
 from rtsim.quantity import Quantity
 from rtsim.stages.building.context import StageContext
 from rtsim.stages.building.declaration import StageDeclaration
+from rtsim.stages.markers.missing_root import angles_at_root
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.messages import Session
@@ -31,7 +32,7 @@ TRUNK = ("pelvis_x", "pelvis_y", "pelvis_tilt")
 
 class SagittalMotion(Stage):
     """Position and angle of the pelvis and angles of the thighs, with their rates, in the vertical plane of
-    the pelvis's forward direction; NaN while the filter settles.
+    the pelvis's forward direction; NaN while the filter settles, and where no marker shows the pelvis.
     """
 
     def __init__(self, motion: FilteredMotion) -> None:
@@ -44,6 +45,7 @@ class SagittalMotion(Stage):
         tree = model.tree
         self._pose = new_pose(len(tree.parent), model.n_v, len(tree.chains.dof))
         self._values = np.full((3, len(self.labels)), math.nan)
+        self._at_pelvis = angles_at_root(model)
         self._progress = ForwardDistance()
 
     def warm(self) -> None:
@@ -61,7 +63,9 @@ class SagittalMotion(Stage):
         of the filtered motion."""
         self.n_frame += 1
         self._values[:] = math.nan
-        if self.motion.settled:
+        unknown = self.motion.kinematics.unknown[self._at_pelvis]
+        unsettled = self.motion.unsettled[[0, *self._thighs]]
+        if self.motion.settled and not (unknown.any() or unsettled.any()):
             self._place(frame.time)
         return FINE
 

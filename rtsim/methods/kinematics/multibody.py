@@ -19,6 +19,7 @@ from kernels.joints.tree import Pose, without_tables
 from kernels.markers.marker_health import Health, new_health
 from kernels.markers.segment_filling import new_segments
 from kernels.solver.constraints import Roles
+from kernels.solver.coordinates import FREE_TO_MOVE
 from kernels.solver.frame import (
     SENT_AGAIN,
     FrameOptions,
@@ -112,16 +113,10 @@ class MultibodyEstimator:
     """
 
     def __init__(
-        self,
-        spec: ModelSpec,
-        subject: Subject | None,
-        method: str,
-        methods: tuple[str, ...] = (),
-        solver: Solver | None = None,
-        check: MarkerCheck | None = None,
-        following: TrackingTasks | None = None,
-        uncertainty: Uncertainty | None = None,
-    ) -> None:
+        self, spec: ModelSpec, subject: Subject | None, method: str, methods: tuple[str, ...] = (),
+        solver: Solver | None = None, check: MarkerCheck | None = None,
+        following: TrackingTasks | None = None, uncertainty: Uncertainty | None = None,
+    ) -> None:  # fmt: skip
         self.passed: tuple[str, ...] = ()
         if subject is None:
             following = following_of(spec) if following is None else following
@@ -191,6 +186,14 @@ class MultibodyEstimator:
         s = self._now
         held = s.model.tree.dof_body[s.work.open == 1]
         return [s.model.names.bodies[b] for b in dict.fromkeys(held.tolist())]
+
+    @property
+    def undetermined(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """(n_v,) dofs that no marker determined in the last frame; (n_v,) those of them that others do."""
+        s = self._now
+        undetermined = s.work.open == 1
+        at_bound = s.work.solver.bound != FREE_TO_MOVE
+        return undetermined, undetermined & ~at_bound & (s.state.track.floating_inner == 0)
 
     @property
     def roles(self) -> Roles:
@@ -338,13 +341,9 @@ def forget(setup: _Setup) -> None:
 
 
 def set_up(
-    spec: ModelSpec,
-    subject: Subject | None,
-    method: str,
-    model: Model,
-    health: Health,
+    spec: ModelSpec, subject: Subject | None, method: str, model: Model, health: Health,
     following: TrackingTasks | None = None,
-) -> _Setup:
+) -> _Setup:  # fmt: skip
     """Choose the constraints that one method uses (its roles), and allocate all its arrays except the
     markers' history, which all methods share."""
     check_fits_markers(spec)

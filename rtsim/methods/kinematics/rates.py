@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kernels.compiler.jit import bind
 from kernels.rates.butterworth import (
     Butterworth,
+    ButterworthState,
     butterworth,
     butterworth_damping,
     new_butterworth_state,
@@ -37,14 +38,15 @@ is 2e-22."""
 
 
 class _Kernel(NamedTuple):
-    """A filter at one frame rate: the kernel, its options, a function that makes its initial state, and for
-    how long an impulse affects its output [s].
+    """A filter at one frame rate: the kernel, its options, a function that makes its initial state, for how
+    long an impulse affects its output [s], and how long after a start its output has the stated delay [s].
     """
 
     run: Any
     options: Any
     new_state: Callable[[int, int], Any]  # (n_q, n_v)
     memory_s: float  # how long an impulse is seen
+    settling_s: float  # after a start
 
 
 class Response(NamedTuple):
@@ -84,6 +86,21 @@ class RateEstimator:
         `rates` then contains the results for the time t - delay_s.
         """
         return int(self._run(self.manifold, self._kernel.options, t, q, self._state, self.rates))
+
+    @property
+    def settling_s(self) -> float:
+        """Time after a start from which on results have the stated delay [s]."""
+        return self._kernel.settling_s
+
+    def rest(self, q: Array, of_q: NDArray[np.bool_], of_v: NDArray[np.bool_]) -> None:
+        """Let some of the coordinates start anew, as if they had been at rest until now; others go on.
+
+        q : (n_q,) coordinates at which they rest; of_q : (n_q,) which coordinates of q; of_v : (n_v,) which
+            speeds belong to them
+        """
+        self._state.q[:, of_q] = q[of_q]
+        if isinstance(self._state, ButterworthState):
+            self._state.v[:, of_v] = self._state.v_dot[:, of_v] = 0.0
 
     def restart(self) -> None:
         """Discard all frames that were filtered so far."""
@@ -133,7 +150,7 @@ def butterworth_kernel(spec: ButterworthSpec, rate: float) -> _Kernel:
     def new_state(n_q: int, n_v: int) -> Any:
         return new_butterworth_state(len(damping), n_q, n_v)
 
-    return _Kernel(butterworth, options, new_state, DECAYED * slowest)
+    return _Kernel(butterworth, options, new_state, DECAYED * slowest, options.settling)
 
 
 def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
@@ -156,7 +173,7 @@ def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
     def new_state(n_q: int, n_v: int) -> Any:
         return new_savitzky_golay_state(n_ring, n_q, n_v)
 
-    return _Kernel(savitzky_golay, options, new_state, window)
+    return _Kernel(savitzky_golay, options, new_state, window, window - options.slack)
 
 
 def response(spec: RateSpec, rate: float) -> Response:

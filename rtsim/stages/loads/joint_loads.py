@@ -26,7 +26,8 @@ DEVIATE_S = 0.04
 class JointLoads(Stage):
     """Inverse dynamics from filtered motion and the forces on the feet at the same time.
 
-    If the force on a foot is unknown, all results that depend on it are NaN.
+    If the force on a foot is unknown, or the filtered motion of a body, all results that depend on it are
+    NaN.
     """
 
     def __init__(
@@ -86,6 +87,8 @@ class JointLoads(Stage):
             self.counters["moments_unknown"] += known and math.isnan(dynamics.external[body, 0])
         if known:
             dynamics.compute(*self.motion.rates)
+            if self.motion.linked.any():
+                dynamics.leave_out(self.motion.linked)
             if not 0.0 <= frame.time - self._deviated_at < DEVIATE_S:
                 self._deviated_at = frame.time
                 self._deviate()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -14,6 +15,7 @@ from rtsim.cli.main import cli
 from rtsim.files.recording import read_results
 from rtsim.methods.sagittal import UP, ForwardDistance, faced, inclined, moved
 from rtsim.simulation.motion_feed import slot_of
+from tests.rtsim.live.test_with_forces import RUN, analysed
 
 H = 1e-4
 
@@ -110,3 +112,15 @@ def test_a_limb_of_a_side_follows_a_person_of_whom_one_leg_is_known(name: str, v
     assert slot is not None
     assert slot.value == ("sagittal_coordinates", value)
     assert slot.acceleration == ("sagittal_accelerations", value)
+
+
+def test_without_markers_of_the_pelvis_nothing_is_told(spec, subject, trial) -> None:
+    """Protects a limb that follows a person from the angles of a pelvis that no marker shows."""
+    run = msgspec.structs.replace(RUN, stages=("kinematics", "rates", "sagittal"))
+    pelvis = subject.segments["pelvis"].markers_mm
+    kept = [k for k, name in enumerate(trial.names) if name not in pelvis]
+    bare = trial._replace(names=tuple(trial.names[k] for k in kept), positions=trial.positions[:, kept])
+    whole, seen = (analysed(spec, subject, one, None, run).fields for one in (trial, bare))
+    for name in ("sagittal_coordinates", "sagittal_speeds", "sagittal_accelerations"):
+        assert np.isfinite(whole[name][30:]).all()
+        assert np.isnan(seen[name]).all()

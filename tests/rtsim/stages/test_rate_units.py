@@ -1,0 +1,27 @@
+"""The stage of rates: what its descriptor says of coordinates, speeds and accelerations."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from rtsim.config.runs.rate_schema import ButterworthSpec
+from rtsim.quantity import Fields
+from rtsim.stages.rates import FilteredMotion
+from streams.codec import decode, encode
+from streams.messages import marker_session
+from tests.rtsim.models.small_models import MIXED, built
+
+
+def test_the_descriptor_tells_the_unit_of_each_coordinate() -> None:
+    """Protects bridges and readers, who convert angles to degrees: which of the numbers are angles."""
+    kinematics: Any = SimpleNamespace(estimator=SimpleNamespace(model=built(MIXED), deviations=None))
+    motion = FilteredMotion(kinematics, ButterworthSpec())
+    motion.begin(marker_session(["A"], rate=100.0, t_start=0), anew=True)
+    session = Fields(motion.quantities(), 100.0, 0, motion.meta()).session
+    assert decode(encode(session)) == session
+    units = {spec.name: dict(zip(spec.labels, spec.units, strict=True)) for spec in session.fields}
+    assert units["coordinates"] | {"knee": "rad", "pelvis_x": "m", "pelvis_qw": "1"} == units["coordinates"]
+    speeds, accelerations = units["coordinate_speeds"], units["coordinate_accelerations"]
+    assert (speeds["knee"], speeds["pelvis_x"], speeds["pelvis_turn_x"]) == ("rad/s", "m/s", "rad/s")
+    assert (accelerations["knee"], accelerations["pelvis_x"]) == ("rad/s^2", "m/s^2")
