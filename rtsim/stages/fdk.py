@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernels.fdk.problem import NOT_BALANCED, NOT_PLACED
-from kernels.rates.manifold import OK, plain
+from kernels.rates.manifold import OK, RESTARTED, plain
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.runs.fdk_schema import FdkSpec
 from rtsim.config.runs.rate_schema import RateSpec
@@ -38,6 +38,7 @@ from rtsim.stages.loads.joint_loads import JointLoads
 from rtsim.stages.loads.recruited_runs import FDK_USE, RECRUITMENT_USE, check_balance, without_load_of_person
 from rtsim.stages.poses.balance import NO_LOAD, Balance
 from rtsim.stages.poses.fdk_driven import driven_joint
+from rtsim.stages.poses.regained_bodies import RegainedBodies
 from rtsim.stages.stage import StageOutcome
 from rtsim.subjects.calibration.masses import with_masses
 from streams.messages import Session, time_rate
@@ -47,7 +48,8 @@ from streams.receiving.ring import ReceivedFrame
 class BalancedJoint(Balance):
     """Force-dependent kinematics of a model from filtered markers; all results have the delay of the filter.
 
-    A missing marker is replaced by its position in the fitted model. If the stage of inverse dynamics comes
+    A marker that is missing, or that the kinematics leaves out, is replaced by its position in the fitted
+    model. If the stage of inverse dynamics comes
     before this one, its filtered plate wrenches on the feet are used. If one of these wrenches is unknown,
     all results are NaN.
     """
@@ -70,6 +72,7 @@ class BalancedJoint(Balance):
         model = self.balanced.model
         self._method = estimator.method
         self._filter: RateEstimator | None = None
+        self._regained = RegainedBodies(estimator.model, 0.0)
         self._shape = (len(model.names.markers), 3)
         self._weight = np.ones(self._shape[0])
         self._status = NOT_PLACED
@@ -92,9 +95,11 @@ class BalancedJoint(Balance):
         if not anew and self._filter is not None:
             return
         self.balanced.forget()
+        estimator = self.kinematics.estimator
         self._filter, self._status, self._n_lost = None, NOT_PLACED, 0
         try:
             self._filter = RateEstimator(self._spec, plain(self._weight.size * 3), time_rate(session))
+            self._regained = RegainedBodies(estimator.model, self._filter.settling_s)
         except ConfigError as fault:
             self.sentences.append(
                 f"Speeds, accelerations and the balance of forces at the joint are not computed: {fault}"
@@ -107,8 +112,9 @@ class BalancedJoint(Balance):
         if self._filter is None or not kinematics.solved or kinematics.estimator.method != self._method:
             return self.without()
         model_markers = kinematics.estimator.outputs.markers
-        seen = np.where(np.isfinite(kinematics.measured), kinematics.measured, model_markers)
-        if self._filter.take(frame.time, seen.ravel()) != OK:
+        used = np.isfinite(kinematics.measured) & (kinematics.estimator.health.weight > 0.0)[:, None]
+        seen = np.where(used, kinematics.measured, model_markers)
+        if not self._follow(self._filter, frame.time, seen):
             return self.without()
         if self._loads is not None:
             self.balanced.external[:] = self._loads.dynamics.external
@@ -121,6 +127,22 @@ class BalancedJoint(Balance):
         self._status = status = self.balanced.balance(x, v, a, self._weight)
         self._n_lost = self._n_lost + 1 if status == NOT_BALANCED else 0
         return self.come_to(status)
+
+    def _follow(self, smooth: RateEstimator, time: float, seen: np.ndarray) -> bool:
+        """Filter the markers of a frame; return whether the filter has settled. Markers of bodies that are
+        found again after they were held near their last pose start anew from rest.
+
+        seen : (n_marker, 3) [m]
+        """
+        estimator, regained = self.kinematics.estimator, self._regained
+        bodies = regained.look(time, estimator)
+        found = np.repeat(bodies[estimator.model.markers.body], 3)
+        if found.any():
+            smooth.rest(seen.ravel(), found, found)
+        said = smooth.take(time, seen.ravel())
+        if said == RESTARTED:
+            regained.forget()
+        return said == OK and not regained.unsettled.any()
 
     def _begins_anew(self) -> bool:
         """Return whether the search for the equilibrium must start afresh instead of from the equilibrium of

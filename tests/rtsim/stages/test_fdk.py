@@ -24,6 +24,8 @@ from rtsim.subjects.made_up.jaw import jaw_in_skull, move_jaw
 from streams.messages import Status, marker_session
 
 SPEC = load_model("mandible")
+JUMPS = 5
+"""Column of a marker on the jaw."""
 
 
 def results(joint: str, hidden: slice = slice(0)):
@@ -119,6 +121,26 @@ def test_hidden_markers_flag_frames_and_the_run_goes_on() -> None:
     found = results("fdk", slice(60, 70))
     assert np.isfinite(found.fields["fdk_residuals"][-5:]).all()
     assert (found.status[62:70] != 0).all()
+
+
+@pytest.mark.own_kernels
+def test_a_marker_that_is_left_out_changes_no_balance() -> None:
+    """Protects forces at the joint from a marker that jumps: the kinematics leaves it out, and so does what
+    is balanced at its markers."""
+    found = []
+    for off_m in (0.0, 0.1):
+        run = load_run(find_config("mandible", "runs"), ["joint=fdk"])
+        trial = move_jaw(SPEC, "chewing", 1.0, seed=3)
+        trial.positions[60:75, JUMPS, 1] += off_m
+        kept = KeptResults()
+        Loop(RecordingInput(trial), make_stages(run, SPEC, None), kept, {}).run()
+        found.append(kept.results())
+    clean, seen = (one.fields for one in found)
+    assert (seen["marker_weights"][60:75, JUMPS] == 0.0).all()
+    force = clean["joint_point_forces"]
+    assert np.isfinite(force[55:]).all()
+    off = np.abs(seen["joint_point_forces"] - force)[55:]
+    assert np.nanmax(off) < 0.03 * np.abs(force[55:]).max()
 
 
 @pytest.mark.own_kernels
