@@ -238,3 +238,27 @@ def test_the_mass_is_that_of_the_bodies(folder: Path) -> None:
     """Protects from a person's table: a model with its own markers weighs what its file says."""
     spec = load_model(str(folder / "legs.toml"))
     assert mass_of_model(spec) == pytest.approx(MASS)
+
+
+def test_a_leg_that_is_found_again_is_not_told_until_its_filter_has_settled(
+    folder: Path, analysed, tmp_path: Path
+) -> None:
+    """Protects moments, and speeds of muscles, from the step of a leg whose markers come back: what is told
+    is right, and the moments of the other leg go on."""
+    trial = read_markers(folder / "bend.trc", up="Y")
+    hidden = [k for k, name in enumerate(trial.names) if name.startswith(("sole_r", "lower_r"))]
+    trial.positions[30:50, hidden] = np.nan
+    path = tmp_path / "found.trc"
+    path.write_text(trc_text(trial, path.name, str(path)), encoding="utf-8")
+    done = run("analyse", path, *options(folder), "--out", tmp_path / "found.mcap")
+    assert done.exit_code == 0, done.output
+    results, was = read_results(tmp_path / "found.mcap"), analysed[1].fields
+    labels = next(spec.labels for spec in results.session.fields if spec.name == "coordinate_moments")
+    other = np.array([label.endswith("_l") for label in labels])
+    assert (results.status[52:] == 0).all()
+    for field, left in (("coordinate_moments", other), ("muscle_speeds", np.zeros(1, bool))):
+        found, right = results.fields[field], was[field]
+        scale = np.abs(right[50:]).max()
+        assert np.isnan(found[52:65][:, ~left]).all(), field
+        np.testing.assert_allclose(found[74:], right[74:], atol=0.05 * scale, err_msg=field)
+        np.testing.assert_allclose(found[50:][:, left], right[50:][:, left], atol=1e-6 * scale)
