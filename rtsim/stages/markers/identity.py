@@ -49,7 +49,8 @@ TIMES, OF_USUAL, FAST_S = 4.0, 0.05, 0.02
 and longest time between frames that contribute to it [s]: at lower rates any motion makes it large."""
 FORESEEN_S, FORESEEN_STEPS, N_STEP = 0.06, 1.5, 9
 """Longest time between frames over which a place is predicted, beyond which there is a gap: in seconds, or,
-if that is longer, as a multiple of the usual time between frames [1]; the latter is the median of so many."""
+if that is longer, as a multiple of the usual time between frames [1]; the latter is the median of so many,
+without those over which the markers were hidden."""
 LONG_GAP_S = 1.0
 """Length of a gap of all markers above which somebody else can have taken the person's place [s]."""
 REACH, SPEED = 0.15, 2.5
@@ -107,6 +108,7 @@ class Identity:
         self._places, self._speeds = np.full((2, self._n_marker, 3), np.nan)
         self._since, self._lost_s, self._n = 0.0, 0.0, 0
         self._steps: deque[float] = deque(maxlen=N_STEP)
+        self._hidden = False
         self._lost = np.full(3, np.nan)
         self._gap_s, self._before_gap, self._out_of_reach = 0.0, self._lost, False
         self._disordered, self._usual, self._n_usual = False, 0.0, 0
@@ -128,6 +130,7 @@ class Identity:
         n_seen = np.count_nonzero(markers[:, 0] == markers[:, 0])
         # a frame that is sent again tells nothing, and no more does one without a time
         if n_seen < FEWEST or dt <= 0.0 or np.count_nonzero(far2 == 0.0) > MOST * n_seen:
+            self._hidden |= bool(n_seen < FEWEST)
             return self.doubted
         foreseen = self._is_foreseen()
         if self._known.n >= KNOWN:
@@ -137,7 +140,9 @@ class Identity:
             np.divide(moved, self._since, out=self._speeds)
         else:
             self._speeds[:] = np.nan
-        self._steps.append(self._since)
+        if not self._hidden:  # else gaps with single frames between them would pass for a low rate
+            self._steps.append(self._since)
+        self._hidden = False
         self._places[:] = markers
         self._since = 0.0
         self._n += 1

@@ -275,3 +275,28 @@ def test_short_gaps_are_told_from_what_may_be_another_person():
     assert counted(hide(100, 20)) == (0, 1)
     assert counted(hide(100, 120)) == (1, 0)
     assert counted(hide(100, 20, 1.08)) == (1, 1)
+
+
+@pytest.mark.parametrize("hidden", [25, 40])
+def test_gaps_with_single_frames_between_them_remain_gaps(hidden):
+    """Protects against another person behind the last of many gaps: these are not taken for a low rate."""
+    behind = 100 + 14 * (hidden + 1) - 1
+    markers = walk(behind + 100)
+    for k in range(14):
+        markers[100 + k * (hidden + 1) :][:hidden] = np.nan
+    assert not doubts(markers, pelvis=1).any()
+    markers[behind:] = scaled(markers[behind:], 1.12)
+    found = doubts(markers, pelvis=1)
+    assert not found[:behind].any()
+    assert found[behind + 10 :].all()
+
+
+@pytest.mark.parametrize("rate", [10.0, 15.0])
+def test_at_a_low_rate_single_hidden_frames_are_gaps(rate):
+    """Protects slow cameras that often lose all markers: the frames in a row tell the usual time."""
+    markers, times = walk_at(rate, 300)
+    markers[50:250:3] = np.nan
+    identity = Identity(BODY, SHAPE, 1)
+    found = [identity.look(x, dt) for x, dt in zip(markers, np.diff(times, prepend=0.0), strict=True)]
+    assert not any(found)
+    assert (identity.n_break, identity.n_gap) == (0, 67)
