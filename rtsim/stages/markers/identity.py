@@ -85,7 +85,7 @@ class Identity:
         all markers; -1 = none
     doubted : whether the newest frame may be of another person
     n_break : number of discontinuities so far after which the markers may well be another person's: leaps,
-        long gaps of all markers, and beginnings of a doubt after a gap
+        long gaps of all markers, beginnings of a doubt after a gap, and ends of a disorder of the labels
     n_gap : number of shorter gaps of all markers so far
     """
 
@@ -272,6 +272,7 @@ class Identity:
         if wrong_mm > WRONG_MM and apart_mm(now, self._expected[both]) < RIGHT * wrong_mm:
             self._judging = self.doubted = False
             self._known = self._new
+            self.n_break += 1
         elif self._known.n >= SETTLED and (off_mm > OTHER_MM or size > OTHER_SIZE):
             self.n_break += not self.doubted
             self.doubted = True

@@ -7,6 +7,8 @@ be the subject's are flagged `suspect` and reported with the next telemetry. The
 8 and more seconds, at most a minute, until the markers fit. After that they are only checked again after a
 discontinuity (rtsim/stages/markers/identity.py). A short gap of all markers does not delay a check. But as
 they may be another person's after it, markers that fit are then checked again, at least every 8 seconds.
+Labels may be put right behind such a gap, too. So while markers are refused, a gap restarts the check, except
+that no further gap does before the next result; where gaps go on, it is repeated every 8 seconds at least.
 
 In deep flexion the skin moves the markers of pelvis and thighs by centimetres. Eleven trials of persons with
 their own static trials were cut into parts of one second: all ten parts that the check would refuse were of
@@ -57,7 +59,7 @@ FEWEST_FRAMES, FEWEST_MARKERS = 5, 4
 """Least number of frames of a check, and of visible markers in each: four have six distances, with fewer of
 which nobody is compared (rtsim/subjects/markers/fit.py)."""
 LONGEST_BEHIND_GAP_NS = 8_000_000_000
-"""Longest waiting time before the next check of markers that fit, if there was a gap meanwhile [ns]."""
+"""Longest waiting time before the next check of markers, if there was a gap before the last result [ns]."""
 STRAIGHT = 60.0 / DEGREES
 """Flexion of hips and knees below which the frame counts as one with straight legs [rad]."""
 FLEXIONS = ("hip_flexion", "knee_flexion")
@@ -127,7 +129,7 @@ class LiveSubjectCheck(Stage):
         super().__init__()
         self.refused = self.unsettled = ""
         self._known, self._n_break, self._n_gap = False, 0, 0
-        self._has_gap = False
+        self._has_gap = self._hastened = False
         self._noted: set[str] = set()
         self._judged: _Judgement | None = None
         self._began, self._wait = 0, FIRST_NS
@@ -166,15 +168,18 @@ class LiveSubjectCheck(Stage):
 
     def _heed_breaks(self) -> None:
         """Restart the check after a discontinuity, as who was known may be another one now. A short gap
-        restarts it only if it had finished, as a stream with many gaps would never be checked otherwise.
+        restarts it only if it had finished, or once while the markers are refused, as a stream with many gaps
+        would never be checked otherwise.
         """
         identity = self._kinematics.identity
         broken, gap = identity.n_break != self._n_break, identity.n_gap != self._n_gap
         self._n_break, self._n_gap = identity.n_break, identity.n_gap
         if broken:
             self._noted.clear()
-        if broken or (gap and self._known):
+        hasten = gap and bool(self.refused) and not self._hastened
+        if broken or hasten or (gap and self._known):
             self._restart()
+            self._hastened = hasten
         elif gap:
             self._has_gap = True
 
@@ -251,10 +256,11 @@ class LiveSubjectCheck(Stage):
         if there were too few markers.
         """
         has_gap, self._has_gap = self._has_gap, False
+        self._hastened &= has_gap  # a gap restarts the check again, unless gaps follow each other closely
         fit = judged.fit
         if fit is None:
             return
-        self._wait = min(2 * self._wait, LONGEST_NS)
+        self._wait = min(2 * self._wait, LONGEST_BEHIND_GAP_NS if has_gap else LONGEST_NS)
         self._misfit_mm = 1e3 * fit.misfit
         fault = fault_of(fit, self.tracked.title, self._where, sized=self.tracked.is_person)
         sure = judged.straight or fit.exchanged or fit.mirrored or fit.misfit > FARTHEST
@@ -272,8 +278,6 @@ class LiveSubjectCheck(Stage):
         told = [*([f"the markers fit {title} now"] if self.refused else []), *self._new_notes(fit, title)]
         self.sentences += [plain(f"{self._where}: {sentence}.") for sentence in told]
         self.refused, self.unsettled, self._known = "", "", not has_gap
-        if has_gap:
-            self._wait = min(self._wait, LONGEST_BEHIND_GAP_NS)
 
     def _new_notes(self, fit: SubjectFit, title: str) -> list[str]:
         """Return the notes on markers that fit, without those that were told since the last discontinuity,
@@ -286,8 +290,8 @@ class LiveSubjectCheck(Stage):
 
     def _restart(self) -> None:
         """Begin the check of possibly another person; ignore a thread that is still checking the last one."""
-        self._known, self._has_gap, self._judged = False, False, None
-        self._wait = FIRST_NS
+        self._known, self._judged, self._wait = False, None, FIRST_NS
+        self._has_gap = self._hastened = False
         self._rest()
 
     def _forget(self) -> None:

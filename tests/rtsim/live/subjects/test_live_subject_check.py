@@ -123,6 +123,29 @@ def test_who_is_known_is_checked_again_after_a_short_gap(stream):
     assert set(stream.play(0.5, larger)) == {Status.SUSPECT}
 
 
+def test_labels_put_right_behind_a_short_gap_are_forgiven_after_a_second(stream):
+    """Protects a sound stream from remaining suspect for up to a minute after a long refusal."""
+    for _ in range(10):
+        stream.play(1.8, larger)
+    assert stream.play(0.1, larger)[-1] == Status.SUSPECT
+    stream.identity.n_gap += 1
+    assert set(stream.play(1.0)) == {Status.SUSPECT}
+    stream.play(0.05)
+    assert set(stream.play(0.5)) == {Status.OK}
+
+
+def test_who_comes_right_in_a_stream_with_many_gaps_is_forgiven(stream):
+    """Protects sound streams that lose frames every 0.9 s: no gap delays the check for ever."""
+    for _ in range(40):
+        stream.play(0.9, larger)
+        stream.identity.n_gap += 1
+    assert stream.play(0.1)[0] == Status.SUSPECT
+    for _ in range(20):
+        stream.play(0.9)
+        stream.identity.n_gap += 1
+    assert set(stream.play(0.9)) == {Status.OK}
+
+
 def test_an_empty_volume_does_not_delay_the_check(stream):
     """Protects from another person who comes in a minute after the start: refused after a second, too."""
     assert set(stream.play(40.0, lambda x: np.full_like(x, np.nan))) == {Status.OK}

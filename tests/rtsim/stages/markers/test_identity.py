@@ -300,3 +300,13 @@ def test_at_a_low_rate_single_hidden_frames_are_gaps(rate):
     found = [identity.look(x, dt) for x, dt in zip(markers, np.diff(times, prepend=0.0), strict=True)]
     assert not any(found)
     assert (identity.n_break, identity.n_gap) == (0, 67)
+
+
+def test_labels_that_come_right_behind_a_gap_are_told():
+    """Protects the check of the subject, whose result for labels in disorder says nothing of right ones."""
+    markers = walk()
+    markers[:100] = markers[:100, np.random.default_rng(4).permutation(12)]
+    markers[100:120] = np.nan
+    identity = Identity(BODY, SHAPE)
+    assert not any(identity.look(x, DT) for x in markers)
+    assert (identity.n_break, identity.n_gap) == (1, 1)
