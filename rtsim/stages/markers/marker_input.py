@@ -18,7 +18,7 @@ from kernels.compiler.jit import bind
 from kernels.markers.marker_intake import take_in
 from kernels.markers.marker_limits import FARTHEST
 from rtsim.errors import ConfigError
-from rtsim.files.markers.persons import UNNAMED, rows_of
+from rtsim.files.markers.persons import COLON, UNNAMED, rows_of
 from rtsim.labelling.both_ways import UnnamedRecording
 from rtsim.labelling.unnamed import named_others
 from rtsim.stages.markers.reference_length import ReferenceLength
@@ -197,8 +197,16 @@ class MarkerInput:
         share = share_of(self.names)
         persons = persons_by(labels, share)
         is_another = bool(person and persons) and UNNAMED not in persons and not rows_of(labels, person)
-        if len(persons) < 2 and not is_another:
+        if len(persons) < 2 and not (is_another and _lack(labels, person)):
             return labels, True
+        bare = tuple("" if COLON in label else label for label in labels)
+        others = 0.0 if person.casefold() == UNNAMED else share([x for x in labels if COLON in x])
+        if len(persons) < 2 and share(bare) > others:  # who has a name before the label may be a prop
+            self._say(
+                "The markers without a person's name before the label are used, as no label of the stream "
+                f"begins with {person.rstrip(COLON)}:."
+            )
+            return bare, True
         try:
             choice = choose(labels, share, "the stream", person, known)
         except ConfigError as fault:
@@ -295,6 +303,14 @@ class MarkerInput:
         if self._n_frame >= self._told.get(kind, 0):
             self._told[kind] = self._n_frame + SAY_EVERY
             self._say(sentence)
+
+
+def _lack(labels: Iterable[str], person: str) -> bool:
+    """Return whether the name of a person is no part of any label before its last colon, as Anna is of
+    S1:Anna:RASI.
+    """
+    wanted = person.strip().rstrip(COLON).casefold()
+    return all(wanted not in (part.strip().casefold() for part in x.split(COLON)[:-1]) for x in labels)
 
 
 def listed(labels: Iterable[str]) -> str:

@@ -204,6 +204,36 @@ def test_a_stream_of_somebody_else_alone_is_not_taken_for_the_person_asked_for()
         assert marker_input.sentences == []
 
 
+@pytest.mark.parametrize("person", ["unnamed", "Anna"])
+def test_a_prop_with_a_name_before_its_label_is_no_other_person(person: str) -> None:
+    """Protects streams of labels without a person's name beside a probe: they alone are used."""
+    marker_input = door_of((*WALKER.names, "Probe:tip"), person=person)
+    assert marker_input.usable
+    assert marker_input.labels == (*WALKER.names, "")
+    (said,) = marker_input.sentences
+    assert f"no label of the stream begins with {person}:" in said
+
+
+def test_somebody_else_beside_a_marker_without_a_name_is_not_taken_for_the_person_asked_for() -> None:
+    """Protects Anna's results from being Ben's, where a wand's label has no name before it."""
+    ben = tuple(f"Ben:{name}" for name in WALKER.names if name != "RTH1")
+    for one in ("W1", "RTH1"):
+        marker_input = door_of((*ben, one), person="Anna")
+        assert not marker_input.usable
+        assert any("belongs to Anna" in said and "Ben" in said for said in marker_input.sentences)
+    assert door_of((*ben, "RTH1"), person="Unnamed").labels == (*("" for _ in ben), "RTH1")
+
+
+def test_a_person_is_found_by_any_part_before_a_colon() -> None:
+    """Protects systems that put a session's or a subject's number before the person's name."""
+    names = tuple(f"S1:Anna:{name}" for name in WALKER.names)
+    for person in ("Anna", "anna:", "S1", "S1:Anna"):
+        marker_input = door_of(names, person=person)
+        assert marker_input.usable
+        assert marker_input.sentences == []
+    assert not door_of(names, person="Ben").usable
+
+
 @pytest.mark.parametrize("between", [":", "_"])
 def test_named_markers_of_another_person_are_not_sought_among(between: str) -> None:
     """Protects names given to unnamed markers: a named marker of another person gets none of them."""
