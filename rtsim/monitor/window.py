@@ -163,11 +163,12 @@ class MonitorWindow(QMainWindow):
         change, n_kept = self.feed.take()
         if change is Change.FIELDS:
             self._build()
-            self.link.forget()
         if change is not Change.NOTHING:
-            self.link.offer()
+            switched = self.link.offer()
             self._show_title()
             self._restart()
+            if change is Change.FIELDS or not switched:
+                self.link.forget()  # last, as what it says is written by parts of the new session
         self._changed |= n_kept > 0 and not self.looks_back
         if self.feed.gait.n_found != self._n_event or (n_kept and self.strides.waits):
             self._n_event = self.feed.gait.n_found

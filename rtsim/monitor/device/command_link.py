@@ -40,7 +40,7 @@ class CommandLink:
         say: Callable[[str], None],
     ) -> None:
         self.feed, self.commander, self.bar, self.device, self._say = feed, commander, bar, device, say
-        self.method = self._asked = ""
+        self.method = self._asked = self._announced = ""  # in use, asked for, told by the session
         self._marks: deque[dict[str, Any]] = deque(maxlen=MARKS_MOST)  # that wait for the command before
         self._wishes: dict[str, float] = {}  # parameters that were moved while a command was under way
         self._learns = False  # the reason of a state that was there before this window
@@ -58,12 +58,15 @@ class CommandLink:
         """Whether a command is being sent."""
         return self.commander is not None and self.commander.busy
 
-    def offer(self) -> None:
-        """Show the buttons for the commands that the sender accepts, if its control address is known."""
+    def offer(self) -> bool:
+        """Show the buttons for the commands that the sender accepts, if its control address is known. Return
+        whether the session has another method than the one before, as that of a run after `set_method`.
+        """
         layout = self.feed.layout
         if layout is None:
-            return
-        self.method = layout.meta.get("method", "")
+            return False
+        before, self._announced = self._announced, layout.meta.get("method", "")
+        self.method = self._announced
         self.device.set_layout(layout.device, self.commander is not None)
         if self.commander:
             commands = ESTIMATOR_COMMANDS if layout.commands is None else layout.commands
@@ -72,6 +75,7 @@ class CommandLink:
             if layout.device:
                 self._learns = self.commander.send("status", {})
             self.stop_keys.set_on(EMERGENCY in commands)
+        return before != self._announced
 
     def show(self) -> None:
         """Update the displayed state of the device (armed, values of its parameters), and the buttons."""
@@ -131,7 +135,7 @@ class CommandLink:
 
     def forget(self) -> None:
         """Drop the event marks and parameters that wait to be sent, because the results are now those of
-        another person or run; say how many.
+        another person or of a run that was started anew; say how many.
         """
         n = len(self._marks) + len(self._wishes)
         self._marks.clear()
