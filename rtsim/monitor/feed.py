@@ -325,7 +325,8 @@ class Feed:
             after = max(before + half, self._timeline.time - half)
             self.history.push(before + half, np.nan, Quality.MISSING)
             self.history.push(after, np.nan, Quality.MISSING)
-            if self._looks_back:  # who looks back into the gap sees the pose before it, as an old one
+            long = self._timeline.time - before >= 2.0 * self.poses.period  # else the next has no place
+            if self._looks_back and long:  # who looks back into it sees the pose before it, as an old one
                 self.poses.push(min(before + self.poses.period, after), self.pose, Quality.MISSING)
 
 

@@ -251,3 +251,13 @@ def test_sessions_on_one_axis_are_told_apart(source: Any, session_of: Callable[.
     newest = float(feed.history.latest(1).time[0])
     assert feed.begin_of(newest) == feed.begun == pytest.approx(0.01)
     assert feed.begin_of(0.01) == -np.inf
+
+
+def test_poses_between_lost_frames_are_those_of_frames(source: Any) -> None:
+    """Protects looking back where single frames are lost: the poses of the others are not missing."""
+    feed = feed_on(source)
+    for seq in range(0, 240, 6):  # the gaps are longer than the time between two poses
+        source.add(seq)
+    feed.take()
+    found = [feed.poses.at(0.06 * k)[1] for k in range(40)]
+    assert found == [Quality.GOOD] * 40
