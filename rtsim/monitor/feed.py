@@ -315,7 +315,7 @@ class Feed:
         if self._looks_back:
             self.poses.push(self._timeline.time, self.pose, quality)
         self.trial_time = frame.time
-        if quality is not Quality.MISSING:
+        if quality < Quality.UNUSABLE:
             self.gait.look(frame, self._timeline.time)
 
     def _advance(self, frame: ReceivedFrame) -> None:

@@ -10,6 +10,7 @@ import pytest
 from rtsim.monitor.feed import Change, Feed
 from rtsim.monitor.plots.history import Quality
 from streams.messages import FieldSpec, Session, Status, Telemetry
+from tests.rtsim.monitor.gait import walk
 
 
 class Clock:
@@ -261,3 +262,17 @@ def test_poses_between_lost_frames_are_those_of_frames(source: Any) -> None:
     feed.take()
     found = [feed.poses.at(0.06 * k)[1] for k in range(40)]
     assert found == [Quality.GOOD] * 40
+
+
+@pytest.mark.parametrize(("status", "n_event"), [(Status.OK, 1), (Status.NOT_CONVERGED, 0)])
+def test_frames_that_did_not_converge_make_no_events(source: Any, status: Status, n_event: int) -> None:
+    """Protects gait events from frames that describe nothing: as of missing ones, none is found in them."""
+    source.session = walk.session((walk.LOADS,))
+    feed = feed_on(source)
+    for seq in range(40):
+        found = walk.frame(source.session, seq)
+        found.data["foot_loads"][...] = 700.0 if seq >= 10 else 0.0, 0.0
+        found.status = int(status) if 5 <= seq < 30 else 0
+        source.frames.append(found)
+    feed.take()
+    assert len(feed.gait.kept) == n_event
