@@ -126,7 +126,7 @@ class Timeline:
 
     def interrupt(self) -> None:
         """Record that another sender follows, whose numbers and clock are unrelated to the earlier ones."""
-        self._broken = self._last is not None
+        self._broken |= self._last is not None  # a sender without any frame hides no break before it
         self._last = None
 
     def repeat(self, seq: int) -> None:

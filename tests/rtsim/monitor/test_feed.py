@@ -276,3 +276,18 @@ def test_frames_that_did_not_converge_make_no_events(source: Any, status: Status
         source.frames.append(found)
     feed.take()
     assert len(feed.gait.kept) == n_event
+
+
+def test_a_session_without_frames_hides_no_break(source: Any, session_of: Callable[..., Session]) -> None:
+    """Protects tables over two changes of session in quick succession: the first frame has its row."""
+    feed = feed_on(source)
+    source.add(0)
+    feed.take()
+    for _ in range(2):
+        source.session = session_of()
+        feed.take()
+    source.add(0)
+    feed.take()
+    times = feed.history.window(60.0).time
+    assert np.isnan(hip(feed)).tolist() == [False, True, True, False]
+    assert times[-1] > feed.begin_of(float(times[-1])) == times[0]
