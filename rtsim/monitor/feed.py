@@ -26,7 +26,7 @@ from rtsim.monitor.layout import LARGEST, WindowLayout, layout_of
 from rtsim.monitor.message_log import MessageLog
 from rtsim.monitor.meter import Meter, quality_of
 from rtsim.monitor.past.archive import CurveArchive, PoseArchive
-from rtsim.monitor.plots.history import History, Quality, Timeline
+from rtsim.monitor.plots.history import History, Quality, Timeline, Window
 from rtsim.monitor.rebuild_limit import RebuildLimit
 from rtsim.monitor.words import SENTENCE_MOST, printable
 from streams.errors import StreamError
@@ -181,6 +181,16 @@ class Feed:
     def begin_of(self, time: float) -> float:
         """Return `begun` of the session that the samples at a time on the axis of the curves belong to."""
         return max((begin for begin in self._begins if begin < time), default=-math.inf)
+
+    def samples_before(self, end: float, duration: float) -> tuple[Window, int]:
+        """Return the samples of the given duration before a time on the axis of the curves [s], and of how
+        many frames every two of them are the extremes; 1 where each sample is of a frame of its own, as long
+        as the history holds all of them.
+        """
+        held, oldest = self.history.latest(len(self.history)).time, self.archive.reach()[0]
+        if len(held) and held[0] <= max(end - duration, oldest):
+            return self.history.before(end, duration), 1
+        return self.archive.window(end, duration), self.archive.stride
 
     def clear(self) -> None:
         """Clear the curves, poses, events and counts of the monitor window; the session of the stream that it

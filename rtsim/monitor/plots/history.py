@@ -107,6 +107,18 @@ class History:
             return held
         return self.latest(len(held.time) - int(np.searchsorted(held.time, held.time[-1] - duration)))
 
+    def before(self, end: float, duration: float) -> Window:
+        """Return the held samples of the given duration before a time [s]."""
+        held = self.latest(self._n_held)
+        a, b = np.searchsorted(held.time, (end - duration, end), side="right").tolist()
+        return Window(
+            time=held.time[a:b],
+            values=held.values[:, a:b],
+            quality=held.quality[a:b],
+            first=held.first + a,
+            in_trial=held.in_trial[a:b],
+        )
+
 
 class Timeline:
     """Stream time of frames that never goes backwards, computed from their sequence numbers and capture

@@ -26,23 +26,39 @@ class SaveControl:
         """Save what the monitor window shows, as PNG, SVG or csv by the suffix; return whether that
         worked.
         """
-        window, path, left_out = self.window, Path(path), ""
+        window, path, note = self.window, Path(path), ""
         window.redraw()
         try:
             if path.suffix.lower() == ".csv":
-                panels = [(panel.panel, panel.visible) for panel in window.curves.panels]
-                feed, shown = window.feed, window.shown_window()
-                events = feed.events_since(float(shown.time[0])) if len(shown.time) else []
-                begin = feed.begin_of(float(shown.time[-1])) if len(shown.time) else -math.inf
-                if n := write_table(path, panels, shown, events, begin):
-                    left_out = f" {n} frames in view are of the session before, and not in the table."
+                note = self._save_table(path)
             else:
                 write_picture(window, path)
         except ConfigError as fault:
             window.say(f"Could not save: {fault}.")
             return False
-        window.say(f"Saved {path}.{left_out}")
+        window.say(f"Saved {path}.{note}")
         return True
+
+    def _save_table(self, path: Path) -> str:
+        """Save the curves in view as csv; return what there is to say of its rows. ConfigError if that
+        fails.
+        """
+        window, feed, n_frame = self.window, self.window.feed, 1
+        panels = [(panel.panel, panel.visible) for panel in window.curves.panels]
+        shown = window.shown_window()
+        if window.looks_back:
+            shown, n_frame = feed.samples_before(window.time_bar.at, window.curves.duration)
+        events = feed.events_since(float(shown.time[0])) if len(shown.time) else []
+        begin = feed.begin_of(float(shown.time[-1])) if len(shown.time) else -math.inf
+        n_left_out = write_table(path, panels, shown, events, begin)
+        rows, note = "frames" if n_frame == 1 else "rows", ""
+        if n_frame > 1:
+            note = (
+                f" Its rows are the lowest and highest values of every {n_frame} frames, not single frames."
+            )
+        if n_left_out:
+            note += f" {n_left_out} {rows} in view are of the session before, and not in the table."
+        return note
 
     def ask_and_save(self) -> None:
         """Save what the monitor window shows: ask for file and format (PNG, SVG or csv) in a dialogue.

@@ -165,6 +165,29 @@ def test_another_session_has_strides_and_a_table_of_its_own(
     assert "frames in view are of the session before, and not in the table" in window.feed.sentences.kept[-1]
 
 
+def test_a_table_of_the_past_has_the_frames_where_they_are_held(
+    open_stage: Callable[..., Any], sender: Any, tmp_path: Path
+) -> None:
+    """Protects tables of fast streams: values at their own times, or a word that they are extremes."""
+    sender.announce(replace(walk.session(), rate=1000.0))
+    stage = open_stage(sender.address)
+    stage.join(sender)
+    walk_on(stage, sender, 600)
+    window = stage.window
+    window.time_bar.look_at(3.005)
+    assert window.saving.save_as(tmp_path / "held.csv")
+    table = list(csv.reader((tmp_path / "held.csv").open()))
+    rows = [[float(value) for value in row[:3]] for row in table[1:]]
+    np.testing.assert_allclose([row[0] for row in rows], 0.01 * np.arange(301), atol=1e-9)
+    truth = [np.degrees(walk.arrays(row[0])["joint_angles"]) for row in rows]
+    np.testing.assert_allclose([row[1:] for row in rows], truth, rtol=1e-9)
+    assert "lowest and highest" not in window.feed.sentences.kept[-1]
+    window.feed.history.clear()  # as after a minute
+    assert window.saving.save_as(tmp_path / "thinned.csv")
+    assert "lowest and highest values of every 20 frames" in window.feed.sentences.kept[-1]
+    assert len(list(csv.reader((tmp_path / "thinned.csv").open()))) < 40
+
+
 def test_marks_go_to_the_run_that_takes_them(open_stage: Callable[..., Any], sender: Any) -> None:
     """Protects marks in recordings: each goes to the run with time and name, though several come at once."""
     asked: list[dict[str, Any]] = []
