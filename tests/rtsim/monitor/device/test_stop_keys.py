@@ -121,6 +121,20 @@ def test_they_stop_while_a_list_or_a_menu_is_open(run: Any, key: str) -> None:
     menu.close()
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_they_stop_with_other_keys_held(run: Any, key: str) -> None:
+    """Protects the wearer from a hand that lies on Shift or Ctrl when the key is pressed."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtTest import QTest
+
+    held = Qt.KeyboardModifier
+    for n, modifier in enumerate(
+        (held.ShiftModifier, held.ControlModifier, held.AltModifier, held.MetaModifier)
+    ):
+        QTest.keyClick(run.window, getattr(Qt.Key, key), modifier)
+        assert run.stops == [EMERGENCY] * (n + 1)
+
+
 def test_a_key_that_is_held_stops_once(run: Any) -> None:
     """Protects the connection from a hundred commands of one press."""
     from PySide6.QtCore import QEvent, Qt
