@@ -100,7 +100,8 @@ def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
     """Read the motion of joints from the results of `rtsim analyse` (.mcap), at the instants to which
     filtered values belong: the times of the frames minus the delay of the filter.
 
-    Values that are masked, or of frames or joints that are flagged (OF_JOINT), are unknown.
+    Values that are masked, or of frames or joints that are flagged (OF_JOINT), are unknown; filtered values
+    also if this holds for a frame from their instant to their row, whose pose the filter has taken.
     """
     results = read_results(path)
     specs = {spec.name: spec for spec in results.session.fields}
@@ -108,35 +109,35 @@ def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
     own = dict(zip(FIELDS, OF_PERSON if person else FIELDS, strict=True))
     if lacking := [field for field in own.values() if field not in specs]:
         raise ConfigError(
-            f"the recording has no field {lacking[0]}, so it contains no joint moments",
-            where=str(path),
+            f"the recording has no field {lacking[0]}, so it contains no joint moments", where=str(path),
             remedy="run `rtsim analyse` with --forces, and give its recording",
-        )
+        )  # fmt: skip
     delay = filter_delay(results.session)
     if delay is None:
         raise ConfigError(
             "the recording does not state the delay of its filter, so the instants of its speeds and moments "
-            "are not known",
-            where=str(path),
+            "are not known", where=str(path),
             remedy="run `rtsim analyse` again, with a filter that its frame rate permits",
-        )
+        )  # fmt: skip
     instants = results.times - delay
     out = {field: unused(results, specs[name]) for field, name in own.items()}
+    after = {field: since(rows, results.times, instants) for field, rows in out.items()}
 
     def column(field: str, name: str) -> Array | None:
         labels = specs[own[field]].labels
         if name not in labels:
             return None
-        gone = out[field][:, labels.index(name)]
+        values = results.fields[own[field]][:, labels.index(name)]
+        if person and field == FIELDS[0]:  # the angle of the frame
+            known = np.where(out[field][:, labels.index(name)], np.nan, values)
+            return np.interp(instants, results.times, known, left=np.nan)
+        gone = after[field][:, labels.index(name)]
         if name in (angles := specs[own[FIELDS[0]]].labels):  # of an angle that is not used nothing else is
-            gone = gone | out[FIELDS[0]][:, angles.index(name)]
-        values = np.where(gone, np.nan, results.fields[own[field]][:, labels.index(name)])
-        if person and field == FIELDS[0]:
-            return np.interp(instants, results.times, values, left=np.nan)
-        return values
+            gone = gone | after[FIELDS[0]][:, angles.index(name)]
+        return np.where(gone, np.nan, values)
 
     told = [left_at_root(results.fields["residual_force"])] if "residual_force" in specs else []
-    told.append(left_out(names, specs[own[FIELDS[0]]], out[FIELDS[0]]))
+    told.append(left_out(names, specs[own[FIELDS[0]]], after[FIELDS[0]]))
     return gathered(path, names, instants, column, [*results.notes, *filter(None, told)])
 
 
@@ -159,17 +160,30 @@ def unused(results: Results, spec: FieldSpec) -> NDArray[np.bool_]:
     return out
 
 
+def since(out: NDArray[np.bool_], times: Array, instants: Array) -> NDArray[np.bool_]:
+    """Return a mask (n_frame, n) of the filtered values between whose instants and rows a frame is not used.
+
+    out : (n_frame, n) mask of the frames, of `unused`; times : (n_frame,) [s]
+    instants : (n_frame,) times minus the delay of the filter [s]
+    """
+    rows = np.arange(len(times))
+    first = np.clip(np.searchsorted(times, instants + SHORTEST_S, side="right") - 1, 0, rows)
+    n = np.concatenate([np.zeros((1, out.shape[1]), np.int64), np.cumsum(out, axis=0)])
+    return np.asarray(n[rows + 1] > n[first])
+
+
 def left_out(names: Sequence[str], spec: FieldSpec, out: NDArray[np.bool_]) -> str:
     """Return a sentence on the frames in which angles are not used, "" if there are none.
 
-    names : joints that are asked for; spec, out : the field of the angles, and its mask of `unused`
+    names : joints that are asked for; spec, out : the field of the angles, and its mask of `since`
     """
     n = [(name, int(out[:, spec.labels.index(name)].sum())) for name in names if name in spec.labels]
     counted = ", ".join(f"{name} in {count}" for name, count in n if count)
     if not counted:
         return ""
     return (
-        f"not used of {len(out)} frames, because the angle is masked or its joint or frame flagged: {counted}"
+        f"not used of {len(out)} frames, because the angle is masked or its joint or frame flagged, there or "
+        f"earlier by up to the delay of the filter: {counted}"
     )
 
 
@@ -330,10 +344,9 @@ def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> 
     """
     if not columns:
         raise ConfigError(
-            "the table has no header with the names of its columns",
-            where=str(path),
+            "the table has no header with the names of its columns", where=str(path),
             remedy="name a torque generator model that defines the columns, for example --model stoop_lift",
-        )
+        )  # fmt: skip
     trial = path.stem.partition("_")[2]
     q, qd, tau, times = (numbers_of(path.with_name(f"{name}_{trial}{TABLE}")) for name in BARE)
     for name, rows in zip(BARE, (q, qd, tau), strict=False):

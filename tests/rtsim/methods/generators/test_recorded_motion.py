@@ -21,6 +21,8 @@ N, RATE, DELAY = 200, 100.0, 0.05
 TIMES = np.arange(N) / RATE
 KNEE = "knee_flexion_r"
 SPIKE_NM, WRONG = 300.0, slice(90, 100)
+FILTERED = slice(95, 105)
+"""The rows in which a filter of this delay shows the frames WRONG."""
 STATED = {"rates": {"kind": "butterworth", "cutoff_hz": 6.0, "order": 2, "delay_s": [DELAY] * 3}}
 
 
@@ -98,13 +100,28 @@ def test_a_motion_is_at_the_instants_of_its_moments(
 def test_values_that_are_not_to_be_used_are_left_out(tmp_path: Path, field: str, bits: int) -> None:
     """Protects strengths from moments of poses that are masked or flagged: they are unknown, and counted."""
     columns, flags = of_person(), np.zeros(N)
-    columns["joint_moments"][WRONG] = SPIKE_NM
+    columns["joint_moments"][FILTERED] = SPIKE_NM
     flags[WRONG] = int(bits)
     if field:
         columns[field] = flags[:, None]
     motion = read(tmp_path, columns, status=None if field else flags)
     assert np.nanmax(motion.of(KNEE)[2]) < 51.0
-    assert any(f"not used of {N} frames" in note and f"{KNEE} in 10" in note for note in motion.notes)
+    assert any(f"not used of {N} frames" in note and f"{KNEE} in 15" in note for note in motion.notes)
+
+
+@pytest.mark.parametrize("delay", [0.0, DELAY, 0.046])
+def test_filtered_values_of_flagged_frames_are_left_out(tmp_path: Path, delay: float) -> None:
+    """Protects strengths of models with markers of their own: a flagged pose shows later by the delay of
+    the filter, from the frame in which the filter takes it, and values before and after it are kept."""
+    columns, bits = columns_of(FIELDS, (delay, delay, delay)), np.zeros((N, 1))
+    n_late = int(np.ceil(delay * RATE))
+    bits[WRONG] = float(Status.SUSPECT)
+    columns["coordinate_moments"][WRONG.start : WRONG.stop + n_late] = SPIKE_NM
+    stated = {"rates": {**STATED["rates"], "delay_s": [delay] * 3}}
+    motion = read(tmp_path, {**columns, "joint_status": bits}, stated)
+    kept = np.rint(RATE * (motion.times + delay)).astype(int).tolist()
+    assert kept == [*range(WRONG.start), *range(WRONG.stop + n_late, N)]
+    assert np.nanmax(motion.of(KNEE)[2]) < 51.0
 
 
 def test_late_and_uncertain_frames_are_used(tmp_path: Path) -> None:
