@@ -193,8 +193,10 @@ class FilteredMotion(Stage):
 
     def meta(self) -> dict[str, Any]:
         """Return the settings of the filter, and its delay and noise gain (see `stated`) for value, speed and
-        acceleration, for the descriptor (first message) of the result stream."""
+        acceleration, for the descriptor (first message) of the result stream; no delay where there is no
+        filter at this rate."""
         told = {key: value for key, value in msgspec.to_builtins(self.spec).items() if value is not None}
+        told.pop("delay_s", None)  # as it is asked for: one number
         if self.rate > 0.0:
             delay, gain = stated(self.spec, self.rate)
             told |= {"delay_s": delay.tolist(), "noise_gain": gain.tolist()}

@@ -23,6 +23,7 @@ from kernels.plates.plate_assignment import BEARS
 from kernels.rates.manifold import OK, plain
 from rtsim.config.runs.rate_schema import RateSpec
 from rtsim.files.recording import Results
+from rtsim.methods.gait.cycle_curves import filter_delay
 from rtsim.methods.kinematics.rates import RateEstimator, filter_of
 from rtsim.methods.plates.plate_check import GRAVITY
 from rtsim.subjects.markers.labs import SIDES
@@ -112,12 +113,11 @@ def momentum_of(results: Results, mass: float) -> Momentum | None:
     """
     fields, rate = results.fields, time_rate(results.session)
     names = labels_of(results, "plate_forces")
-    filtered = results.session.meta.get("rates")
-    if not filtered or "delay_s" not in filtered:  # a run without a filter states none of its delays
+    if filter_delay(results.session) is None:  # a run without a filter states none of its delays
         return None
     if not rate > 0.0 or not names or "residual_force" not in fields:
         return None
-    spec = filter_of(filtered)
+    spec = filter_of(results.session.meta["rates"])
     force = np.nan_to_num(fields["plate_forces"])
     if "plate_shares" in fields:
         force = np.where((fields["plate_shares"] == BEARS).any(axis=2)[..., None], force, 0.0)

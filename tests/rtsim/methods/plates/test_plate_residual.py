@@ -167,6 +167,15 @@ def test_a_run_too_slow_for_its_filter_is_not_judged() -> None:
     assert in_sentences(figures)
 
 
+def test_a_delay_that_is_only_asked_for_is_no_filter() -> None:
+    """Protects summaries of runs whose filter of motion could not be made, and whose recordings state the
+    delay of its settings."""
+    results = recorded(walk(), spec=SavitzkyGolaySpec(window_s=0.1, order=3, delay_s=0.05))
+    slow = msgspec.structs.replace(results.session, rate=10.0)
+    slow.meta["rates"]["delay_s"] = 0.05
+    assert judge_residual(results._replace(session=slow, times=np.arange(N) / 10.0), MASS) is None
+
+
 def test_who_sits_is_not_judged() -> None:
     """Protects from a chair that bears what no plate tells."""
     results = recorded(0.5 * walk())
