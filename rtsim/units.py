@@ -6,6 +6,7 @@ Files use metres, like those of OpenSim; screens and reports show millimetres; a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,13 +30,14 @@ ANGLES = {"rad": 1.0, "deg": 1.0 / DEGREES}
 """Radians in a unit of angle that a stream may declare."""
 PER_TIME = ("", "/s", "/s^2")
 """Endings of the units of values, speeds and accelerations."""
-SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3}
+SECONDS = {"s": 1.0, "ms": 1e-3}
 NEWTON_METRES = {"nm": 1.0, "ncm": 1e-2, "ndm": 1e-1, "nmm": 1e-3, "knm": 1e3, "knmm": 1.0}
-"""Newton metres in a unit of moment, in lower case without what may stand between its parts."""
-BETWEEN = str.maketrans("", "", " .*·")
-"""Removes what may stand between the parts of a unit, as in `N m`."""
-SPELLINGS = {"°": "deg", "²": "^2", "degrees": "deg", "degree": "deg", "radians": "rad", "radian": "rad"}
-"""Other spellings of a part of a unit in the header of a table."""
+"""Newton metres in a unit of moment, as `plain_unit` spells it."""
+SPELLINGS = {
+    "°": "deg", "º": "deg", "degrees": "deg", "degree": "deg", "radians": "rad", "radian": "rad",
+    "milliseconds": "ms", "seconds": "s", "second": "s", "sec": "s", "²": "^2", "s2": "s^2", "/s/s": "/s^2",
+}  # fmt: skip
+"""Other spellings of a part of a unit in the header of a table, in lower case."""
 
 Faces = dict[str, tuple[str, float]]
 IN_FILES: Faces = {"rad": ("deg", DEGREES), "rad/s": ("deg/s", DEGREES), "rad/s^2": ("deg/s^2", DEGREES)}
@@ -61,10 +63,18 @@ def streamed_scale(unit: str, turns: bool, order: int) -> float:
     return next((usable[part] for part in unit.split(", ") if part in usable), 0.0)
 
 
-def usual_spelling(unit: str) -> str:
-    """Return the unit that the header of a table states with `deg`, `rad` and `^2` for their other
-    spellings.
+def plain_unit(text: str) -> str:
+    """Return a unit in lower case without what may stand between its parts, such as spaces, dots and hyphens:
+    `N.mm`, `N*mm`, `N-mm`, `N mm` are the same. Quotients and powers remain, as in `nm/kg`.
     """
+    return re.sub(r"[^\w/^]|_", "", text.lower())
+
+
+def usual_spelling(unit: str) -> str:
+    """Return the unit that the header of a table states in lower case, with `deg`, `rad`, `s` and `^2` for
+    their other spellings.
+    """
+    unit = unit.lower()
     for spelling, plain in SPELLINGS.items():
         unit = unit.replace(spelling, plain)
     return unit
@@ -79,7 +89,7 @@ def si_scale(unit: str) -> float | None:
     known = {name + per: scale for name, scale in {**ANGLES, **METRES}.items() for per in PER_TIME}
     known |= {"": 1.0, **SECONDS}
     parts = [usual_spelling(part) for part in unit.split(", ")]
-    scales = {known.get(part, NEWTON_METRES.get(part.translate(BETWEEN).lower())) for part in parts}
+    scales = {known.get(part, NEWTON_METRES.get(plain_unit(part))) for part in parts}
     return scales.pop() if len(scales) == 1 else None
 
 

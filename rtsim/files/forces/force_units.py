@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from rtsim.errors import ConfigError
 from rtsim.files.units import length_unit, metres_per_unit
-from rtsim.units import NEWTON_METRES
+from rtsim.units import NEWTON_METRES, plain_unit
 
 NEWTONS = {"n": 1.0, "newton": 1.0, "newtons": 1.0, "kn": 1e3, "lbf": 4.4482216152605}
-
-
-def plain_unit(text: str) -> str:
-    """Return a unit in lower case without separators between its parts: `N.mm`, `N*mm`, `N mm` are the
-    same.
-    """
-    return re.sub(r"[^a-z]", "", text.lower())
 
 
 def newtons_per_unit(text: str) -> float | None:

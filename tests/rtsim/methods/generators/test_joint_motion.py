@@ -51,6 +51,8 @@ def test_each_column_has_the_unit_of_its_header(
         ('time [s],"{0}.knee [rad, m]","{1}.knee [rad/s, m/s]",{2}.knee [N m]', 1.0, 1.0, 1.0),
         ("time [s],knee [degrees],{1}.knee [rad/s],knee_moment [kN m]", 180.0 / np.pi, 1.0, 1e-3),
         ("time [s],knee [rad],{1}.knee [rad/s],knee_moment [N*mm]", 1.0, 1.0, 1e3),
+        ("time [seconds],knee [Deg],{1}.knee [deg/sec],knee_moment [N-m]", 180.0 / np.pi, 180.0 / np.pi, 1.0),
+        ("time [Sec],knee [º],{1}.knee [rad/sec],knee_moment [N⋅m]", 180.0 / np.pi, 1.0, 1.0),
     ],
 )
 def test_units_are_known_as_programs_spell_them(
@@ -69,6 +71,8 @@ def test_units_are_known_as_programs_spell_them(
     ("heads", "said"),
     [
         ("time [s],knee,{1}.knee,knee_moment [Nm/kg]", r"of the column knee_moment, \[Nm/kg\], is not known"),
+        ("time [s],knee,{1}.knee,knee_moment [N/m]", r"\[N/m\], is not known"),
+        ("time [s],knee,{1}.knee,knee_moment [N m²]", r"\[N m²\], is not known"),
         ("time [s],knee [rev],{1}.knee,knee_moment", r"of the column knee, \[rev\], is not known"),
         ("time [s],knee,{1}.knee [rpm],knee_moment", r"\[rpm\], is not known"),
         ("time [min],knee,{1}.knee,knee_moment", r"of the column time, \[min\], is not known"),
@@ -111,6 +115,13 @@ def test_columns_without_a_unit_are_angles_of_the_other_ones(tmp_path: Path) -> 
     assert table.in_radians == ("a", "c")
     for name, scale in (("a", np.pi / 180.0), ("b", 1.0), ("c", 1.0), ("d", 1e-3)):
         np.testing.assert_allclose(table.column(name), scale * ANGLE, rtol=1e-12, atol=1e-15)
+
+
+def test_accelerations_are_known_as_programs_spell_them(tmp_path: Path) -> None:
+    """Protects columns of accelerations from being refused for the spelling of their square."""
+    path = written(tmp_path / "a.csv", "time,a [rad/s2],b [deg/sec²],c [m/s/s]", T, ANGLE, ANGLE, ANGLE)
+    for name, scale in (("a", 1.0), ("b", np.pi / 180.0), ("c", 1.0)):
+        np.testing.assert_allclose(read_csv(path).column(name), scale * ANGLE, rtol=1e-12, atol=1e-15)
 
 
 def test_a_repeated_column_is_told(tmp_path: Path) -> None:
