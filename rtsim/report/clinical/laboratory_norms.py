@@ -36,11 +36,14 @@ def norms_of_trials(
 
     ConfigError if no trial has a complete stride.
     """
-    walks = [(person or _person(trial), trial) for person, trial in trials if trial.cycles]
+    unnamed = [trial for person, trial in trials if not person and trial.cycles]
+    found = _persons(unnamed)
+    whose = iter(found)
+    walks = [((person,) if person else next(whose), trial) for person, trial in trials if trial.cycles]
     notes = [
         f"{trial.name}: left out, because no full stride was found" for _, trial in trials if not trial.cycles
     ]
-    notes += _told_alike([trial for person, trial in trials if not person and trial.cycles])
+    notes += _told_persons(unnamed, found)
     if not walks:
         raise ConfigError(
             "no trial contains a full stride",
@@ -87,15 +90,47 @@ def norms_of_trials(
     return norms, notes
 
 
-def _person(trial: ReportTrial) -> str:
-    """Return the person of a trial: the name in its results, else its subject, else the name of the trial."""
-    return _name(trial) or _subject(trial) or Path(trial.name).stem
+def _persons(trials: Sequence[ReportTrial]) -> list[tuple[str, ...]]:
+    """Return the person of each trial of whom only the results tell, as names that are equal for one person.
+
+    Trials whose results name somebody are of one person if no entry of NAMES differs and a name is common to
+    them. A trial without a name is of the only person among those with the same subject or static trial; else
+    this file stands for its person, or the name of the trial.
+    """
+    names = [_names(trial) for trial in trials]
+    groups: list[list[tuple[str, ...]]] = []
+    for own in sorted({own for own in names if any(own)}, key=lambda own: (own.count(""), own)):
+        alike = [group for group in groups if _are_one(own, group)]
+        if len(alike) == 1:
+            alike[0].append(own)
+        else:
+            groups.append([own])
+    first = {own: group[0] for group in groups for own in group}
+    named: dict[str, set[tuple[str, ...]]] = {}
+    for own, trial in zip(names, trials, strict=True):
+        if any(own):
+            named.setdefault(_subject(trial), set()).add(first[own])
+    found = []
+    for own, trial in zip(names, trials, strict=True):
+        subject = _subject(trial)
+        alone = named.get(subject, set()) if subject else set()
+        of_file = next(iter(alone)) if len(alone) == 1 else (subject or Path(trial.name).stem,)
+        found.append(first[own] if any(own) else of_file)
+    return found
 
 
-def _name(trial: ReportTrial) -> str:
-    """Return the name of the person in the results of a trial, without regard to case; "" = none."""
+def _names(trial: ReportTrial) -> tuple[str, ...]:
+    """Return the names of the person in the results of a trial, in the order of NAMES and without regard to
+    case; "" = none.
+    """
     meta = trial.results.session.meta
-    return next((name for key in NAMES if (name := str(meta.get(key) or "").strip().casefold())), "")
+    return tuple(str(meta.get(key) or "").strip().casefold() for key in NAMES)
+
+
+def _are_one(own: tuple[str, ...], group: Sequence[tuple[str, ...]]) -> bool:
+    """Return whether names, as of `_names`, are of the person of a group of names."""
+    differ = any(a and b and a != b for other in group for a, b in zip(own, other, strict=True))
+    return not differ and any(set(own) & set(other) - {""} for other in group)
 
 
 def _subject(trial: ReportTrial) -> str:
@@ -107,16 +142,54 @@ def _subject(trial: ReportTrial) -> str:
     return f"{subject.parent.name}/{name}" if name == "subject" else name
 
 
-def _told_alike(trials: Sequence[ReportTrial]) -> list[str]:
-    """Return notes on trials that count as one person because of the name of their subject or static trial
-    alone, which different persons may share.
+def _told_persons(trials: Sequence[ReportTrial], persons: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return notes on trials that count as one person, or as another one, because of a name or file alone.
+
+    trials : trials of whose persons only the results tell; persons : of `_persons`
     """
-    alike: dict[str, list[str]] = {}
-    for trial in trials:
-        if not _name(trial) and (subject := _subject(trial)):
-            alike.setdefault(subject, []).append(trial.name)
-    return [
-        f"{name_some(names)}: counted as one person, because the subject or static trial of each is called "
-        f"{subject}; put trials of different persons into a folder for each person"
-        for subject, names in alike.items() if len(names) > 1
-    ]  # fmt: skip
+    notes = []
+    for person in dict.fromkeys(persons):
+        own = [trial for trial, whose in zip(trials, persons, strict=True) if whose == person]
+        by_file: dict[str, list[ReportTrial]] = {}
+        for trial in own:
+            by_file.setdefault(_subject(trial), []).append(trial)
+        for subject, alike in by_file.items():
+            if subject and len(alike) > 1 and not all(any(_names(trial)) for trial in alike):
+                notes.append(
+                    f"{_listed(alike)}: counted as one person, because the subject or static trial of each "
+                    f"is called {subject}; put trials of different persons into a folder for each person"
+                )
+        if len([subject for subject in by_file if subject]) > 1:
+            notes.append(
+                f"{_listed(own)}: counted as one person, because the results of each name "
+                f"{name_some([name for name in person if name])}, although their subjects or static trials "
+                f"differ ({name_some([subject for subject in by_file if subject])}); put trials of different "
+                "persons into a folder for each person"
+            )
+    return notes + _told_unclear(trials, persons)
+
+
+def _told_unclear(trials: Sequence[ReportTrial], persons: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return notes on trials that may be of several of the persons, and count as another one; trials and
+    persons as for `_told_persons`.
+    """
+    notes = []
+    for trial, person in zip(trials, persons, strict=True):
+        own, subject = _names(trial), _subject(trial)
+        others = [
+            (_names(other), _subject(other))
+            for other, whose in zip(trials, persons, strict=True) if whose != person
+        ]  # fmt: skip
+        if not any(own) and subject and any(any(names) and file == subject for names, file in others):
+            why = f"it names nobody, and its subject or static trial {subject} is that of several persons"
+        elif any(own) and "" in own and any(_are_one(own, [names]) for names, _ in others):
+            why = f"its name {name_some([name for name in own if name])} is that of several persons"
+        else:
+            continue
+        notes.append(f"{trial.name}: counted as another person, because {why}")
+    return notes
+
+
+def _listed(trials: Sequence[ReportTrial]) -> str:
+    """Return the names of trials as text."""
+    return name_some([trial.name for trial in trials])
