@@ -98,9 +98,7 @@ def check_alike(results: Results, source: C3dSource, where: str) -> None:
     spec = next((spec for spec in results.session.fields if spec.name == "markers_measured"), None)
     if spec is None:
         return
-    before = source.prefix_of(str(results.session.meta.get("person") or ""))
-    place = {label: k for k, label in reversed(list(enumerate(source.labels)))}
-    pairs = [(k, place[before + name]) for k, name in enumerate(spec.labels) if before + name in place]
+    pairs = _pairs_of(results, spec.labels, source)
     rows = source.frames_of(results.times)
     own = results.fields["markers_measured"][rows >= 0][:, [k for k, _ in pairs]]
     file = source.scale * source.content.points[rows[rows >= 0]][:, [at for _, at in pairs]]
@@ -122,10 +120,7 @@ def is_of_another(results: Results, source: C3dSource) -> bool:
     the names of the markers, False if the results have too few markers to be compared.
     """
     spec = next((spec for spec in results.session.fields if spec.name == "markers_measured"), None)
-    before = source.prefix_of(str(results.session.meta.get("person") or ""))
-    place = {label: k for k, label in reversed(list(enumerate(source.labels)))}
-    pairs = [(k, place[before + name]) for k, name in enumerate(spec.labels) if before + name in place] \
-        if spec is not None else []  # fmt: skip
+    pairs = _pairs_of(results, spec.labels, source) if spec is not None else []
     if len(pairs) < FEWEST:
         return spec is not None and len(spec.labels) >= FEWEST
     rows = source.frames_of(results.times)
@@ -139,6 +134,18 @@ def is_of_another(results: Results, source: C3dSource) -> bool:
     ratio = float(np.median(mine)) / max(float(np.median(others)), 1e-12)
     unit = 10.0 ** round(math.log10(ratio)) if ratio > 0.0 else 1.0  # as read by an option of the run
     return not float(np.median(np.abs(mine - unit * others))) <= FARTHEST_M
+
+
+def _pairs_of(results: Results, names: Sequence[str], source: C3dSource) -> list[tuple[int, int]]:
+    """Return the indices of the markers of the results, and of the same markers in a C3D file; those that the
+    file does not have are left out. Labels with and without the person's prefix may stand in one file.
+
+    names : names of the markers of the results
+    """
+    before = source.prefix_of(str(results.session.meta.get("person") or ""))
+    place = {label: k for k, label in reversed(list(enumerate(source.labels)))}
+    found = [(k, place.get(before + name, place.get(name))) for k, name in enumerate(names)]
+    return [(k, at) for k, at in found if at is not None]
 
 
 def _length_unit(source: C3dSource) -> str:
