@@ -164,7 +164,8 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
         else:
             lacking = (
                 f"of {len(onsets)} footsteps that begin on plates no four follow each other as in a walk, "
-                f"right and left in turn, always on a plate, and within {STRIDE_S[1]:g} s for a stride"
+                f"right and left in turn, never off the plates for {SHORTEST:g} s, and within "
+                f"{STRIDE_S[1]:g} s for a stride"
             )
         raise ConfigError(f"the weight is not known: {lacking}", where=source, remedy="give --mass")
     total = np.nansum(loads.force[:, used, 1], axis=1)
@@ -203,22 +204,37 @@ def _strides(
     loads: PlateLoads, onsets: Sequence[tuple[int, int]], gaps: NDArray[np.bool_]
 ) -> list[tuple[int, int]]:
     """Return the first and the last frame of each stride from the second to the fourth of four footsteps, if
-    right and left follow each other, the stride is not too long, and a plate bears the person all the time.
-    Otherwise the person turned round, or stepped beside the plates.
+    right and left follow each other, the stride is not too long, and the plates bear nothing only as briefly
+    as in the flights of a run. Otherwise the person turned round, or stepped beside the plates.
 
     onsets : of `_onsets`; gaps : (n,) whether the force on a plate is unknown
     """
-    away = ~gaps & ~(loads.loaded == LOADED).any(axis=1)
+    away = _away(loads, gaps)
     found = []
     for k in range(len(onsets) - CONTACTS + 1):
         rows, feet = zip(*onsets[k : k + CONTACTS], strict=True)
         first, last = rows[1], rows[3]
         alternate = all(a != b for a, b in pairwise(feet))
         lasts = loads.times[last] - loads.times[first]
-        # a frame earlier as well, in which the first of the four still bears
+        # a frame earlier as well, in which the first of the four still bears, or a flight is
         if alternate and STRIDE_S[0] <= lasts <= STRIDE_S[1] and not away[first - 1 : last].any():
             found.append((first, last))
     return found
+
+
+def _away(loads: PlateLoads, gaps: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return whether the person may be beside the plates in each frame (n,): no plate bears anything for as
+    long as a step lasts, SHORTEST, or longer.
+
+    gaps : (n,) whether the force on a plate is unknown
+    """
+    off = ~gaps & ~(loads.loaded == LOADED).any(axis=1)
+    away = np.zeros(len(off), np.bool_)
+    rows, end = np.flatnonzero(off), len(off) - 1
+    for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else []:
+        before, after = max(run[0] - 1, 0), min(run[-1] + 1, end)
+        away[run] = loads.times[after] - loads.times[before] >= SHORTEST
+    return away
 
 
 def usable(steps: Sequence[FootStep]) -> list[FootStep]:

@@ -188,6 +188,22 @@ def test_there_and_back_over_two_plates_tells_no_weight(steps, pause):
         body_weight(some, None, "a trial")
 
 
+@pytest.mark.parametrize("flight", [10, 18, 20, 30])
+def test_a_run_over_plates_tells_the_weight(flight):
+    """Protects runs, whose flights no plate bears; a pause in which a step may have been beside the
+    plates still tells none."""
+    some, between = loads(400, 4), 25 + flight
+    for k in range(4):
+        press(some, k, 20 + between * k, 20 + between * k + 24, foot=k % 2, force=28.0 * between)
+    if flight >= 20:
+        with pytest.raises(ConfigError, match=r"never off the plates for 0\.2 s"):
+            body_weight(some, None, "a trial")
+    else:
+        assert body_weight(some, None, "a trial") == (
+            pytest.approx(700.0), "from the forces of 1 whole stride"
+        )  # fmt: skip
+
+
 def test_an_empty_plate_that_is_noisy_tells_no_steps():
     """Protects the weight from touches of an empty plate: they are no contacts of a foot."""
     some = loads(400, 5)
