@@ -33,6 +33,8 @@ class SegmentMeasure(NamedTuple):
 
 ROUNDED = 0.05
 """Part of the time between two frames by which a time that a person wrote may be off."""
+UNSET = (-1.0, -1.0)
+"""The time_range that OpenSim's ModelScaler and MarkerPlacer have where none is set [s]."""
 
 
 def static_frames(times: Array, start: float, end: float, where: str, note: Note) -> slice:
@@ -42,8 +44,13 @@ def static_frames(times: Array, start: float, end: float, where: str, note: Note
     times : (n,) times of all frames [s]; start, end : in the same time [s], infinite where none is given
     where : the tool of the setup, for messages
 
-    ConfigError if the trial has no part of the range.
+    Returns the first frame, with a note, for the range that OpenSim has where none is set, as OpenSim does.
+    ConfigError if the trial has no part of any other range.
     """
+    if is_unset(times, start, end):
+        note(f"{where}: the time_range -1 to -1 s is the one that OpenSim has where none is set, so only the "
+             f"first frame of the static trial is used, at {times[0]:g} s")  # fmt: skip
+        return slice(0, 1)
     off, first, last = rounded(times), float(times[0]), float(times[-1])
     span, lasts = f"{start:g} to {end:g} s", f"which lasts from {first:g} to {last:g} s"
     if start > last + off or end < first - off:
@@ -55,6 +62,15 @@ def static_frames(times: Array, start: float, end: float, where: str, note: Note
         note(f"{where}: the time_range {span} is only in part inside the static trial, {lasts}; the part "
              "inside is used")  # fmt: skip
     return frames_between(times, start, end)
+
+
+def is_unset(times: Array, start: float, end: float) -> bool:
+    """Return whether a time range is the one that OpenSim has where none is set; a trial that has a frame at
+    or before that time, -1 s, has been cut to it.
+
+    times : (n,) times of all frames [s]; start, end : in the same time [s]
+    """
+    return (start, end) == UNSET and bool(times[0] > end + rounded(times))
 
 
 def rounded(times: Array) -> float:

@@ -24,7 +24,7 @@ from rtsim.files.osim.setup_scale import Placer, ScaleSetup
 from rtsim.files.tables.storage import read_storage
 from rtsim.methods.kinematics.static_pose import StaticPose, Wanted, fit_pose, mean_places, place_markers
 from rtsim.methods.muscles.moment_arms import MomentArms, arms_of
-from rtsim.models.measuring import SegmentMeasure, body_factors, static_frames
+from rtsim.models.measuring import SegmentMeasure, body_factors, is_unset, static_frames
 from rtsim.models.scaling import scale_geometry, scale_masses, scale_muscles
 from rtsim.subjects.calibration.masses import notes_on_size
 from rtsim.subjects.markers.persons import read_one, share_of
@@ -207,7 +207,8 @@ def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial, tol
         )
     table = read_storage(placer.coordinate_file)
     told.update(dict.fromkeys(f"{placer.coordinate_file}: {note}" for note in table.notes))
-    time = placer.times[0] if np.isfinite(placer.times[0]) else float(trial.times[0])
+    stated = np.isfinite(placer.times[0]) and not is_unset(trial.times, *placer.times)
+    time = placer.times[0] if stated else float(trial.times[0])
     values = table.column(name)
     seen = np.isfinite(values)
     if not seen.any():

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from rtsim.files.markers.markers import read_markers
 from rtsim.files.markers.trc import write_trc
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.osim.model import read_osim
@@ -146,6 +147,30 @@ def test_a_time_range_that_is_in_part_beside_the_trial_is_told(here, files):
     done = scale(here, files, "p.toml")
     assert done.code == 0, done.err
     assert "MarkerPlacer: the time_range 0.3 to 2 s is only in part inside the static trial" in done.err
+
+
+def test_a_time_range_that_nobody_set_means_the_first_frame(here, files):
+    """Protects setups with OpenSim's own default, -1 to -1: the first frame tells sizes, markers and angles,
+    as in OpenSim, which is told; an angle is not sought at a time before the trial."""
+    setup, trial = files / "setup.xml", read_markers(files / "static.trc")
+    later = trial.positions.copy()
+    later[1:, trial.names.index("low")] += 0.1
+    write_trc(files / "static.trc", trial._replace(positions=later))
+    rows = "\n".join(f"{t}\t{-10.0 - 20.0 * t}" for t in (0.0, 0.5))
+    head = "angles\nversion=1\nnRows=2\nnColumns=2\ninDegrees=yes\nendheader\ntime\tknee\n"
+    (files / "pose.mot").write_text(f"{head}{rows}\n")
+    task = "<IKCoordinateTask name='knee'><weight>1e6</weight><value_type>from_file</value_type>"
+    unset = "<time_range>-1 -1</time_range>"
+    text = SETUP.format(mass=10, tasks=f"{TASKS}{task}</IKCoordinateTask>")
+    text = text.replace("<time_range>0 0.5", "<coordinate_file>pose.mot</coordinate_file><time_range>-1 -1")
+    setup.write_text(text.replace("<ModelScaler>", f"<ModelScaler>{unset}"))
+    done = scale(here, files, "p.toml")
+    assert done.code == 0, done.err
+    for tool in ("ModelScaler", "MarkerPlacer"):
+        assert f"{tool}: the time_range -1 to -1 s is the one that OpenSim has where none is set" in done.err
+    shank = next(body for body in load_model(str(files / "p.toml")).bodies if body.name == "shank")
+    assert np.allclose(shank.in_parent.offset_mm, [0.0, -440.0, 0.0], atol=1e-3)
+    assert "so the one nearest to" not in done.err
 
 
 def test_measurements_that_cannot_be_taken_are_told(here, files):
