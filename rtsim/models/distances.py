@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kernels.joints.tree import new_pose, pose
 from rtsim.errors import ConfigError
-from rtsim.models.feet import find_feet
+from rtsim.models.feet import bodies_of_feet, carried_by, points_of, spots_of
 from rtsim.models.model import Model
 from rtsim.models.neutral import function_at
 from rtsim.models.packing.couplers import drivers_first
@@ -50,14 +50,15 @@ def ruler_of_model(model: Model) -> Ruler:
 
 def loose_bodies(model: Model) -> set[int]:
     """Return the bodies that belong neither to legs nor to the pelvis, whose distances are not used; none if
-    no foot is found, or if legs have no markers."""
+    no foot is found, or if legs have no markers. Which foot is the right one does not matter."""
+    points = points_of(model)
     try:
-        feet = find_feet(model)
+        feet = bodies_of_feet(model, (), points, spots_of(model, points))
     except ConfigError:
         return set()
     legs = set[int]()
     for foot in feet:
-        for body in foot.bodies:
+        for body in carried_by(model, foot):
             while body >= 0 and body not in legs:
                 legs.add(body)
                 body = int(model.tree.parent[body])

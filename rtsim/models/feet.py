@@ -8,7 +8,9 @@ back along the line from the centre of the foot's first joint to the farthest po
 in the direction from the heel to the mean of the points of the forefoot. Its distance from the heel is
 estimated from that of the joint of the toes or, if no joint is there, of the farthest point; it is at least
 that of the farthest point. Plate forces act on the body of the heel, because a plate does not show which part
-of the force acts on the toes. The side of a foot is that in the name of its body, else that of its place.
+of the force acts on the toes. The side of a foot is that in the name of its body, else that of its place
+relative to the root. The place of an only foot tells its side where the root is a pelvis: where its hip, too,
+is beside the root's origin, on the same side. It counts as right otherwise.
 """
 
 from __future__ import annotations
@@ -118,13 +120,27 @@ def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
     unknown, not zero. ConfigError if there is no foot or more than two, or for a name that is not a body with
     points (markers or joint centres).
     """
-    position, rotation = neutral_places(model)
     points = points_of(model)
-    spots = np.array([position[p.body] + rotation[p.body] @ p.place for p in points])
-    if named:
-        roots = [body_named(model, name) for name in named]
-    else:
-        roots = low_ends(model, points, spots)
+    spots = spots_of(model, points)
+    roots = bodies_of_feet(model, named, points, spots)
+    sides = sides_of([model.names.bodies[b] for b in roots], laterals(model, roots, points, spots))
+    found = []
+    for root, side in zip(roots, sides, strict=True):
+        bodies = tuple(sorted(carried_by(model, root)))
+        rows = [k for k, point in enumerate(points) if point.body in bodies]
+        given = model.names.bodies[root] in named
+        found.append(foot_of(side, model, bodies, [points[k] for k in rows], spots[rows], given))
+    return tuple(sorted(found, key=lambda foot: foot.side))
+
+
+def bodies_of_feet(model: Model, named: Sequence[str], points: Sequence[Point], spots: Array) -> list[int]:
+    """Return the index of the most proximal body of each foot of a model, whether or not anything tells the
+    sides of the feet; ConfigError as in find_feet.
+
+    named : bodies on which plates act, if given
+    points, spots : points fixed in the model's bodies, and their positions in the neutral pose (n, 3) [m]
+    """
+    roots = [body_named(model, name) for name in named] if named else low_ends(model, points, spots)
     if len(roots) > len(SIDES):
         raise ConfigError(
             f"the model has {len(roots)} feet: {name_some([model.names.bodies[b] for b in roots])}",
@@ -133,16 +149,32 @@ def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
     if named:
         check_named(model, roots)
         roots += other_foot(model, roots, points, spots)
-    above = [root_of(model.tree.parent, b) for b in roots]
-    lateral = [float(position[b, 2] - position[a, 2]) for b, a in zip(roots, above, strict=True)]
-    sides = sides_of([model.names.bodies[b] for b in roots], lateral)
-    found = []
-    for root, side in zip(roots, sides, strict=True):
-        bodies = tuple(b for b in range(len(position)) if b in carried_by(model, root))
-        rows = [k for k, point in enumerate(points) if point.body in bodies]
-        given = model.names.bodies[root] in named
-        found.append(foot_of(side, model, bodies, [points[k] for k in rows], spots[rows], given))
-    return tuple(sorted(found, key=lambda foot: foot.side))
+    return roots
+
+
+def laterals(model: Model, feet: Sequence[int], points: Sequence[Point], spots: Array) -> list[float]:
+    """Return the position of each foot along Z, to the right, relative to the root of its model [m]; 0 for an
+    only foot whose root is no pelvis, so that its position does not tell a side.
+
+    Without a pelvis the root is the thigh or shank of the same leg, whose joints are nearly in a line, or the
+    foot on whose toes plates act. A root that carries the foot without a leg between is a foot if the body
+    reaches farther forwards and sideways than down.
+
+    feet : index of the most proximal body of each foot
+    points, spots : points fixed in the model's bodies, and their positions in the neutral pose (n, 3) [m]
+    """
+    position, joints, parents = neutral_places(model)[0], joint_centres(model), model.tree.parent
+    above = [root_of(parents, b) for b in feet]
+    found = [float(position[b, 2] - position[a, 2]) for b, a in zip(feet, above, strict=True)]
+    if len(feet) != 1 or feet[0] == above[0]:
+        return found
+    hip, carried = feet[0], carried_by(model, feet[0])
+    while parents[hip] != above[0]:
+        hip = int(parents[hip])
+    beside = float(joints[hip, 2] - position[above[0], 2])
+    away = spots[[k for k, point in enumerate(points) if point.body in carried]] - joints[feet[0]]
+    toes = hip == feet[0] and np.linalg.norm(away * FLAT, axis=1).max() >= -away[:, 1].min()
+    return found if abs(beside) > BESIDE and beside * found[0] > 0.0 and not toes else [0.0]
 
 
 def points_of(model: Model) -> list[Point]:
@@ -151,6 +183,12 @@ def points_of(model: Model) -> list[Point]:
     origins = [Point(b, np.zeros(3), f"the origin of {name}") for b, name in enumerate(names.bodies)]
     own = zip(model.markers.body.tolist(), model.markers.position, names.markers, strict=True)
     return [*origins, *(Point(b, place, name) for b, place, name in own)]
+
+
+def spots_of(model: Model, points: Sequence[Point]) -> Array:
+    """Return the positions (n, 3) of points of a model in its neutral pose [m]."""
+    position, rotation = neutral_places(model)
+    return np.array([position[p.body] + rotation[p.body] @ p.place for p in points])
 
 
 def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import read_markers
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.models.distances import ruler_of_model
+from rtsim.models.feet import find_feet
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.models.neutral import neutral_places
@@ -89,6 +91,22 @@ def test_what_no_foot_hangs_from_is_loose(model: Model, tmp_path: Path) -> None:
     without = ruler_of_model(build(legs.load(tmp_path)))
     assert not without.loose
     assert [(j.proximal, j.distal) for j in without.joints] == [(j.proximal, j.distal) for j in ruler.joints]
+
+
+def test_a_chest_is_loose_above_feet_without_sides(tmp_path: Path) -> None:
+    """Protects raised arms in models whose feet nothing tells apart: both legs and the pelvis are judged."""
+    path = tmp_path / "flat.toml"
+    markers = (legs.MARKER.format(name=n, segment="chest", offset=x) for n, x in PLACES.items())
+    text = "\n".join((legs.text(muscle=False), CHEST, *markers))
+    for place in ("100.0", "-100.0"):
+        text = text.replace(f"in_parent = {{ offset_mm = [0.0, 0.0, {place}] }}", "")
+    path.write_text(
+        text.replace('_r"', '_a"').replace('_l"', '_b"').replace("_r.", "_a.").replace("_l.", "_b.")
+    )
+    model = build(load_model(str(path)))
+    with pytest.raises(ConfigError, match="tell which foot is the right one"):
+        find_feet(model)
+    assert ruler_of_model(model).loose == {"chest"}
 
 
 def test_joints_below_a_ball_have_their_centres() -> None:

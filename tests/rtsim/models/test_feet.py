@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rtsim.config.load import check_record, parse_toml
+from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.feet import PlacedFeet, find_feet, in_words, side_of_name, sides_of
 from rtsim.models.load import load_model
@@ -14,11 +16,32 @@ from rtsim.models.model import build
 from rtsim.models.neutral import neutral_places
 
 from . import legs
+from .small_models import built
 
 HELD = legs.PELVIS.replace(
     'joint = "planar"\naxes = [[1, 0, 0], [0, 1, 0]]', 'joint = "hinge"\naxis = [0, 0, 1]'
 )
 HELD = HELD.replace('{ name = "forward" }, { name = "up", neutral_mm = 950.0 }, ', "")
+
+BONE = """
+[[bodies]]
+name = "{name}"
+parent = "{parent}"
+joint = "hinge"
+axis = "w"
+in_parent = {{ offset_mm = [0.0, {y}, {z}] }}
+"""
+
+
+def limb(*z: float) -> str:
+    """A free bone, and below it a shank, an ankle and a foot, whose joints are at z in the bones above."""
+    names = ("top", "shank", "ankle", "foot")
+    bones = (
+        BONE.format(name=names[k + 1], parent=names[k], y=y, z=z[k]) for k, y in enumerate((-400, -400, -10))
+    )
+    soles = ([-50.0, -60.0, 0.0], [150.0, -60.0, 0.0])
+    markers = (legs.MARKER.format(name=f"sole{x[0]}", segment="foot", offset=x) for x in soles)
+    return "\n".join(('[[bodies]]\nname = "top"\njoint = "free"', *bones, *markers))
 
 
 def test_feet_are_the_low_ends_of_limbs(tmp_path: Path) -> None:
@@ -139,6 +162,29 @@ def test_sides_are_those_of_names_then_of_places(
 ) -> None:
     """Protects plates and gait phases from the wrong leg."""
     assert sides_of(names, lateral) == sides
+
+
+@pytest.mark.parametrize(
+    ("z", "side"), [((-4.0, -4.0, 0.0), 0), ((4.0, -60.0, 0.0), 0), ((-90.0, 0.0, 0.0), 1)]
+)
+def test_a_leg_without_a_pelvis_has_no_place_beside_one(z: tuple[float, ...], side: int) -> None:
+    """Protects a leg that is modelled from the thigh down: its knee and ankle are not the midline, so an only
+    foot whose name states no side counts as right, unless it hangs beside a pelvis."""
+    feet = find_feet(built(limb(*z)))
+    assert [foot.side for foot in feet] == [side]
+
+
+def test_toes_on_a_foot_have_no_place_beside_a_pelvis() -> None:
+    """Protects the shipped right foot: its toes' joint is on the inner side, which is no left leg."""
+    text = Path("configs/models/foot.toml").read_text(encoding="utf-8")
+    places = {"foot": ([0.0, 0.0, 0.0], [160.0, 20.0, 20.0]), "toes": ([60.0, 0.0, 20.0], [40.0, 0.0, 60.0])}
+    markers = (
+        legs.MARKER.format(name=f"{body}{k}", segment=body, offset=x)
+        for body, own in places.items()
+        for k, x in enumerate(own)
+    )
+    model = build(check_record(parse_toml("\n".join((text, *markers)), "mine.toml"), ModelSpec, "mine.toml"))
+    assert [foot.side for foot in find_feet(model, ("toes",))] == [0]
 
 
 def test_sides_that_nothing_tells_are_asked_for() -> None:
