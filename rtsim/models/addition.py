@@ -10,7 +10,7 @@ from rtsim.config.load import check_record
 from rtsim.config.models.addition_schema import Addition
 from rtsim.config.models.contact_schema import Contact
 from rtsim.config.models.force_schema import Ligament
-from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.models.model_schema import DEFAULT_METHOD, ModelSpec, default_method_of
 from rtsim.errors import ConfigError
 
 LAWFUL: dict[str, type[msgspec.Struct]] = {"contacts": Contact, "ligaments": Ligament}
@@ -71,10 +71,11 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
         **{key: added[key] or model[key] for key in INSTEAD},
     }
     if not spec.lists_methods:  # anew: a law that is added frees its contact, an element that is added holds
-        record["methods"] = {}
-        whole = check_record(record, ModelSpec, where)
-        if not more.methods:
-            return whole
-        record["methods"] = msgspec.to_builtins(whole.methods)
+        usual = default_method_of(
+            (check_record(row, Contact, where) for row in contacts.values()),
+            (check_record(row, Ligament, where) for row in model["ligaments"]),
+            (*spec.elements, *more.elements),
+        )
+        record["methods"] = {DEFAULT_METHOD: msgspec.to_builtins(usual)}
     record["methods"] = {**record["methods"], **added["methods"]}
     return check_record(record, ModelSpec, where)

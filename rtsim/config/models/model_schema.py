@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
+from rtsim.config.models.contact_schema import Contact
 from rtsim.config.models.force_checks import check_forces, places_of
+from rtsim.config.models.force_schema import Ligament
 from rtsim.config.models.joint_schema import free_in_ground
 from rtsim.config.models.model_checks import check_mechanics
 from rtsim.config.models.model_names import check_names
-from rtsim.config.models.model_tables import MethodSpec, ModelTables
+from rtsim.config.models.model_tables import Element, MethodSpec, ModelTables
 from rtsim.config.models.place_schema import Place
 
 DEFAULT_METHOD = "default"
 """Name of the method of a model that lists none."""
+
+
+def default_method_of(
+    contacts: Iterable[Contact], ligaments: Iterable[Ligament], elements: Iterable[Element]
+) -> MethodSpec:
+    """Return the method of a model with these tables that lists no method: every constraint without a force
+    law holds exactly.
+    """
+    return MethodSpec(
+        hard=(
+            *(contact.name for contact in contacts if not contact.presses),
+            *(ligament.name for ligament in ligaments if not ligament.pulls),
+            *(element.name for element in elements),
+        )
+    )
 
 
 class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
@@ -34,14 +51,8 @@ class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
 
     @property
     def default_method(self) -> MethodSpec:
-        """The method of a model that lists none: every constraint without a force law holds exactly."""
-        return MethodSpec(
-            hard=(
-                *(contact.name for contact in self.contacts if not contact.presses),
-                *(ligament.name for ligament in self.ligaments if not ligament.pulls),
-                *(element.name for element in self.elements),
-            )
-        )
+        """The method of a model that lists none."""
+        return default_method_of(self.contacts, self.ligaments, self.elements)
 
     @property
     def lists_methods(self) -> bool:

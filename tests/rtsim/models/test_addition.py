@@ -105,6 +105,18 @@ def test_a_model_without_methods_holds_what_is_added(tmp_path: Path) -> None:
     assert load_model(str(more)).methods == {"default": MethodSpec(hard=("rod",))}
 
 
+def test_a_body_is_checked_with_the_methods_that_are_added(tmp_path: Path) -> None:
+    """Protects a free foot whose axes only an added method needs, beside a model without methods."""
+    path, more = tmp_path / "base.toml", tmp_path / "more.toml"
+    path.write_text(BASE)
+    foot = '[[bodies]]\nname = "foot"\nparent = "shank"\njoint = "free"\naxes = ["w", "u"]\n'
+    method = '[methods.hinged]\njoints = { foot = "universal" }\n'
+    more.write_text(HEAD.replace("lower_limb", path.as_posix()) + foot + method)
+    spec = load_model(str(more))
+    assert spec.methods["default"] == MethodSpec(hard=("medial", "rod"))
+    assert spec.methods["hinged"].joints == {"foot": "universal"}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
