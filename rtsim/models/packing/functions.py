@@ -73,6 +73,20 @@ def value(function: Function, x: float) -> float:
     return numbers[0] if len(numbers) == 1 else numbers[0] * x + numbers[1]
 
 
+def is_constant(function: Function) -> bool:
+    """Return whether a function of one coordinate has the same value everywhere."""
+    numbers = function.numbers
+    if function.kind == SPLINE:
+        _, y, M = np.reshape(numbers, (3, -1))
+        return bool((y == y[0]).all() and not M.any())
+    if function.kind == SINE:
+        amplitude, omega, _, _ = numbers
+        return amplitude * omega == 0.0
+    if function.kind == POLYNOMIAL:
+        return not any(numbers[1:])
+    return len(numbers) == 1 or numbers[0] == 0.0
+
+
 def spline_at(knots: np.ndarray, x: float) -> tuple[float, float, float]:
     """Return (value, slope, curvature) of a cubic spline at x; straight beyond the ends.
 

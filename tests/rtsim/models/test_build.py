@@ -25,7 +25,6 @@ from rtsim.subjects.subject import Subject, load_subject
 from tests.naive import constraints
 from tests.naive.random_models import random_tree
 from tests.naive.tree import integrate, state
-from tests.rtsim.models.small_models import built
 
 Array = NDArray[np.float64]
 MODEL = (configs_root() / "models" / "lower_limb.toml").read_text(encoding="utf-8")
@@ -306,49 +305,3 @@ def test_a_branching_model_is_built(spec, subject):
     segments = {"pelvis": subject.segments["pelvis"], "thigh": subject.segments["thigh"], "thigh_2": left}
     tree = build(model, msgspec.structs.replace(subject, segments=segments), "free").tree
     assert path_between(tree, 1, 2) == [(6, 1.0), (7, 1.0), (8, 1.0), (9, -1.0), (10, -1.0), (11, -1.0)]
-
-
-ACL = """
-[[bodies]]
-name = "thigh"
-joint = "free"
-[[bodies]]
-name = "shank"
-parent = "thigh"
-{joint}
-in_parent = {{ offset_mm = [0.0, -400.0, 0.0] }}
-in_child = {{ offset_mm = [0.0, {child}, 0.0] }}
-[[ligaments]]
-name = "ACL"
-a = {{ segment = "thigh", offset_mm = [-6.8, -407.5, 9.2] }}
-b = {{ segment = "shank", offset_mm = [12.8, {end}, -0.9] }}
-length = {{ target_mm = 40.53, mean_mm = 40.62{more} }}
-"""
-HINGED = 'joint = "hinge"\naxis = "w"'
-DRAWN = """joint = "custom"
-motion = [
-  {{ rotates = "w", linear = [1.0, {turn}] }},
-  {{ translates = "v", polynomial = [0.002, 0.01] }},
-]"""
-
-
-@pytest.mark.parametrize("child", [0.0, 30.0])
-def test_neutral_lengths_are_those_of_coinciding_axes(child):
-    """Protects lengthening and eq. 1: the example of docs/models.md, whose shank hangs 400 mm below."""
-    model = built(ACL.format(joint=HINGED, child=child, end=child - 26.1, more=""))
-    assert 1e3 * model.lengths.neutral[0] == pytest.approx(np.linalg.norm([-19.6, 18.6, 10.1]), abs=1e-9)
-
-
-def test_neutral_lengths_across_functions_are_those_at_zero():
-    """Protects custom knees, whose origins part by functions of the angle: by 2 mm where it is zero."""
-    model = built(ACL.format(joint=DRAWN.format(turn=0.0), child=0.0, end=-26.1, more=""))
-    assert 1e3 * model.lengths.neutral[0] == pytest.approx(np.linalg.norm([-19.6, 16.6, 10.1]), abs=1e-9)
-
-
-def test_a_neutral_length_that_no_joint_tells_is_asked_for():
-    """Protects from a guess: a knee that at zero coordinates is bent and drawn apart needs neutral_mm."""
-    text = {"joint": DRAWN.format(turn=0.3), "child": 0.0, "end": -26.1}
-    with pytest.raises(ConfigError, match=r"ligaments\.ACL\.length: the neutral length of ACL is not known"):
-        built(ACL.format(more="", **text))
-    model = built(ACL.format(more=", neutral_mm = 30.0", **text))
-    assert model.lengths.neutral[0] == pytest.approx(0.03)
