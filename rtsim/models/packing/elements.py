@@ -202,18 +202,20 @@ class Lengths:
     al. 2017, eq. 1), with the length d(0) in the neutral pose.
     """
 
-    neutral: Array  # (n_element,) [m] - d(0); NaN for planes
+    neutral: Array  # (n_element,) [m] - d(0); NaN for planes, and where it is not known
     polynomial: Array  # (n_element, 7) - a1..a7, angle in degrees; zero where a length does not follow eq. 1
 
 
 def pack_lengths(spec: ModelSpec, rows: list[ScalarElement], anatomy: Anatomy) -> Lengths:
     """Pack the lengths of all constraint elements; ConfigError for a ligament whose neutral length is neither
-    given nor known from the joints that it crosses.
+    given nor known from the joints that it crosses, but needed: for its lengthening among the results, or for
+    its polynomial.
     """
-    straight, ligaments = straight_pose(spec, anatomy), [ligament.name for ligament in spec.ligaments]
+    straight = straight_pose(spec, anatomy)
+    needing = [one.name for one in spec.held_ligaments if needs_neutral(spec, one)]
     neutral = [neutral_length(row, straight, anatomy) for row in rows]
     for row, length in zip(rows, neutral, strict=True):
-        if row.kind == DISTANCE and row.record in ligaments and np.isnan(length):
+        if row.kind == DISTANCE and row.record in needing and np.isnan(length):
             raise ConfigError(
                 f"the neutral length of {row.name} is not known, because it crosses a joint that moves the "
                 "origins of its bodies apart and turns them at once",
@@ -249,6 +251,12 @@ def lengthens(spec: ModelSpec, ligament: str) -> bool:
     """
     methods = spec.methods.values()
     return any(ligament in how.soft for how in methods) or not any(ligament in how.hard for how in methods)
+
+
+def needs_neutral(spec: ModelSpec, ligament: Ligament) -> bool:
+    """Return whether anything is computed from the neutral length of a ligament."""
+    follows = ligament.length is not None and bool(ligament.length.polynomial)
+    return follows or lengthens(spec, ligament.name)
 
 
 def neutral_length(row: ScalarElement, straight: StraightPose, anatomy: Anatomy) -> float:

@@ -27,6 +27,7 @@ a = {{ segment = "thigh", offset_mm = [-6.8, -407.5, 9.2] }}
 b = {{ segment = "shank", offset_mm = [12.8, {end}, -0.9] }}
 length = {{ target_mm = 40.53, mean_mm = 40.62{more} }}
 """
+WEIGHED = "[methods.weighed]\nsoft = { ACL = 1e3 }\n"
 HINGED = 'joint = "hinge"\naxis = "w"'
 DRAWN = """joint = "custom"
 motion = [
@@ -52,7 +53,7 @@ def test_a_neutral_length_that_no_joint_tells_is_asked_for():
     """Protects from a guess: a knee that at zero coordinates is bent and drawn apart needs neutral_mm."""
     text = {"joint": DRAWN.format(turn=0.3), "child": 0.0, "end": -26.1}
     with pytest.raises(ConfigError, match=r"ligaments\.ACL\.length: the neutral length of ACL is not known"):
-        built(ACL.format(more="", **text))
+        built(ACL.format(more="", **text) + WEIGHED)
     model = built(ACL.format(more=", neutral_mm = 30.0", **text))
     assert model.lengths.neutral[0] == pytest.approx(0.03)
 
@@ -79,7 +80,7 @@ def turned_knee(turn: float, function: str, shift_first: bool = True, more: str 
 def test_a_function_that_is_zero_at_zero_tells_no_neutral_length(function, shift_first):
     """Protects from a wrong d(0): the axes of a turned knee coincide at -30 degrees, drawn apart."""
     with pytest.raises(ConfigError, match=r"ligaments\.ACL\.length: the neutral length of ACL is not known"):
-        built(turned_knee(30.0, function, shift_first))
+        built(turned_knee(30.0, function, shift_first) + WEIGHED)
 
 
 def test_a_constant_before_all_rotations_tells_the_neutral_length():
@@ -88,10 +89,21 @@ def test_a_constant_before_all_rotations_tells_the_neutral_length():
     along = 2.0 * np.array([-np.sin(np.radians(5.0)), np.cos(np.radians(5.0)), 0.0])
     assert found == pytest.approx(np.linalg.norm(np.array([-19.6, 18.6, 10.1]) - along), abs=1e-9)
     with pytest.raises(ConfigError, match="the neutral length of ACL is not known"):
-        built(turned_knee(5.0, "constant = 0.002", shift_first=False))
+        built(turned_knee(5.0, "constant = 0.002", shift_first=False) + WEIGHED)
     assert 1e3 * built(turned_knee(5.0, "constant = 0.0", False)).lengths.neutral[0] == pytest.approx(
         np.linalg.norm([-19.6, 18.6, 10.1]), abs=1e-9
     )
+
+
+def test_a_neutral_length_that_nothing_needs_is_not_asked_for():
+    """Protects ligaments that keep a length of their own: d(0) enters no result; polynomials need it."""
+    held = '[methods.m]\nhard = ["ACL"]\n'
+    model = built(turned_knee(30.0, "linear = [0.01, 0.0]") + held)
+    assert np.isnan(model.lengths.neutral).all()
+    assert not len(model.reported.ligaments)
+    for more, method in ((", polynomial = [0.001]", held), ("", WEIGHED)):
+        with pytest.raises(ConfigError, match="the neutral length of ACL is not known"):
+            built(turned_knee(30.0, "linear = [0.01, 0.0]", more=more) + method)
 
 
 def test_functions_that_are_constant_are_known():
