@@ -56,6 +56,10 @@ NAMED = "--feet, or the bodies of external loads"
 REMEDY = "name the bodies on which force plates act, with --feet or with feet in [plates] of the run config"
 
 
+class SidesUnknownError(ConfigError):
+    """Raised for two feet of which neither names nor places tell which is the right one."""
+
+
 class Point(NamedTuple):
     """A point fixed in a body, with a name."""
 
@@ -118,7 +122,7 @@ def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
 
     If only one is named, the other is found as well: it may stand beside the plates, so that its load is
     unknown, not zero. ConfigError if there is no foot or more than two, or for a name that is not a body with
-    points (markers or joint centres).
+    points (markers or joint centres); SidesUnknownError if nothing tells which of two is the right one.
     """
     points = points_of(model)
     spots = spots_of(model, points)
@@ -334,7 +338,7 @@ def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:
 
     lateral : position of each foot along Z, to the right, relative to the root of its model [m]
 
-    ConfigError for two feet whose sides neither names nor positions tell.
+    SidesUnknownError for two feet whose sides neither names nor positions tell.
     """
     told = [SIDES.index(side) if side else -1 for side in map(side_of_name, names)]
     if len(names) == 1:
@@ -344,7 +348,7 @@ def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:
     if sorted(told) == [0, 1]:
         return told
     if abs(lateral[0] - lateral[1]) <= BESIDE:
-        raise ConfigError(
+        raise SidesUnknownError(
             f"neither the names nor the places of {name_some(list(names))} tell which foot is the right one",
             where="model", remedy="end the names of these bodies with _r and _l",
         )  # fmt: skip

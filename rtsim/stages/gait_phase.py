@@ -25,7 +25,7 @@ from rtsim.methods.frame_pace import FramePace, seconds_of
 from rtsim.methods.gait.whole_cycles import GAP_S, GAP_STEPS
 from rtsim.methods.gait_phase import HEEL_STRIKE, TOE_OFF, FootStride, GaitPhase, falling
 from rtsim.methods.person_motion import WalkDirection
-from rtsim.models.feet import find_feet, root_of, side_of_name
+from rtsim.models.feet import SidesUnknownError, find_feet, root_of, side_of_name
 from rtsim.models.model import Model, build
 from rtsim.models.named_feet import feet_of
 from rtsim.models.neutral import neutral_places
@@ -262,12 +262,15 @@ def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]],
 
     Returns body and side (0 right, 1 left) of each foot that a joint connects to a parent body, the forward
     direction (3,) in the axes of the root body, such as the pelvis, and `sideless` of GaitPhases.
+    SidesUnknownError for a model with two feet of which nothing tells which is the right one.
     """
     if setting.subject is not None:
         of_person = feet_of(model.names.bodies, setting.subject.side)
         return moved_by_a_joint([(b, SIDES.index(side)) for b, side in of_person], model), FORWARDS, None
     try:
         found = find_feet(build(setting.spec))
+    except SidesUnknownError:  # there are feet, and whoever wrote the model can name them
+        raise
     except ConfigError:
         return [], FORWARDS, None
     feet = moved_by_a_joint([(foot.bodies[0], foot.side) for foot in found], model)

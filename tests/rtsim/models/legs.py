@@ -92,6 +92,16 @@ def text(sides: str = "rl", muscle: bool = True, head: str = PELVIS) -> str:
     return "\n".join(parts)
 
 
+def sideless_text() -> str:
+    """The model's file with feet that neither names nor places tell apart."""
+    found = text(muscle=False)
+    for place in ("100.0", "-100.0"):
+        found = found.replace(f"in_parent = {{ offset_mm = [0.0, 0.0, {place}] }}", "")
+    for side, other in ("ra", "lb"):
+        found = found.replace(f'_{side}"', f'_{other}"').replace(f"_{side}.", f"_{other}.")
+    return found
+
+
 def write_model(folder: Path, *args: object, **options: object) -> Path:
     """The model as a file of this folder."""
     path = folder / "legs.toml"

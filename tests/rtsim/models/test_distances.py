@@ -97,12 +97,7 @@ def test_a_chest_is_loose_above_feet_without_sides(tmp_path: Path) -> None:
     """Protects raised arms in models whose feet nothing tells apart: both legs and the pelvis are judged."""
     path = tmp_path / "flat.toml"
     markers = (legs.MARKER.format(name=n, segment="chest", offset=x) for n, x in PLACES.items())
-    text = "\n".join((legs.text(muscle=False), CHEST, *markers))
-    for place in ("100.0", "-100.0"):
-        text = text.replace(f"in_parent = {{ offset_mm = [0.0, 0.0, {place}] }}", "")
-    path.write_text(
-        text.replace('_r"', '_a"').replace('_l"', '_b"').replace("_r.", "_a.").replace("_l.", "_b.")
-    )
+    path.write_text("\n".join((legs.sideless_text(), CHEST, *markers)))
     model = build(load_model(str(path)))
     with pytest.raises(ConfigError, match="tell which foot is the right one"):
         find_feet(model)

@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 
 from rtsim.config.runs.run_schema import RunConfig
+from rtsim.errors import ConfigError
 from rtsim.files.forces.force_trial import THRESHOLD
 from rtsim.live.inputs.recorded import KeptResults, RecordingInput
 from rtsim.live.loop import Loop
 from rtsim.live.result_session import ResultSession
 from rtsim.methods.gait_phase import HEEL_STRIKE, TOE_OFF
 from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.models.load import load_model
 from rtsim.stages.building.find import make_stages
 from rtsim.stages.gait_phase import MEANINGS, marked_events
 from rtsim.subjects.made_up.walker import CYCLE_S, walk
 from rtsim.subjects.made_up.walker_forces import MASS_KG, walker_forces
 from streams.messages import marker_session
+from tests.rtsim.models import legs
 
 RUN = RunConfig(name="test", method="zero", stages=("kinematics", "gait_phase"))
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "gait_phase.md"
@@ -131,6 +134,15 @@ def test_a_stream_that_stalls_keeps_the_counts_of_strikes(spec, subject, walked,
         counts.append((stages[1].stride(0).n_strike, stages[1].stride(0).n_off))
     assert min(counts[299]) >= 1
     assert (np.diff(counts, axis=0) >= 0).all()
+
+
+def test_feet_that_nothing_tells_apart_are_refused_with_the_reason(tmp_path):
+    """Protects a wearer from a gait of the other leg, and models from a stage that only computes nothing."""
+    path = tmp_path / "flat.toml"
+    path.write_text(legs.sideless_text(), encoding="utf-8")
+    run = RunConfig(name="test", stages=RUN.stages, model=str(path))
+    with pytest.raises(ConfigError, match=r"tell which foot is the right one.*with _r and _l"):
+        make_stages(run, load_model(run.model), None)
 
 
 def test_its_table_is_in_the_documents():
