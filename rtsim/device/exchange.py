@@ -336,7 +336,7 @@ class DeviceExchange:
 
     def output(self, time: float, angle: float, speed: float) -> Output:
         """Build the next output with limited torque; angle, speed : of the model's joint [rad, rad/s]"""
-        arming, spec, seq = self.arming, self.spec, self.seq
+        arming = self.arming
         self.commanded = self.limit.torque
         wanted, torque = self.wanted(time, angle, speed), 0.0
         self.port.keeps = arming.on
@@ -344,12 +344,25 @@ class DeviceExchange:
             torque = self.limit.limited(arming.share * wanted, self.measured.fastest, self.tick_s)
         else:
             self.limit.torque = 0.0
+        return self._numbered(time, angle, speed, torque)
+
+    def last_output(self, time: float) -> Output:
+        """Build the output at the end of a run: zero torque, disarmed. It does not call the control law,
+        which may be what ended the run."""
+        self.arming.disarm("the run ends")
+        self.commanded, self.limit.torque = self.limit.torque, 0.0
+        self.port.keeps = False
+        return self._numbered(time, self.angle, 0.0, 0.0)
+
+    def _numbered(self, time: float, angle: float, speed: float, torque: float) -> Output:
+        """Return the message of the next output with this torque [N m], and count it."""
+        spec, seq = self.spec, self.seq
         output = Output(
             session=self.session,
             seq=seq,
             t_sent=now_ns(),
             valid_for_ms=spec.exchange.valid_for_ms,
-            armed=arming.on,
+            armed=self.arming.on,
             answer=self.lockstep,
             time=time,
             tick_ms=1e3 * self.period_s,
@@ -363,11 +376,6 @@ class DeviceExchange:
         self.seq = seq + 1
         self.answered = False
         return output
-
-    def last_output(self, time: float) -> Output:
-        """Build the output at the end of a run: zero torque, disarmed."""
-        self.arming.disarm("the run ends")
-        return self.output(time, self.angle, 0.0)
 
     def _measure(self, message: Device, t_arrived: int) -> None:
         """Store the measured angle and its rate of change."""

@@ -20,6 +20,9 @@ from streams.account import plain
 
 SUFFIX = ".py"
 WHERE = "controller.function"
+FAULTS = (Exception, SystemExit)
+"""Exceptions of the user's code that are caught: also SystemExit, so that no `sys.exit` ends a run that holds
+a device."""
 Function = Callable[[Seen, Mapping[str, float]], Any]
 
 
@@ -36,16 +39,22 @@ class OwnFunction:
         not change them.
         """
         try:
-            told = self._function(seen, MappingProxyType(values))
-        except Exception as fault:  # whatever a stranger's function does
+            return self._checked(self._function(seen, MappingProxyType(values)))
+        except ControllerError:
+            raise
+        except FAULTS as fault:  # whatever a stranger's function, or the object that it returns, does
             raise ControllerError(
                 f"{self._name} failed ({plain(f'{type(fault).__name__}: {fault}')})"
             ) from fault
+
+    def _checked(self, told: Any) -> float:
+        """Return what the function returned as a finite torque [N m]; ControllerError if it is none."""
         if isinstance(told, bool) or not isinstance(told, Real):
             raise ControllerError(f"{self._name} returned {plain(repr(told), 32)}, which is not a number")
-        if not math.isfinite(told):
-            raise ControllerError(f"{self._name} returned {told}, which is not a finite torque")
-        return float(told)
+        torque = float(told)
+        if not math.isfinite(torque):
+            raise ControllerError(f"{self._name} returned {torque}, which is not a finite torque")
+        return torque
 
 
 def make(spec: Controller) -> OwnFunction:
@@ -90,7 +99,7 @@ def module_of(source: str) -> ModuleType:
         sys.modules.setdefault(spec.name, module)  # as dataclasses and pickles of it expect
         spec.loader.exec_module(module)
         return module
-    except Exception as fault:  # whatever a stranger's module does
+    except FAULTS as fault:  # whatever a stranger's module does
         raise ConfigError(
             f"{source} cannot be loaded ({plain(f'{type(fault).__name__}: {fault}')})", where=WHERE,
             remedy="correct the file, or install the packages that it imports",

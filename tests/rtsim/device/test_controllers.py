@@ -166,7 +166,9 @@ def test_a_function_that_cannot_be_is_told_before_the_start(tmp_path, text, said
         law_of(with_controller(OWN | {"function": "nowhere.py:torque"}).controller)
 
 
-@pytest.mark.parametrize("wrong", ["1 / 0", "float('inf')", "'much'"])
+@pytest.mark.parametrize(
+    "wrong", ["1 / 0", "float('inf')", "'much'", "10**400", "10**5000", "__import__('sys').exit()"]
+)
 def test_what_fails_while_it_runs_latches(tmp_path, wrong):
     """Protects the wearer: an exception, or no number, is a fault with zero torque until armed again."""
     spec = own(
@@ -194,6 +196,46 @@ def test_what_fails_while_it_runs_latches(tmp_path, wrong):
     assert all(told == (0.0, False) for told in torques[20:])
     assert exchange.arming.state == "fault"
     assert "computed no torque" in exchange.arming.reason
+
+
+class RunEndsError(BaseException):
+    """What no part of a run catches, as an interrupt from the keyboard."""
+
+
+class EndingLaw:
+    """A control law that ends the run in its third tick, and whenever it is called after that."""
+
+    n_call = 0
+
+    def torque(self, values, seen):
+        self.n_call += 1
+        if self.n_call > 2:
+            raise RunEndsError
+        return 1.0
+
+
+def test_the_last_output_does_not_need_the_law(tmp_path):
+    """Protects the wearer: also when the law itself ends the run, the last output is zero and disarmed."""
+    exchange = DeviceExchange(
+        own(tmp_path, "def torque(*seen): return 0.0\n"), StraightPort(IDEAL), "session"
+    )
+    exchange.law = EndingLaw()
+    exchange.arming.arm("by the test")
+    exchange.arming.tick(10.0)
+    sent = [exchange.output(0.0, 0.0, 0.0) for _ in range(2)]
+    assert sent[-1].armed
+    assert sent[-1].torque[0] > 0.0
+    with pytest.raises(RunEndsError):
+        exchange.output(0.0, 0.0, 0.0)
+    last = exchange.last_output(0.0)
+    assert (last.torque, last.armed, last.seq) == ([0.0], False, 2)
+    assert (exchange.limit.torque, exchange.port.keeps) == (0.0, False)
+
+
+def test_a_file_that_exits_is_told_before_the_start(tmp_path):
+    """Protects the author: a file that calls `sys.exit` is refused in a sentence, and not by silence."""
+    with pytest.raises(ConfigError, match=r"cannot be loaded .SystemExit: 3"):
+        law_of(own(tmp_path, "import sys\nsys.exit(3)\n").controller)
 
 
 def test_a_spline_is_tuned_while_it_runs():
