@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rtsim.quantity import Fields
+from rtsim.quantity import Fields, Quantity
+from rtsim.stages.building.package_stage import PackageStage, misfit
 from rtsim.stages.stage import FINE, Stage
 from streams.account import bounded, plain
 from streams.clock import now_ns
@@ -30,6 +31,13 @@ class FrameResult(NamedTuple):
     failure: str
 
 
+class StagePart(NamedTuple):
+    """What a stage adds to the descriptor of the results."""
+
+    quantities: list[Quantity]
+    meta: Mapping[str, Any]
+
+
 class ResultSession:
     """The stages of a run, applied to one session of the input, and the results that they publish. A new one
     begins when a command changes the published fields.
@@ -49,16 +57,11 @@ class ResultSession:
         anew: bool = True,
     ) -> None:
         self.stages, self.session = stages, session
-        quantities, described = [], dict(meta)
+        parts = []
         for stage in stages:
             stage.begin(session, anew)
-            quantities += stage.quantities()
-            described |= stage.meta()
-        if isinstance(name := session.meta.get("subject_name"), str) and name:
-            described.setdefault("subject_name", plain(name))
-        if (speed := speed_of(session)) != 1.0:
-            described["speed"] = speed  # the rate is that of the stream, the times are those of the trial
-        described["notes"] = bounded([*described.get("notes", ()), *bounded(session.meta.get("notes"))])
+            parts.append(StagePart(stage.quantities(), stage.meta()))
+        quantities, described = joined(fitting(stages, parts, session, meta), session, meta)
         self.fields = Fields(quantities, session.rate, t_start, described)
 
     def run(self, frame: ReceivedFrame) -> FrameResult:
@@ -103,3 +106,40 @@ class ResultSession:
             data=self.fields.data(),
             t_published=now_ns(),  # last: what follows is encoding and sending
         )
+
+
+def fitting(
+    stages: Sequence[Stage], parts: Sequence[StagePart], session: Session, meta: Mapping[str, Any]
+) -> list[StagePart]:
+    """Return the parts of all stages, empty for each stage of another package whose part does not fit into
+    one descriptor with the others: it uses a name twice, or there are too many fields. The stage tells it.
+
+    The run's own stages come first, so that no package can take a name from them.
+    """
+    guards = {k: stage for k, stage in enumerate(stages) if isinstance(stage, PackageStage)}
+    kept = [StagePart([], {}) if k in guards else part for k, part in enumerate(parts)]
+    for k, guard in guards.items():
+        tried = [*kept[:k], parts[k], *kept[k + 1 :]]
+        if why := misfit(*joined(tried, session, meta)):
+            guard.leave_out(why)
+        else:
+            kept = tried
+    return kept
+
+
+def joined(
+    parts: Sequence[StagePart], session: Session, meta: Mapping[str, Any]
+) -> tuple[list[Quantity], dict[str, Any]]:
+    """Return the quantities of all parts, and the metadata of the run with theirs and those of its input."""
+    quantities: list[Quantity] = []
+    described, notes = dict(meta), list(meta.get("notes", ()))
+    for part in parts:
+        quantities += part.quantities
+        described |= part.meta
+        notes += part.meta.get("notes", ())
+    if isinstance(name := session.meta.get("subject_name"), str) and name:
+        described.setdefault("subject_name", plain(name))
+    if (speed := speed_of(session)) != 1.0:
+        described["speed"] = speed  # the rate is that of the stream, the times are those of the trial
+    described["notes"] = bounded([*notes, *bounded(session.meta.get("notes"))])
+    return quantities, described

@@ -124,9 +124,16 @@ class PackageStage(Stage):
         def meta() -> dict[str, Any]:
             found = dict(self.stage.meta())
             check_description([], found)
+            if not isinstance(found.get("notes", []), list):
+                raise TypeError("the metadata `notes` are not a list of texts")
             return found
 
         return {} if self._left_out else self._ask(meta, {})
+
+    def leave_out(self, why: str) -> None:
+        """Publish no quantities and metadata of the stage in this session, and report `why`, in words."""
+        self.count(FAILED, self._sentence(f"{why}; its quantities and metadata are left out"))
+        self._arrays = []
 
     def gauges(self) -> dict[str, float]:
         nothing: dict[str, float] = {}
@@ -220,10 +227,15 @@ def objection(quantities: Sequence[object]) -> str:
     for quantity in quantities:
         if not is_usable(quantity):
             return f"the quantity {getattr(quantity, 'name', quantity)!r} is not an array of float64"
+    return misfit([quantity for quantity in quantities if isinstance(quantity, Quantity)], {})
+
+
+def misfit(quantities: Sequence[Quantity], meta: Mapping[str, Any]) -> str:
+    """Return why no descriptor can contain these quantities and metadata, as text; "" if one can."""
     try:
-        check_description([quantity for quantity in quantities if isinstance(quantity, Quantity)], {})
+        check_description(quantities, meta)
     except FAULTS as fault:
-        return str(fault)
+        return describe(fault)
     return ""
 
 

@@ -210,6 +210,67 @@ def test_metadata_that_cannot_be_sent_are_left_out(meta, session):
     assert guarded.collect()[0]["stage_failed"] == 1
 
 
+class Steps(Stage):
+    """A stage that publishes what it is given."""
+
+    def __init__(self, names=(), **meta) -> None:
+        super().__init__()
+        self._quantities = [Quantity(name, np.ones(1), "1", ("knee",)) for name in names]
+        self._meta = meta
+
+    def quantities(self):
+        return self._quantities
+
+    def meta(self):
+        return self._meta
+
+
+MANY = tuple(f"field_{k}" for k in range(128))
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        (Steps(["steps"]), "two fields"),
+        (Steps(MANY), "fields"),
+        (Steps(["pace"], notes=3), "notes"),
+        (Steps(["pace"], notes=["a"], unknown={1: object()}), ""),
+    ],
+)
+def test_what_does_not_fit_to_the_rest_of_the_run_is_left_out(package, words, session):
+    """Protects the run from a package whose names or numbers of fields fit only alone: it publishes none."""
+    for order in (0, 1):
+        stages, guard = [Steps(["steps"])], PackageStage("mine", package)
+        stages.insert(order, guard)
+        results = ResultSession(stages, session, {"notes": ["of the run"]})
+        described = decode(encode(results.fields.session))
+        found = {spec.name for spec in described.fields}
+        assert found - {"pace"} == {"steps"}
+        assert "of the run" in described.meta["notes"]
+        counters, sentences = guard.collect()
+        assert counters["stage_failed"] >= 1
+        assert any(words in sentence for sentence in sentences)
+
+
+def test_what_fits_is_published_in_its_order(session):
+    """Protects a package that is sound: its fields and metadata stand where its stage stands."""
+    stages = [PackageStage("mine", Steps(["pace"], of_mine=1)), Steps(["steps"])]
+    described = decode(encode(ResultSession(stages, session, {}).fields.session))
+    assert [spec.name for spec in described.fields] == ["pace", "steps"]
+    assert described.meta["of_mine"] == 1
+    assert stages[0].collect() == ({}, [])
+
+
+def test_a_fault_without_words_is_a_fault(monkeypatch):
+    """Protects the run: an exception without a text also says that quantities cannot be described."""
+
+    def refuse(quantities, meta):
+        raise AssertionError
+
+    monkeypatch.setattr(package_stage, "check_description", refuse)
+    assert package_stage.objection([]) == "AssertionError"
+
+
 def test_a_command_that_fails_is_answered() -> None:
     """Protects who commands: the answer says what failed, and the loop is not ended by it."""
     guarded = PackageStage("lab", FaultyStage())
