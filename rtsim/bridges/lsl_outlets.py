@@ -17,17 +17,16 @@ from rtsim.bridges.capture_stamps import captured_ns
 from rtsim.bridges.gait_events import GaitEvents
 from rtsim.errors import ConfigError
 from rtsim.files.tables.tables import units_of
+from rtsim.methods.gait.cycle_curves import delay_of
 from rtsim.units import IN_FILES, Array, faces_of
 from streams.access.security import Security
 from streams.capture.lsl.library import lsl, to_ours_ns
-from streams.messages import UNUSABLE, FieldSpec, Session, Status
+from streams.messages import UNUSABLE, FieldSpec, Session, Status, speed_of
 from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 FIELDS = ("joint_angles", "coordinates", "joint_moments", "coordinate_moments")
 """Fields that are sent by default, as far as the results have them."""
-FILTERED = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
-"""Fields of the run's filter itself; the meaning of all others that have passed it ends with "; filtered"."""
 LONGEST_DELAY_S = 10.0
 """A longer delay is not believed [s]."""
 MOST_CHANNELS = 1024
@@ -183,19 +182,14 @@ def flat_labels(spec: FieldSpec) -> tuple[str, ...]:
 
 def delay_s(spec: FieldSpec, session: Session) -> float:
     """Return by how much a field describes an earlier time than that of its frame, because a filter delays it
-    [s]; 0 if its session states no delay for it.
+    [s of the stream]; 0 if its session states no delay for it.
     """
-    of_fields, rates = session.meta.get("delay"), session.meta.get("rates")
-    told = of_fields.get(spec.name) if isinstance(of_fields, Mapping) else None
-    if told is None and isinstance(rates, Mapping) and is_filtered(spec):
-        delays = rates.get("delay_s")
-        told = delays[0] if isinstance(delays, list) and delays else None
-    return float(told) if isinstance(told, int | float) and 0.0 < told < LONGEST_DELAY_S else 0.0
-
-
-def is_filtered(spec: FieldSpec) -> bool:
-    """Return whether a field has passed the filter of the run, as its meaning says."""
-    return spec.name in FILTERED or spec.meaning.endswith("; filtered")
+    of_fields = session.meta.get("delay")
+    told = of_fields.get(spec.of or spec.name) if isinstance(of_fields, Mapping) else None
+    late = delay_of(session, spec) if told is None else told
+    known = isinstance(late, int | float) and 0.0 < late < LONGEST_DELAY_S
+    # a delay is of the trial, whose times go on faster or slower than those of the stream
+    return late / speed_of(session) if known else 0.0
 
 
 def type_of(name: str) -> str:

@@ -150,6 +150,11 @@ def test_only_what_was_filtered_is_late() -> None:
     """Protects the other fields, which are of the frame itself, and readers of strangers' descriptors."""
     session = mixed_session(META)
     assert [delay_s(spec, session) for spec in MIXED] == [0.0375, 0.0375, 0.0, 0.038]
+    twice = mixed_session({**META, "speed": 2.0})  # stamps are those of the stream, delays of the trial
+    assert [delay_s(spec, twice) for spec in MIXED] == [0.01875, 0.01875, 0.0, 0.019]
+    at_once = FieldSpec("sagittal_speeds", (1,), "rad/s", meaning="rates of angles at the same instant")
+    deviation = FieldSpec("coordinates_deviation", (2,), "rad, m", of="coordinates", role="deviation")
+    assert [delay_s(spec, session) for spec in (at_once, deviation)] == [0.0375, 0.0375]
     for rates in ({}, {"delay_s": []}, {"delay_s": ["late"]}, {"delay_s": [-1.0]}, {"delay_s": [1e9]}, 5, []):
         assert delay_s(MIXED[0], mixed_session({"rates": rates, "delay": 3})) == 0.0
 
