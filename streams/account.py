@@ -95,7 +95,7 @@ def account(
     Counters stop at 2^63 - 1, and names and sentences are limited in length and number. Numbers of other
     types, such as those of NumPy, are converted; what is no number is left out, and a sentence names it.
     """
-    counted, measured = _numbers(counters, int, sentences), _numbers(gauges, float, sentences)
+    counted, measured = numbers(counters, int, sentences), numbers(gauges, float, sentences)
     return Telemetry(
         session=session,
         t=now_ns() if t_ns is None else t_ns,
@@ -112,7 +112,7 @@ def received(message: Telemetry) -> Telemetry:
     return account(message.session, message.counters, message.gauges, sentences, message.t)
 
 
-def _numbers(
+def numbers(
     values: Mapping[str, Number], kind: Callable[[Number], Number], sentences: Sentences
 ) -> dict[str, Number]:
     """Return the first 256 numbers of a map as numbers of one kind, with shortened names without control
@@ -120,9 +120,9 @@ def _numbers(
     """
     found = {}
     for name, value in islice(values.items(), MOST_NAMES):
-        told = plain(name, LONGEST_NAME)
+        told = plain(str(name), LONGEST_NAME)
         try:
             found[told] = kind(value)
-        except (TypeError, ValueError, OverflowError):
+        except Exception:  # whatever the conversion of a stranger's object does
             sentences.say(f"The value of {told} in the telemetry is not a number and is left out.")
     return found

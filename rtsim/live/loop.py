@@ -30,7 +30,7 @@ from rtsim.live.processes.memory_growth import MemoryGrowth
 from rtsim.live.processes.thread_priority import PrioritySharing, pinned, with_priority
 from rtsim.live.result_session import FrameResult, ResultSession
 from rtsim.stages.stage import Stage, StageCommand
-from streams.account import LONGEST_NAME, Sentences, account, plain
+from streams.account import LONGEST_NAME, Sentences, account, numbers, plain
 from streams.clock import is_over, now_ns
 from streams.messages import AnyMessage, Command, Result, Session, Status
 from streams.receiving.ring import ReceivedFrame
@@ -296,7 +296,7 @@ class Loop:
         gauges = {"final": float(final), **self.times.gauges(), **self.source.gauges()}
         for stage in self.stages:
             counted, told = stage.collect()
-            counters.update(counted)
+            counters.update(numbers(counted, int, sentences))
             self._of_stages.say(*told)
             gauges |= stage.gauges()
         sentences.say(*self._of_stages.take())

@@ -22,10 +22,17 @@ def test_numbers_of_other_types_are_sent_as_numbers() -> None:
     assert math.isnan(message.gauges["none"])
 
 
+class NoNumber:
+    """An object whose conversion to a number fails in its own way."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("not now")
+
+
 def test_what_is_no_number_is_left_out_and_named() -> None:
     """Protects a run from a part that counts in something else: the rest is sent, and a sentence names it."""
     counters = {"frames": 7, "ratio": math.nan, "lost": None}
-    gauges = {"delay_s": 0.5, "pose": np.zeros(3), "huge": 10**400}
+    gauges = {"delay_s": 0.5, "pose": NoNumber(), "huge": 10**400}
     message = decode(encode(account("", counters, gauges, Sentences(), 5)))  # type: ignore[arg-type]
     assert isinstance(message, Telemetry)
     assert (message.counters, message.gauges) == ({"frames": 7}, {"delay_s": 0.5})
