@@ -76,7 +76,7 @@ class ReplayedResults:
             self._layouts[then.session] = (self._n_announced, FieldLayout(mine))
             return
         assert isinstance(theirs.message, Session)
-        self._layouts[then.session] = (self._n_announced, _common(mine, theirs.message))
+        self._layouts[then.session] = (self._n_announced, common_layout(mine, theirs.message))
         if encode(mine)[1] == theirs.payload:
             self.n_session_equal += 1
         else:
@@ -184,12 +184,24 @@ class ReplayedResults:
         found.add(number, spec, [mine.seq], [mine.time], one, other)
 
 
-def _common(mine: Session, theirs: Session) -> FieldLayout | None:
-    """Return the layout of the fields that both descriptors contain in the same form; None if there are
-    none.
+def common_layout(mine: Session, theirs: Session) -> FieldLayout | None:
+    """Return the layout of the fields whose numbers can be compared; None if there are none.
+
+    Their names, shapes, labels and units are the same in both descriptors. What else describes a field does
+    not matter: a recording of an older build may lack it.
     """
-    alike = [spec for spec in mine.fields if spec in theirs.fields]
+    known = {spec.name: spec for spec in theirs.fields}
+    alike = [
+        spec
+        for spec in mine.fields
+        if spec.name in known and numbers_of(spec) == numbers_of(known[spec.name])
+    ]
     return FieldLayout(replace(mine, fields=tuple(alike))) if alike else None
+
+
+def numbers_of(spec: FieldSpec) -> tuple[object, ...]:
+    """Return what has to be the same of two fields whose numbers are compared."""
+    return tuple(spec.shape), tuple(spec.labels), spec.unit
 
 
 def _changes(then: Session, now: Session) -> list[str]:
