@@ -199,7 +199,8 @@ def of_leg(
         at = [k for k, one in enumerate(sides_of(spec.labels, own if own in SIDES else "")) if one == side]
         if at:
             labels = tuple(spec.labels[k] for k in at)
-            few.append(structs.replace(spec, labels=labels, shape=(len(at), *spec.shape[1:]), joints=()))
+            shape, units = (len(at), *spec.shape[1:]), tuple(spec.units[k] for k in at) if spec.units else ()
+            few.append(structs.replace(spec, labels=labels, shape=shape, units=units, joints=()))
             fields[spec.name] = results.fields[spec.name][:, at]
     if not few:
         raise ConfigError(f"there are no moments and powers of the {side} leg", where=where)

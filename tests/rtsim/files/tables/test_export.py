@@ -10,8 +10,10 @@ import pytest
 
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trc import read_trc
-from rtsim.files.tables.export import export
+from rtsim.files.recording import Results
+from rtsim.files.tables.export import export, of_leg
 from rtsim.files.tables.storage import read_storage
+from rtsim.files.tables.tables import units_of
 from streams.codec import FieldLayout, encode
 from streams.messages import AnyMessage, FieldSpec, Result, Session, new_session_id
 from streams.recording.recorder import Recorder
@@ -154,6 +156,19 @@ def test_csv_names_units(recording, tmp_path):
     assert len(rows) == 6
     assert rows[3][1:4] == ["8", "", ""]
     assert float(rows[1][2]) == pytest.approx(np.degrees(0.1))
+
+
+def test_units_of_a_leg_are_cut_with_its_labels() -> None:
+    """Protects tables of one leg: each entry has its own unit, and not that of an entry of the other leg."""
+    labels, units = ("hip_l", "knee_l", "hip_r", "knee_r"), ("m", "N", "rad", "s")
+    spec = FieldSpec("a", (4,), "m, N, rad, s", labels, units=units)
+    session = Session(session=new_session_id(), stream="result", t_start=0, rate=1.0, fields=(spec,))
+    results = Results(session, {"a": np.array([[1.0, 2.0, 3.0, 4.0]])}, np.zeros(1), np.zeros(1, np.int64))
+    (cut, (few,)), (_, (both,)) = (of_leg(results, (spec,), side, "here") for side in ("right", ""))
+    assert (few.labels, few.units) == (("hip_r", "knee_r"), ("rad", "s"))
+    assert units_of(few) == few.units
+    assert cut.fields["a"].tolist() == [[3.0, 4.0]]
+    assert both.units == spec.units
 
 
 def test_absent_fields(tmp_path):
