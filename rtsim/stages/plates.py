@@ -213,8 +213,9 @@ class FootLoads(AppliedLoads):
         )
 
     def _as_used(self, positions: np.ndarray) -> np.ndarray:
-        """Return the markers of a frame as the kinematics uses them: exchanged labels are put right, and
-        markers that it leaves out are NaN. So a plate loads the foot that stands on it in the pose.
+        """Return the markers of a frame with exchanged labels put right as the kinematics does it; NaN where
+        it leaves them out. So a plate loads the foot that stands on it in the pose. Other markers that the
+        kinematics leaves out stay: one that is astray still shows which foot it is on.
 
         positions : (n_label, 3) markers by the labels of the stream; not changed
         """
@@ -222,8 +223,8 @@ class FootLoads(AppliedLoads):
         if not kinematics.admitted or kinematics.marker_input is None:
             return positions
         health, labelled = kinematics.estimator.health, kinematics.measured
-        left_out = (health.weight == 0.0) & np.isfinite(labelled[:, 0]) & (rows >= 0)
-        at = np.flatnonzero((health.swap_with >= 0) & (rows >= 0))  # markers at the place of another one
+        elsewhere = (health.swap_with >= 0) & (rows >= 0)  # markers at the place of another one
+        left_out, at = elsewhere & (health.weight == 0.0), np.flatnonzero(elsewhere)
         other = health.swap_with[at]
         put_right = (labelled[other] == kinematics.marker_input.measured[at]).all(axis=1) & (rows[other] >= 0)
         if not (left_out.any() or put_right.any()):
