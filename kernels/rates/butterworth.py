@@ -39,7 +39,7 @@ class ButterworthState(NamedTuple):
 
     time: Annotated[np.ndarray, Floats(2)]  # of the last frame, of the start [s]
     started: Annotated[np.ndarray, Integers(1)]
-    n_earlier: Annotated[np.ndarray, Integers(1)]  # frames on end that were earlier than the last one
+    n_earlier: Annotated[np.ndarray, Integers(1)]  # frames since the last one that were much earlier
     q: Annotated[np.ndarray, Floats("n_section", "n_q")]  # output of each section
     v: Annotated[np.ndarray, Floats("n_section", "n_v")]
     v_dot: Annotated[np.ndarray, Floats("n_section", "n_v")]

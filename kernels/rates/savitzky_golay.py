@@ -39,7 +39,7 @@ class SavitzkyGolayState(NamedTuple):
     time: Annotated[np.ndarray, Floats("n_ring")]  # [s]
     q: Annotated[np.ndarray, Floats("n_ring", "n_q")]
     at: Annotated[np.ndarray, Integers(2)]  # row of the newest frame; frames since the start, at most n_ring
-    n_earlier: Annotated[np.ndarray, Integers(1)]  # frames on end that were earlier than the newest one
+    n_earlier: Annotated[np.ndarray, Integers(1)]  # frames since the newest one that were much earlier
     start: Annotated[np.ndarray, Floats(1)]  # time of the first frame since the start [s]
     # of value, speed, acceleration; the newest frame first
     weight: Annotated[np.ndarray, Floats(3, "n_ring")]
