@@ -174,8 +174,8 @@ class FilteredMotion(Stage):
         places, motions = coordinate_names(self._model)
         names = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
         meanings = (
-            "generalized coordinates, filtered, at the time of the frame minus the delay of the filter; "
-            "NaN = the filter has not settled, or too few markers determine the segment",
+            "generalized coordinates, filtered, at the time of the frame minus the delay of the filter; NaN "
+            "= the filter has not settled, the trunk is not seen, or the segment was found again just now",
             "time derivatives of coordinates, at the same instant; for rotations without angles, in "
             "the axes of the kernels",
             "time derivatives of coordinate_speeds, at the same instant",

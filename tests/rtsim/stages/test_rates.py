@@ -80,7 +80,9 @@ def test_a_segment_that_is_found_again_is_not_told_until_its_filter_has_settled(
     positions[HIDDEN, own] = np.nan
     seen = analysed(model, person, trial._replace(positions=positions), forces, LEGS)
     assert (seen.status[HIDDEN.stop - 5 : HIDDEN.stop] & Status.DEGRADED).all()
+    assert np.isfinite(seen.fields["coordinates"][HIDDEN]).all()
     after = np.flatnonzero((seen.status == 0) & (np.arange(len(trial.times)) >= HIDDEN.stop))
+    assert np.isnan(seen.fields["coordinates"][after[:15]]).any(axis=1).all()
     moments, right = seen.fields["joint_moments"], whole.fields["joint_moments"]
     n = moments.shape[1] // 2
     assert np.isnan(moments[after[:15], :n]).all()
