@@ -41,18 +41,18 @@ class DayTime:
     """Times of this machine's monotonic clock as Unix times. They follow the day's clock, which is set from
     time to time, and do not go back by that unless it is set back by more than a second.
 
-    wall_ns, monotonic_ns : functions that return the Unix time, and the time of the monotonic clock [ns]
+    wall_ns, local_ns : functions that return the Unix time, and the time of the monotonic clock [ns]
     """
 
     def __init__(
-        self, wall_ns: Callable[[], int] = time.time_ns, monotonic_ns: Callable[[], int] = now_ns
+        self, wall_ns: Callable[[], int] = time.time_ns, local_ns: Callable[[], int] = now_ns
     ) -> None:
-        self._wall_ns, self._monotonic_ns = wall_ns, monotonic_ns
-        self._offset_ns, self._looked_ns = self._measured_ns(), monotonic_ns()
+        self._wall_ns, self._local_ns = wall_ns, local_ns
+        self._offset_ns, self._looked_ns = self._measured_ns(), local_ns()
 
     def of(self, t_ns: int) -> int:
         """Return the Unix time of a time of the monotonic clock [ns]."""
-        at_ns = self._monotonic_ns()
+        at_ns = self._local_ns()
         if is_over(self._looked_ns, LOOK_NS, at_ns):
             self._looked_ns, offset_ns = at_ns, self._measured_ns()
             if 0 < self._offset_ns - offset_ns < STEP_NS:
@@ -66,6 +66,6 @@ class DayTime:
         """
         readings = []
         for _ in range(N_READING):
-            before_ns, wall_ns, after_ns = self._monotonic_ns(), self._wall_ns(), self._monotonic_ns()
+            before_ns, wall_ns, after_ns = self._local_ns(), self._wall_ns(), self._local_ns()
             readings.append((after_ns - before_ns, wall_ns - (before_ns + after_ns) // 2))
         return min(readings)[1]
