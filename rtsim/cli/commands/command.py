@@ -6,7 +6,7 @@ import click
 
 from rtsim.cli.terminal.ports import offset_option, placed
 from rtsim.cli.terminal.security import connect_options, connect_security
-from rtsim.cli.terminal.types import Address, check_new
+from rtsim.cli.terminal.types import Address, texts_of
 from rtsim.device.arming import EMERGENCY
 from rtsim.device.requests import ARM, DISARM, OF_RUN
 from rtsim.errors import ConfigError
@@ -49,12 +49,7 @@ def command(
     if name == EMERGENCY:
         stop(address, (client_key, server_key))
         return
-    values: dict[str, str] = {}
-    for key, equals, value in (argument.partition("=") for argument in arguments):
-        if not equals:
-            raise ConfigError(f"the argument {key!r} has no value", where="command", allowed="KEY=VALUE")
-        check_new(key, values, "command")
-        values[key] = value
+    values = texts_of(arguments, "command", "KEY=VALUE")
     ok, text = request(
         address,
         name,

@@ -10,7 +10,7 @@ import click
 from rtsim.cli.terminal.plotting import plot_options
 from rtsim.cli.terminal.ports import offset_option, placed
 from rtsim.cli.terminal.security import connect_options, connect_security
-from rtsim.cli.terminal.types import Address, Config, check_new
+from rtsim.cli.terminal.types import Address, Config, texts_of
 from rtsim.device.requests import OF_RUN
 from rtsim.errors import ConfigError
 from streams.sockets import CONTROL_ADDRESS
@@ -151,11 +151,5 @@ def wanted(settings: tuple[str, ...], asked: dict[str, Any]) -> tuple[str, dict[
     if not given:
         return "list", {}
     if given[0] == "set":
-        values: dict[str, Any] = {}
-        for key, equals, value in (setting.partition("=") for setting in settings):
-            if not equals:
-                raise ConfigError(f"no value is given for {key!r}", where="--set", allowed="NAME=VALUE")
-            check_new(key, values, "--set")
-            values[key] = value
-        return "set", values
+        return "set", dict(texts_of(settings, "--set", "NAME=VALUE"))
     return given[0], {} if given[0] == "undo" else {"name": asked[given[0]]}

@@ -185,3 +185,18 @@ def check_new(name: str, given: Container[str], option: str) -> None:
     """Raise ConfigError for a name to which words NAME=VALUE of an option have given a value already."""
     if name in given:
         raise ConfigError(f"{name} is given twice", where=option, remedy="keep one of the two values")
+
+
+def texts_of(words: Iterable[str], option: str, form: str) -> dict[str, str]:
+    """Return the values of words such as NAME=VALUE by their names; ConfigError for a word without a value,
+    and for a name that is given twice.
+
+    option : what the words were given to, form : how they are written, for the message
+    """
+    values: dict[str, str] = {}
+    for name, equals, value in (word.partition("=") for word in words):
+        if not equals:
+            raise ConfigError(f"{name!r} has no value", where=option, allowed=form)
+        check_new(name, values, option)
+        values[name] = value
+    return values

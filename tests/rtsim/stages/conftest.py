@@ -11,15 +11,20 @@ from numpy.typing import NDArray
 from kernels.compiler.jit import allow_compilation
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
+from rtsim.files.forces.force_trial import ForceTrial
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.stages.kinematics import Kinematics
+from rtsim.subjects.both_sides import symmetric
 from rtsim.subjects.made_up.walker import walk
+from rtsim.subjects.made_up.walker_forces import walker_forces
 from rtsim.subjects.subject import Subject, load_subject
 from streams.codec import FieldLayout
 from streams.messages import Session, marker_session
 from streams.receiving.ring import ReceivedFrame
+from tests.rtsim.live.test_with_forces import Analysed, analysed
+from tests.rtsim.stages.both_legs import LEGS
 from tests.rtsim.stages.solving import Solving
 
 Array = NDArray[np.float64]
@@ -88,3 +93,17 @@ def make_solving(
         return Solving(spec, estimator, person or subject, of or session)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def two(subject: Subject) -> tuple[ModelSpec, Subject, MarkerTrial, ForceTrial]:
+    """The walker on both legs: model, person, markers, and forces of the plate under the right foot."""
+    person, model = symmetric(subject), load_model("both_legs")
+    trial = walk(model, person, 1.2)
+    return model, person, trial, walker_forces(walk(load_model("lower_limb"), subject, 1.2))
+
+
+@pytest.fixture(scope="session")
+def whole(two: tuple[ModelSpec, Subject, MarkerTrial, ForceTrial]) -> Analysed:
+    """The results of the walker on both legs, with all markers in all frames and every label at its own."""
+    return analysed(*two, LEGS)

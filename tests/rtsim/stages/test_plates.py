@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,30 +14,12 @@ from rtsim.live.processes.serve import prepare
 from rtsim.live.recorded_run import trial_of
 from rtsim.live.subjects.persons import with_person
 from rtsim.methods.plates.force_feed import ForceFeed
-from rtsim.models.load import load_model
-from rtsim.subjects.both_sides import symmetric
-from rtsim.subjects.made_up.walker import walk
-from rtsim.subjects.made_up.walker_forces import walker_forces
-from tests.rtsim.live.test_with_forces import RUN, Analysed, analysed
+from tests.rtsim.live.test_with_forces import analysed
+from tests.rtsim.stages.both_legs import LEGS
 
 Array = NDArray[np.float64]
 STANCE = slice(45, 55)
 """Frames in which the right foot bears its plate."""
-LEGS = msgspec.structs.replace(RUN, side="both")
-
-
-@pytest.fixture(scope="module")
-def two(subject):
-    """The walker on both legs: model, person, markers, and forces of the plate under the right foot."""
-    person, model = symmetric(subject), load_model("both_legs")
-    trial = walk(model, person, 1.2)
-    return model, person, trial, walker_forces(walk(load_model("lower_limb"), subject, 1.2))
-
-
-@pytest.fixture(scope="module")
-def whole(two) -> Analysed:
-    """Every label at its own marker."""
-    return analysed(*two, LEGS)
 
 
 def exchanged(positions: Array, right: list[int], left: list[int], frames: slice) -> Array:

@@ -7,34 +7,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rtsim.models.load import load_model
 from rtsim.stages.rates import CLOCK
-from rtsim.subjects.both_sides import symmetric
-from rtsim.subjects.made_up.walker import walk
-from rtsim.subjects.made_up.walker_forces import walker_forces
 from streams.messages import Status
-from tests.rtsim.live.test_with_forces import RUN, Analysed, analysed
+from tests.rtsim.live.test_with_forces import RUN, analysed
+from tests.rtsim.stages.both_legs import LEGS
 
 Array = NDArray[np.float64]
 MOTION = msgspec.structs.replace(RUN, stages=("kinematics", "rates"))
-LEGS = msgspec.structs.replace(RUN, side="both")
 MOVED = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
 HIDDEN = slice(30, 55)
 """Frames in which segments have no markers, for longer than markers are filled in."""
-
-
-@pytest.fixture(scope="module")
-def two(subject):
-    """The walker on both legs: model, person, markers, and forces of the plate under the right foot."""
-    person, model = symmetric(subject), load_model("both_legs")
-    trial = walk(model, person, 1.2)
-    return model, person, trial, walker_forces(walk(load_model("lower_limb"), subject, 1.2))
-
-
-@pytest.fixture(scope="module")
-def whole(two) -> Analysed:
-    """All markers in all frames."""
-    return analysed(*two, LEGS)
 
 
 def test_nothing_is_told_of_a_motion_before_the_filter_has_settled(spec, subject, trial) -> None:
