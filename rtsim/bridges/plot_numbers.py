@@ -54,7 +54,7 @@ class PlotNumbers:
         told: dict[str, Any] = {"time": frame.time, "status": int(frame.status)}
         unusable = bool(frame.status & UNUSABLE)
         for spec, labels, factors in self._specs:
-            values: Array = np.array(factors * frame.data[spec.name])  # of a single number an array, too
+            values: Array = np.asarray(factors * frame.data[spec.name])  # of a single number an array, too
             for mask in self._masks.get(spec.name, ()):
                 values[frame.data[mask] != 0.0] = np.nan
             if unusable:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from rtsim.config.reading import is_file
-from rtsim.config.runs.run_schema import RunConfig
+from rtsim.config.runs.run_schema import FILE_KEYS, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.sources import LOADS, WALKER, is_c3d
 from rtsim.live.subjects.person_mass import mass_before, mass_of_model
@@ -61,6 +61,17 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
             "forces of a file cannot be paired with markers of a stream", where="--forces",
             allowed="tcp://HOST:PORT", remedy="play both with `rtsim replay SOURCE --forces FILE`",
         )  # fmt: skip
+
+
+def files_of(run: RunConfig) -> list[str]:
+    """Return the files that a run may read, the file of forces that OpenSim's external loads name among them,
+    and names that are no files, such as `walker`."""
+    named = [str(getattr(run, key)) for key in FILE_KEYS]
+    if is_stream(run.forces) or Path(run.forces).suffix.lower() != LOADS:
+        return named
+    from rtsim.files.osim.external_loads import read_external_loads
+
+    return [*named, str(read_external_loads(run.forces).forces)]
 
 
 def pressed_as_loads_say(run: RunConfig) -> RunConfig:

@@ -12,6 +12,7 @@ from rtsim.files.surfaces.surfaces import TriangleSurface
 from rtsim.models.packing.meshes import vertex_normals
 
 Array = NDArray[np.float64]
+MIRROR = np.array([1.0, 1.0, -1.0])
 
 
 def ball(radius: float, n_lat: int, n_lon: int) -> TriangleSurface:
@@ -71,6 +72,12 @@ def grown(surface: TriangleSurface, distance: float) -> TriangleSurface:
     across = np.cross(b - a, c - a)
     normal = vertex_normals(vertices, triangles, across / np.linalg.norm(across, axis=1)[:, None])
     return TriangleSurface(vertices + distance * normal / np.linalg.norm(normal, axis=1)[:, None], triangles)
+
+
+def mirrored(surface: TriangleSurface) -> TriangleSurface:
+    """Mirror a surface in the plane z = 0; in the other order of its corners the outside of each triangle
+    stays outside."""
+    return TriangleSurface(surface.vertices * MIRROR, np.ascontiguousarray(surface.triangles[:, ::-1]))
 
 
 def refined(surface: TriangleSurface, longest: float) -> TriangleSurface:

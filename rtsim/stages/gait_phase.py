@@ -22,7 +22,7 @@ from rtsim.files.forces.force_trial import THRESHOLD
 from rtsim.files.gait.events import OFF, STRIKE, read_events
 from rtsim.files.markers.trial import count_of
 from rtsim.methods.frame_pace import FramePace, seconds_of
-from rtsim.methods.gait.whole_cycles import GAP_S, GAP_STEPS
+from rtsim.methods.gait.whole_cycles import GAP_S, longest_step
 from rtsim.methods.gait_phase import HEEL_STRIKE, TOE_OFF, FootStride, GaitPhase, falling
 from rtsim.methods.person_motion import WalkDirection
 from rtsim.models.feet import SidesUnknownError, find_feet, root_of, side_of_name
@@ -96,7 +96,7 @@ class GaitPhases(Stage):
         self._begin_walk()
         rate = time_rate(session)
         self._pace.begin(rate)
-        self._gap_s = max(GAP_S, GAP_STEPS / rate if rate > 0.0 else 0.0)
+        self._gap_s = longest_step(rate)
         self._direction.begin()
         self._against = ""
         self._seen = [-math.inf] * len(self._bodies)

@@ -224,6 +224,8 @@ class FootLoads(AppliedLoads):
             return positions
         health, labelled = kinematics.estimator.health, kinematics.measured
         elsewhere = (health.swap_with >= 0) & (rows >= 0)  # markers at the place of another one
+        if not elsewhere.any():
+            return positions
         left_out, at = elsewhere & (health.weight == 0.0), np.flatnonzero(elsewhere)
         other = health.swap_with[at]
         put_right = (labelled[other] == kinematics.marker_input.measured[at]).all(axis=1) & (rows[other] >= 0)

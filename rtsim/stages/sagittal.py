@@ -45,7 +45,7 @@ class SagittalMotion(Stage):
         tree = model.tree
         self._pose = new_pose(len(tree.parent), model.n_v, len(tree.chains.dof))
         self._values = np.full((3, len(self.labels)), math.nan)
-        self._at_pelvis = angles_at_root(model)
+        self._at_pelvis, self._shown = angles_at_root(model), np.array([0, *self._thighs])
         self._progress = ForwardDistance()
 
     def warm(self) -> None:
@@ -64,7 +64,7 @@ class SagittalMotion(Stage):
         self.n_frame += 1
         self._values[:] = math.nan
         unknown = self.motion.kinematics.unknown[self._at_pelvis]
-        unsettled = self.motion.unsettled[[0, *self._thighs]]
+        unsettled = self.motion.unsettled[self._shown]
         if self.motion.settled and not (unknown.any() or unsettled.any()):
             self._place(frame.time)
         return FINE

@@ -28,12 +28,11 @@ from rtsim.config.runs.study_schema import StudyInput, StudySpec
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.files.model_toml import model_text
-from rtsim.files.osim.external_loads import read_external_loads
 from rtsim.files.output import write_text
 from rtsim.files.recording import Results
 from rtsim.live.checks import check_run
 from rtsim.live.compiled.group_table import groups_of
-from rtsim.live.forces import check_forces, pressed_as_loads_say
+from rtsim.live.forces import check_forces, files_of, pressed_as_loads_say
 from rtsim.live.inputs.prescribed_motion_run import (
     check_driven,
     groups_of_motion,
@@ -42,7 +41,7 @@ from rtsim.live.inputs.prescribed_motion_run import (
     stage_of,
 )
 from rtsim.live.inputs.recorded import KeptResults, TimesInput
-from rtsim.live.inputs.sources import LOADS, MADE_UP, check_there, subject_if_any
+from rtsim.live.inputs.sources import MADE_UP, check_there, subject_if_any
 from rtsim.live.loop import Loop
 from rtsim.live.processes.serve import meta_of
 from rtsim.live.recorded_run import Ready, check_results, made_ready, name_ahead, trial_of
@@ -99,10 +98,7 @@ class AnalysisTask:
             "input": msgspec.to_builtins(spec.input),
         }
         self.groups = groups_of_motion(run) if self._driven else groups_of(run)
-        named = [Path(str(getattr(run, key))) for key in FILE_KEYS]
-        if named[FILE_KEYS.index("forces")].suffix.lower() == LOADS:
-            named.append(read_external_loads(run.forces).forces)
-        self.files = tuple(path for path in named if is_file(path))
+        self.files = tuple(Path(name) for name in files_of(run) if is_file(name))
         self._trials: dict[tuple[str, ...], MarkerTrial] = {}
         self._noted: set[tuple[str, ...]] = set()
         self._reweighed = only_weights(spec, method_of(run, self.spec)) and not self._driven

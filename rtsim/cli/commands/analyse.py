@@ -78,6 +78,7 @@ def command(
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.files.tables.outputs import check_outputs
     from rtsim.files.tables.storage import STORAGE_SUFFIXES
+    from rtsim.live.forces import files_of
     from rtsim.methods.gait.summary import as_figures, gait_of, in_sentences, recorded_with
     from rtsim.report import agreement
 
@@ -126,19 +127,6 @@ def command(
     if solved.reason == INTERRUPTED:
         raise SystemExit(exit_code() or 130)
     check_usable(solved, source)
-
-
-def files_of(run: RunConfig) -> list[str | Path]:
-    """Return the files that a run may read, among names that are no files, such as `walker`."""
-    from rtsim.files.osim.external_loads import read_external_loads
-    from rtsim.live.inputs.sources import LOADS
-
-    loads = not is_stream(run.forces) and Path(run.forces).suffix.lower() == LOADS
-    plates = [read_external_loads(run.forces).forces] if loads else []
-    return [
-        run.source, run.forces, *plates, run.static, run.subject, run.measures, run.model, run.lab,
-        run.ik_setup,
-    ]  # fmt: skip
 
 
 class AnalysedRecording(NamedTuple):

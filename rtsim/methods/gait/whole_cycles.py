@@ -16,6 +16,12 @@ GAP_S, GAP_STEPS = 0.1, 2.0
 trial that is played again rests for longer between its end and its next start."""
 
 
+def longest_step(rate: float) -> float:
+    """Return the longest time between two frames among which none are missing [s]; rate : frames per second,
+    0 = unknown"""
+    return max(GAP_S, GAP_STEPS / rate) if rate > 0.0 else GAP_S
+
+
 def gaps_in(times: FloatArray) -> NDArray[np.intp]:
     """Return the numbers of the frames after which frames are missing; times : (n,) of the frames [s]."""
     steps = np.diff(times)

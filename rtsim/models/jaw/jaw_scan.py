@@ -31,12 +31,12 @@ from rtsim.models.jaw.jaw_scan_checks import (
     check_spread,
     check_surfaces,
 )
+from rtsim.models.shapes import mirrored
 
 Array = NDArray[np.float64]
 
 SIDES = ("right", "left")
 LANDMARKS = ("right_condyle", "left_condyle", "right_porion", "left_porion", "left_orbitale")
-MIRROR = np.array([1.0, 1.0, -1.0])
 N_ROUND = 50
 
 
@@ -181,11 +181,6 @@ def surfaces_of(
         f"{missing[0]}: the mirror image of that of the other side was used, moved so that the mirrored "
         f"condyle fits the {side} one (distance {rms_mm:.2f} mm RMS)"
     ]
-
-
-def mirrored(surface: TriangleSurface) -> TriangleSurface:
-    """Mirror a surface in the plane between right and left, with its outer side still outside."""
-    return TriangleSurface(surface.vertices * MIRROR, np.ascontiguousarray(surface.triangles[:, ::-1]))
 
 
 def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:

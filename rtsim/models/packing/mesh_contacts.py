@@ -27,11 +27,10 @@ from kernels.mesh.meshes import (
 from rtsim.errors import ConfigError
 from rtsim.files.surfaces.surfaces import TriangleSurface, read_surface
 from rtsim.models.packing.meshes import pack_meshes
-from rtsim.models.shapes import ball, grown, plate
+from rtsim.models.shapes import ball, grown, mirrored, plate
 
 AREAS = {"own": OWN_AREA, "paper": PAPER_AREA}
 """Contact areas by their keys in a model's file."""
-MIRROR = np.array([1.0, 1.0, -1.0])
 MOST_TURNED = 0.1
 """Part of the edges of a surface that may turn over where it grows, as in the folds of a scan."""
 
@@ -72,8 +71,8 @@ def made(record: Any) -> TriangleSurface:
         surface = plate(1e-3 * record.plate_mm, 1e-3 * record.plate_mm, record.lines)
     else:
         surface = ball(1e-3 * record.ball_radius_mm, record.lines, record.lines)
-    if record.mirrored:  # in the other order of its corners the outside of a triangle stays outside
-        surface = TriangleSurface(surface.vertices * MIRROR, surface.triangles[:, ::-1].copy())
+    if record.mirrored:
+        surface = mirrored(surface)
     if not record.grown_mm:
         return surface
     larger = grown(surface, 1e-3 * record.grown_mm)

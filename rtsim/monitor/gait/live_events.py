@@ -14,7 +14,7 @@ from kernels.plates.plate_limits import THRESHOLD
 from rtsim.files.gait.events import MARKERS, OFF, PLATES, STRIKE, GaitEvent
 from rtsim.files.tables.legs import SIDES, groups_of
 from rtsim.methods.gait.found_events import SAME_S, nearest
-from rtsim.methods.gait.whole_cycles import GAP_S, GAP_STEPS
+from rtsim.methods.gait.whole_cycles import GAP_S, longest_step
 from rtsim.methods.gait_phase import HEEL_STRIKE, Swing
 from rtsim.methods.person_motion import WalkDirection
 from streams.messages import FieldSpec, Session, speed_of, time_rate
@@ -62,7 +62,7 @@ class LiveGaitEvents:
         self._loads = [(s, k) for k, s in enumerate(loads.labels) if s in SIDES] if there and loads else []
         self.can_tell = bool(self._feet or self._loads)
         rate, self._speed = time_rate(session), speed_of(session)
-        self._gap = max(GAP_S, GAP_STEPS / rate) if rate > 0.0 else GAP_S
+        self._gap = longest_step(rate)
         self._restart()
 
     def since(self, time: float) -> list[GaitEvent]:
