@@ -44,8 +44,8 @@ class MuscleSpeeds(Stage):
             rates, arms = self.motion.rates, self._of[self._estimator.method]
             arms.speeds(rates.q, rates.v, self._speeds)
             if self.motion.unsettled.any():
-                moved = arms.slopes(rates.q)[:, self.motion.unsettled[arms.model.tree.dof_body]] != 0.0
-                self._speeds[moved.any(axis=1)] = math.nan
+                dofs = self.motion.unsettled[arms.model.tree.dof_body]
+                self._speeds[arms.moved_by(dofs)] = math.nan
         else:
             self._speeds[:] = math.nan
         return FINE

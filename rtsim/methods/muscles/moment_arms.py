@@ -201,6 +201,11 @@ class MomentArms:
         speeds_out[failed] = np.nan
         return int(failed.sum())
 
+    def moved_by(self, dofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which muscles (n_muscle,) change their lengths by some of the dofs, at the last measured
+        coordinates; dofs : (n_v,) mask"""
+        return np.asarray((self._work.path.gradient[:, dofs] != 0.0).any(axis=1))
+
     def slopes(self, q: Array) -> Array:
         """Compute the derivatives (n_muscle, n_v) of all muscle lengths with respect to the tangent
         coordinates at q; NaN if a path cannot be computed.
