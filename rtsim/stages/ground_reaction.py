@@ -36,8 +36,8 @@ Array = NDArray[np.float64]
 
 LOST = "whole_body_unseen"
 NOT_SEEN = (
-    "A part of the body is not visible, or was not just now, so the ground reaction of the whole body is "
-    "unknown (NaN)."
+    "A part of the body is hidden, or was hidden until a moment ago, so the ground reaction of the whole "
+    "body is unknown (NaN)."
 )
 LEAST_N = 1.0
 """Least vertical force for which a centre of pressure is computed [N]."""

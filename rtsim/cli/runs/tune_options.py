@@ -58,7 +58,8 @@ def check(
                    "(--auto)" if asking.file
                    else "--validate needs --file, the result file of a tuning search (--auto)"),
         "--over": (over_s is not None and (asking.offline or not 0.0 <= over_s <= LONGEST_RAMP_S),
-                   f"parameters of a running model can change over 0 to {LONGEST_RAMP_S:g} s"),
+                   "the option applies only to a running model, not to --offline" if asking.offline
+                   else f"parameters of a running model can change over 0 to {LONGEST_RAMP_S:g} s"),
     }  # fmt: skip
     for where, (bad, why) in wrong.items():
         if bad:

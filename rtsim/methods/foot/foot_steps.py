@@ -163,9 +163,9 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
             lacking = f"only {len(onsets)} footsteps begin on plates, and a whole stride needs four"
         else:
             lacking = (
-                f"of {len(onsets)} footsteps that begin on plates no four follow each other as in a walk, "
-                f"right and left in turn, never off the plates for {SHORTEST:g} s, and within "
-                f"{STRIDE_S[1]:g} s for a stride"
+                f"of {len(onsets)} footsteps that begin on plates no four follow each other as in a walk: "
+                f"right and left in turn, the plates unloaded for less than {SHORTEST:g} s at a time, and "
+                f"each stride within {STRIDE_S[1]:g} s"
             )
         raise ConfigError(f"the weight is not known: {lacking}", where=source, remedy="give --mass")
     total = np.nansum(loads.force[:, used, 1], axis=1)

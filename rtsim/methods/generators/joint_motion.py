@@ -182,8 +182,8 @@ def left_out(names: Sequence[str], spec: FieldSpec, out: NDArray[np.bool_]) -> s
     if not counted:
         return ""
     return (
-        f"not used of {len(out)} frames, because the angle is masked or its joint or frame flagged, there or "
-        f"earlier by up to the delay of the filter: {counted}"
+        f"not used of {len(out)} frames: {counted}; the angle was masked, or its joint or frame flagged, "
+        "in that frame or within one delay of the filter before it"
     )
 
 

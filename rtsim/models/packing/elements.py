@@ -217,8 +217,8 @@ def pack_lengths(spec: ModelSpec, rows: list[ScalarElement], anatomy: Anatomy) -
     for row, length in zip(rows, neutral, strict=True):
         if row.kind == DISTANCE and row.record in needing and np.isnan(length):
             raise ConfigError(
-                f"the neutral length of {row.name} is not known, because it crosses a joint that moves the "
-                "origins of its bodies apart and turns them at once",
+                f"the neutral length of {row.name} is not known, because it crosses a joint that turns its "
+                "body and moves it away at the same time",
                 where=f"model {spec.name}: {row.where}.length", remedy="add neutral_mm",
             )  # fmt: skip
     return Lengths(

@@ -141,7 +141,7 @@ class CommandLink:
         self._marks.clear()
         self._wishes.clear()
         if n:
-            self._say(f"Marks and parameters not sent, as the results are now of another run: {n}.")
+            self._say(f"Marks or parameters that were not sent, because the results are of another run: {n}.")
 
     def show_answer(self, ok: bool, text: str) -> None:
         """Show the outcome of a command: whether it succeeded (ok), and the answer to it."""

@@ -71,7 +71,7 @@ def test_what_waits_is_not_sent_to_another_run(
         stage.turn(12)
         stage.until(lambda: not link.busy)
         assert asked == sent
-        said = any("not sent, as the results are now of another run: 2" in s for s in feed.sentences.kept)
+        said = any("not sent, because the results are of another run: 2" in s for s in feed.sentences.kept)
         assert said != kept
 
 
